@@ -90,7 +90,7 @@ def test_inputs_lead_to_the_record_field_and_its_place() -> None:
 
 
 def test_a_missing_input_names_its_record_page() -> None:
-    told = "D0R2: not there so far; its record page MRSYTPRP may name a field"
+    told = "D0R2: not available so far; its record page MRSYTPRP may describe a field"
     assert told in explain("cpu.mvs_busy_pct")
     # A field that is known by name, and not by its place.
     told = "D0R2: SYTPRP_ZLPOLAR", "the record page MRSYTPRP of your release would give it"
@@ -168,9 +168,9 @@ def test_known_names_can_all_be_explained() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("d10r2_mon_fsstatd.fs_dir", "a text of an entry of mon_fsstatd, behind its length"),
-        ("d10r2_mon_fsstatd.fs_flag", "byte 64 behind the texts of an entry of mon_fsstatd, 8 bytes"),
-        ("d3r8_blocks.stobpg_block_size", "which entry of blocks it is"),
+        ("d10r2_mon_fsstatd.fs_dir", "a text of an entry of mon_fsstatd, after its length"),
+        ("d10r2_mon_fsstatd.fs_flag", "byte 64 after the texts of an entry of mon_fsstatd, 8 bytes"),
+        ("d3r8_blocks.stobpg_block_size", "the number of the entry of blocks"),
         ("d5r13_counters.c0_d", "c0_d is the difference from the sample before"),
         ("freeram", "column   freeram of table d10r2_linux_mem"),
     ],

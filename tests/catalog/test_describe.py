@@ -33,7 +33,7 @@ def test_what_a_release_would_be_decoded_with() -> None:
     text = describe("D0R2", "6.4", NOWHERE)
     assert "For release 6.4 (records of 352 bytes):" in text
     assert "records of 352 bytes are longer than the layout of 5.3 (108)" in text
-    assert "244 bytes are not described" in text
+    assert "244 of 352 bytes of the records of 6.4 are not described" in text
     assert "https://www.vm.ibm.com/pubs/mon640/MRSYTPRP.HTML" in text
     assert "timer down" in text
 
@@ -96,13 +96,13 @@ def test_a_layout_of_a_pack_says_where_it_is_from_and_what_it_lacks(tmp_path: Pa
     text = describe("D0R2", "7.3", tmp_path / "packs")
     assert "Layout of release 7.3 (pack 7.3): 116 bytes, complete" in text
     assert "  source  record page MRSYTPRP of z/VM 7.3, imported\n" in text
-    assert "\n  page    odd?[2Jname.txt, read in 20" in text
+    assert "\n  page    odd?[2Jname.txt, imported 20" in text
     assert "  but     SYTPRP_NEW (line " in text
     assert "the cross reference offset 4" in text
-    assert "  raw     SYTPRP_NEW: user.toml of the pack can say what they are\n" in text
-    assert "bytes are not described" not in text
+    assert "  raw     SYTPRP_NEW: set their kinds in user.toml of the pack\n" in text
+    assert "are not described" not in text
     assert packs.load("7.3", tmp_path / "packs").null_records == ["D5R1"]
-    assert "The page of 7.3 says that the record is no longer produced." in describe(
+    assert "According to the page of 7.3, the record is no longer produced." in describe(
         "D5R1", "7.3", tmp_path / "packs"
     )
     # The next release has no page: what is told is what is used of the others.

@@ -12,7 +12,7 @@ from zlens.catalog.compile import nodes
 from zlens.catalog.compile.plan import Compiler, Input
 from zlens.catalog.cpumf_formulas import Trust
 from zlens.catalog.roles import WHOLE
-from zlens.explain.lineage import known, raw_lines
+from zlens.explain.lineage import column_lineage, raw_lines
 from zlens.explain.names import explain
 
 FED = [name for name in metrics.tables() if nodes.fed(name)]
@@ -51,7 +51,7 @@ class Statements:
     """What the compiled statements of single columns read, down to the raw tables."""
 
     def __init__(self, raw: Raw) -> None:
-        graph = known().lineages.nodes
+        graph = column_lineage().lineages.nodes
         source = Input(raw, graph.session, {"0": ["a"], None: ["b"]}, trust=Trust(unverified=True))
         # Nothing is run: the text of a statement need not be one, but for the place of its columns.
         place = f'"{nodes.PLACE}"'
@@ -86,7 +86,7 @@ def statements() -> Statements:
 def test_what_is_told_is_what_the_statement_reads(name: str, statements: Statements) -> None:
     for column in metrics.table(name).columns:
         read = statements.reads(name, frozenset({column.name}))
-        found = known().lineages.of(name, column.name)
+        found = column_lineage().lineages.of(name, column.name)
         told: Raw = {}
         for part in (found.raw, found.rows):
             for table, ones in part.items():
@@ -107,7 +107,7 @@ def test_only_constants_come_from_no_raw_column() -> None:
     told = {
         f"{table.name}.{column.name}"
         for table, column in metrics.all_columns()
-        if raw_lines(table, column)[0] == ["none: which rows there are says it"]
+        if raw_lines(table, column)[0] == ["none: it follows from the existing rows"]
     }
     assert told == {
         "cpumf_polarity.processors",
@@ -121,34 +121,34 @@ def test_only_constants_come_from_no_raw_column() -> None:
 
 def test_a_helper_is_followed_to_the_roles_that_a_column_reads() -> None:
     # The helper _share reads roles of partitions by a dozen names, and _pool many more.
-    shares = [each for each in known().roles("cpu", "entitlement_pct") if each[0] == "partition"]
+    shares = [each for each in column_lineage().roles("cpu", "entitlement_pct") if each[0] == "partition"]
     assert shares == [("partition", "dedicated"), ("partition", "logical_cpus"), ("partition", "weight")]
-    assert ("processor", "user_time") not in known().roles("cpu", "cpu_type")
-    assert known().roles("cpu", "user_pct") == [("processor", "seconds"), ("processor", "user_time")]
+    assert ("processor", "user_time") not in column_lineage().roles("cpu", "cpu_type")
+    assert column_lineage().roles("cpu", "user_pct") == [("processor", "seconds"), ("processor", "user_time")]
 
 
 def test_a_table_of_a_formula_is_that_of_the_join_and_no_entity_of_the_same_name() -> None:
     # The rows of guest are of the helper _guest, and there is an entity guest as well.
-    assert ("_guest", "cpu_time") in known().lineages.named("guest", "guest.cpu_time")
+    assert ("_guest", "cpu_time") in column_lineage().lineages.named("guest", "guest.cpu_time")
     assert "catalog/helpers/guest.sql, from role.guest, role.guest_end" in explain("guest.cpu_pct")
 
 
 def test_what_a_role_goes_into_by_way_of_helpers_and_measures() -> None:
-    used = known().uses("processor", "user_time")
+    used = column_lineage().uses("processor", "user_time")
     # By way of the measure load and the helper _cost.
     assert {"cpu.user_pct", "load.chargeable_cp_pct", "per_transaction.cp_s"} <= {*used}
     assert "cpu.cpu_type" not in used
     assert used == [
         f"{table.name}.{column.name}"
         for table, column in metrics.all_columns()
-        if ("processor", "user_time") in known().roles(table.name, column.name)
+        if ("processor", "user_time") in column_lineage().roles(table.name, column.name)
     ]
     # Values of a helper that has them from VALUES beside its rows.
-    assert "workload_response.ended" in known().uses("class_period", "bucket3")
+    assert "workload_response.ended" in column_lineage().uses("class_period", "bucket3")
 
 
 def test_values_and_what_finds_the_rows_are_told_apart() -> None:
-    found = known().lineages.of("cpu", "user_pct")
+    found = column_lineage().lineages.of("cpu", "user_pct")
     assert found.raw["d0r2"] == ["seconds", "sytprp_pfxutime_d"]
     assert "sytprp_pfxutime_d" not in found.rows["d0r2"]
     told = explain("per_transaction.cp_s")

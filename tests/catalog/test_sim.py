@@ -207,6 +207,9 @@ def test_explain_knows_what_only_our_own_pack_has(own: Path, capsys: pytest.Capt
     assert main(["explain", "SYTPRP_ZLOWN"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "D0R2 SYTPRP_ZLOWN: meaning not known" in said
-    assert "in no known layout but that of made files (zlens-sim); the record page MRSYTPRP of your" in said
+    assert (
+        "in no known layout except that of synthetic files (zlens-sim); the record page MRSYTPRP of your"
+        in said
+    )
     assert main(["explain", "SYTPRP_PFXUTIME"]) == 0
     assert "z/VM 5.3, 6.4: byte 32, 8 bytes" in capsys.readouterr().out

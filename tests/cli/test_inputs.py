@@ -104,7 +104,7 @@ def test_a_terminal_is_no_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_standard_input_is_bounded(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="larger than the room"):
+    with pytest.raises(InputError, match="too large for a temporary file"):
         inputs.spool(io.BytesIO(b"x" * 100), str(tmp_path / "s"), limit=10)
-    with pytest.raises(InputError, match="larger than the room"):
+    with pytest.raises(InputError, match="too large for a temporary file"):
         inputs.spool(io.BytesIO(b"x" * 100), str(tmp_path / "t"), reserve=1 << 62)

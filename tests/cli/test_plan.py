@@ -104,7 +104,7 @@ def test_multithreading_is_asked_by_itself(monwrite: str, capsys: pytest.Capture
     ("words", "said"),
     [
         ((), "no input; zlens plan --list"),
-        (("--list", "--set", "weight=5"), "--list and --set are two questions"),
+        (("--list", "--set", "weight=5"), "--list and --set exclude each other"),
         (("FILE", "--set", "wieght=5"), "did you mean weight?"),
         (("FILE", "--set", "smt=maybe"), 'smt is "maybe"; expected one of "on", "off"'),
     ],

@@ -222,9 +222,9 @@ def test_text_has_a_block_for_each_rule() -> None:
         assert head in block
     assert max(map(len, lines)) <= as_text.WIDTH
     # Twelve volumes are too many to read.
-    assert "and 4 more (--format csv has all)" in text
+    assert "and 4 more (--format csv lists all)" in text
     assert "Not computable here" in text
-    assert text.endswith("each.\n")
+    assert text.endswith("them.\n")
 
 
 def test_text_can_list_what_is_missing() -> None:

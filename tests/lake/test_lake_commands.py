@@ -39,7 +39,7 @@ def test_from_files_to_a_lake_and_back(
 
     status, out, err = run(capsys, "import", tmp_path / "?.data", "--lake", made)
     assert (status, err) == (0, "")
-    assert out.splitlines() == [f"{file}: in the lake already; nothing added" for file in files]
+    assert out.splitlines() == [f"{file}: already in the lake; nothing added" for file in files]
 
     status, out, _ = run(capsys, "lake", "show", made, "--days", "--tables", "--inputs")
     assert status == 0
@@ -59,7 +59,7 @@ def test_from_files_to_a_lake_and_back(
     assert told["systems"][0]["tables"]["d0r2"]["rows"] == 18
 
     status, out, _ = run(capsys, "lake", "check", made)
-    assert (status, out.rstrip().endswith("all as listed")) == (0, True)
+    assert (status, out.rstrip().endswith("no faults")) == (0, True)
 
     status, out, err = run(capsys, "sql", made, "-q", "SELECT count(*) AS n FROM d0r2", "--format", "csv")
     assert (status, out, err) == (0, "n\n18\n", "")
@@ -74,11 +74,11 @@ def test_from_files_to_a_lake_and_back(
 
     status, out, _ = run(capsys, "lake", "forget", made, "--to", "2026-03-02 10:03", "--utc", "--dry-run")
     assert status == 0
-    assert out.splitlines()[0] == f"would forget LAKETEST of {files[0]}"
+    assert out.splitlines()[0] == f"would remove LAKETEST of {files[0]}"
     status, out, _ = run(capsys, "lake", "forget", made, "--to", "2026-03-02 10:05", "--utc")
     assert status == 0
     assert out.splitlines()[:2] == [
-        f"forgot LAKETEST of {files[0]}",
+        f"removed LAKETEST of {files[0]}",
         f"kept LAKETEST of {files[1]}: only partly within these times",
     ]
     status, out, _ = run(capsys, "lake", "check", made)
@@ -148,4 +148,4 @@ def test_check_fails_where_a_file_is_wrong(
     status, out, _ = run(capsys, "lake", "check", made)
     assert status == 1
     assert out.splitlines()[0].startswith(f"changed: {path}: it has ")
-    assert out.splitlines()[-1].endswith("1 wrong")
+    assert out.splitlines()[-1].endswith("1 fault")

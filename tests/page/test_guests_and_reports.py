@@ -253,7 +253,7 @@ def test_jobs_of_zos(page: Page, address: str, demo: Path):
             expect(table).to_be_visible()
             assert column(table, "CP") == [digits(row["cp_s"], 2) for row in told[records]]
         else:
-            expect(page.get_by_text("Nothing of this kind in this window.")).to_be_visible()
+            expect(page.get_by_text("No data in this window.")).to_be_visible()
     page.get_by_label("records", exact=True).select_option("interval")
     set_to(page, "records", "interval")
     ready(page, "workloads")
@@ -329,7 +329,7 @@ def test_a_report_is_found_in_the_list_and_walked_to(page: Page, address: str):
     page.locator("#find-report").fill("fcx112")
     assert names.all_inner_texts() == ["user"]
     page.locator("#find-report").fill("nothing is called so")
-    expect(page.locator("aside[aria-label=reports]")).to_contain_text("No report fits this search.")
+    expect(page.locator("aside[aria-label=reports]")).to_contain_text("No report matches this search.")
     # Those without data are there when asked for.
     page.locator("#find-report").fill("")
     page.get_by_label("also those without data").check()

@@ -193,6 +193,6 @@ def test_a_finding_is_shown_with_its_evidence_and_leads_to_its_place(page: Page,
     expect(article).to_contain_text("Spread the load over more volumes.")
     expect(article).to_contain_text("class vendor")
     expect(article.locator('[data-testid="chart-evidence"] .u-over')).to_be_visible()
-    article.get_by_role("button", name="Look at it in I/O and paging").click()
+    article.get_by_role("button", name="Show in I/O and paging").click()
     ready(page, "io")
     assert "device=D017" in page.url

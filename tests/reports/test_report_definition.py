@@ -109,7 +109,7 @@ WRONG = [
     ('time = "interval_end"', "", 'rows of kind "mean" need a time'),
     ('subject = ["cpu_id", "cpu_type"]', "subject = []", r"tables\[1\]\.subject is empty"),
     ('by = ["cpu_type"]', 'by = ["core_id"]', 'a total by "core_id"'),
-    ('of = "mean" ', 'of = "row" ', 'a total of "row" rows, of which it has none'),
+    ('of = "mean" ', 'of = "row" ', 'a total of "row" rows, which the table does not have'),
     ('label = ">>Mean>>"', 'label = ">>>Mean>>>"', 'label ">>>Mean>>>" is too long'),
     ("blank = true ", 'by = ["cpu_type"] ', 'by or rule in rows of kind "interval"'),
     ('# cells = { cpu_type = ">Sum" }', 'cells = { core = ">Sum" }', 'a fixed text for the column "core"'),
@@ -119,7 +119,7 @@ WRONG = [
     (
         'time = "interval_end"',
         'line_count = 3\ntime = "interval_end"',
-        "line_count alone.*both or none",
+        "only one of lines and line_count.*both or none",
     ),
     (
         'time = "interval_end"',
@@ -139,7 +139,7 @@ def test_what_is_wrong_is_said(old: str, new: str, said: str) -> None:
 def test_a_measure_nobody_has(tmp_path: Path) -> None:
     text = SKELETON.replace("cpu.busy_pct", "cpu.bizzy_pct")
     (table,) = definition_file.read(text, "skeleton.toml", "skeleton").tables
-    with pytest.raises(CatalogError, match=r"'cpu\.bizzy_pct', which is no measure"):
+    with pytest.raises(CatalogError, match=r"'cpu\.bizzy_pct', which is not a measure"):
         facts.status(table.columns[2])
 
 
@@ -152,7 +152,7 @@ def test_the_catalog_of_reports_is_checked(tmp_path: Path) -> None:
     (here / "two.toml").write_text(text, encoding="utf-8")
     (tmp_path / "three.toml").write_text(text.replace('"one" ', '"three" '), encoding="utf-8")
     one, three, two = reports.check(tmp_path)
-    assert three == "reports/three.toml: its group 'processors' has the folder processors"
+    assert three == "reports/three.toml: its group 'processors' belongs in the folder processors"
     assert "bizzy" in one
     assert re.search(r'reports/processors/two\.toml:\d+: name is "one"', two)
 

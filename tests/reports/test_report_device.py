@@ -130,7 +130,7 @@ def test_only_the_devices_asked_for_are_shown(tmp_path: Path) -> None:
         assert list(rows(session.report("device", only=["014?", "9999"]))) == ["0145", "0146"]
         assert ">> All DASD <<" in session.report("device")
         assert ">> All DASD <<" not in session.report("device", only=["0145"])
-        with pytest.raises(QueryError, match=r"nothing on '9999'.*0145, 0146, 0200"):
+        with pytest.raises(QueryError, match=r"no rows for '9999'.*0145, 0146, 0200"):
             session.report("device", only=["9999"])
 
 
@@ -155,4 +155,4 @@ def test_the_command_takes_one_device(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["report", "fcx108", str(path), "--only", "0146"]) == 0
     assert list(rows(capsys.readouterr().out)) == ["0146"]
     assert main(["report", "fcx108", str(path), "--only", "0999"]) == 2
-    assert "nothing on '0999'" in capsys.readouterr().err
+    assert "no rows for '0999'" in capsys.readouterr().err

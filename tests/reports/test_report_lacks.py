@@ -99,7 +99,7 @@ def test_a_report_without_measures_lacks_the_records_of_its_question(tmp_path: P
     assert one.records
     assert not one.roles
     assert all(layouts.head(record) is not None for record in one.records)
-    assert "  pools  0 of 2 columns (no data, 1 have no public source)\n         lacks D" in lacking.text(
+    assert "  pools  0 of 2 columns (no data, 1 have no public source)\n         missing: D" in lacking.text(
         [one]
     )
 
@@ -109,7 +109,7 @@ def test_a_record_that_is_there_is_not_said_to_be_missing(tmp_path: Path, folder
     groups = [made.configuration(made.START_US), *made.minutes(2), bare]
     one = found(made.write(tmp_path / "x.mon", groups), folder)["pools"]
     assert one.records == []
-    assert one.missing["cpu_pool"].why == "of D5R19 no layout is known (page MRPRCCPU)"
+    assert one.missing["cpu_pool"].why == "no layout of D5R19 is known (page MRPRCCPU)"
 
 
 def test_a_field_that_a_pack_brings_is_no_longer_missing(tmp_path: Path, folder: Path) -> None:
@@ -146,7 +146,7 @@ def test_needs_of_a_made_file_and_of_a_lake(
     sim = made.write(tmp_path / "sim.mon", groups)
     assert main(["catalog", "needs", str(sim)]) == 0
     assert capsys.readouterr().out.startswith(
-        "SIMTEST is made with zlens' own pack: no page tells of it\n\nRep"
+        "SIMTEST was written with zlens' own pack: no page describes it\n\nRep"
     )
     lake = tmp_path / "lake"
     assert main(["import", str(processors(tmp_path)), "--lake", str(lake)]) == 0
@@ -160,7 +160,7 @@ def test_needs_of_a_made_file_and_of_a_lake(
 def test_the_overview_names_what_is_the_users(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "show"]) == 0
     said = capsys.readouterr().out
-    assert f"Roles of yours ({data / 'roles.toml'})\n  none" in said
+    assert f"Your roles ({data / 'roles.toml'})\n  none" in said
     assert "(zlens-sim)\n  D0R2, " in said
     data.mkdir()
     (data / "roles.toml").write_text('[guest]\nlocked = { field = "USEACT_X" }\n', encoding="utf-8")

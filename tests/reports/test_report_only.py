@@ -47,5 +47,5 @@ def test_in_every_form(session: zlens.Session, format: str) -> None:
 def test_a_name_that_nothing_has(session: zlens.Session, name: str) -> None:
     with pytest.raises(QueryError) as caught:
         session.report("prclog", only=[name])
-    assert "prclog has nothing on" in str(caught.value)
+    assert "prclog has no rows for" in str(caught.value)
     assert "0, 1, 2, 3, 4, 5, 6, 7, ..." in str(caught.value)

@@ -404,7 +404,7 @@ def test_footnotes() -> None:
     foot = [line for line in text.split("\n") if line.startswith("* ")]
     assert foot == [
         "* Synthetic data, written by zlens demo; nothing in it was measured.",
-        '* 2 problems in reading, see: zlens sql INPUT -q "SELECT * FROM problem"',
+        '* 2 problems while reading, see: zlens sql INPUT -q "SELECT * FROM problem"',
         "* Always.",
         "* On 6.3.",
         "* Not available in this input: User.",
@@ -418,7 +418,7 @@ def test_a_status_to_be_remarked_is_a_footnote() -> None:
     text = REPORT.replace('measures = ["cpu.busy_pct"]', 'measures = ["cpu.busy_pct"]\nstatus = "unverified"')
     tables = {"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0)]}
     printed = reports.render(report(text), FakeSession(tables), now=NOW)
-    assert "* Not verified: the formula is held against no published number: Total." in printed
+    assert "* Not verified: the formula is not confirmed by a published number: Total." in printed
 
 
 def test_means_do_not_carry_interval_rows_into_python() -> None:

@@ -103,7 +103,7 @@ def test_one_class() -> None:
         text = session.report("workload", only=["HIGH"])
         assert "HIGH" in text
         assert "ONLINE" not in text
-        with pytest.raises(QueryError, match="nothing on 'LOW'"):
+        with pytest.raises(QueryError, match="no rows for 'LOW'"):
             session.report("workload", only=["LOW"])
 
 

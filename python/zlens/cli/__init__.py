@@ -18,18 +18,18 @@ from types import FrameType
 from zlens.errors import Wording, ZlensError
 
 DONE, WITH_PROBLEMS, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
-#: So many new objects are looked through for cycles at once.
+#: New objects between two searches for reference cycles.
 _OBJECTS = 100_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status; no exception leaves but SystemExit of --help."""
-    # A command makes much that stays and few cycles: looking for these took a tenth of its time.
+    """Run one command and return its exit status; the only exception raised is the SystemExit of --help."""
+    # A command creates many lasting objects and few cycles; searching for cycles took a tenth of its time.
     gc.set_threshold(_OBJECTS, 50, 50)
     from zlens.cli.parser import build
 
     if threading.current_thread() is threading.main_thread():
-        # A polite end removes temporary files too.
+        # Exit normally on SIGTERM, so that temporary files are removed.
         signal.signal(signal.SIGTERM, _terminated)
     debug = bool(os.environ.get("ZLENS_DEBUG"))
     try:
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough; the interpreter must not complain when it flushes.
+        # The reader closed the pipe; keep the interpreter from complaining when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except OSError as error:
@@ -68,14 +68,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def complain(sentence: str) -> int:
-    """Say on standard error why nothing came of it."""
+    """Print the reason for a failure on standard error and return the exit status."""
     with contextlib.suppress(OSError):
         print(f"zlens: {_one_line(sentence)}", file=sys.stderr)
     return UNUSABLE
 
 
 def _one_line(text: str) -> str:
-    # Names and contents of files reach these lines: no control character may act on the terminal.
+    # Messages quote file names and contents; control characters must not reach the terminal.
     return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
 
 

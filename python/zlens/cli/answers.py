@@ -1,4 +1,4 @@
-"""What `solve` and `study` have in common: a small TOML file goes in, an answer comes out."""
+"""Code shared by `solve` and `study`: a small TOML file goes in, an answer comes out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser, plural: str, file: str, setting: str) -> None:
-    """The options of both, in the words of each: `models`, `a scenario of the model`, an example of --set."""
+    """Add the options of both; `plural`, `file` and `setting` (an example of --set) fill the help."""
     parser.add_argument("--list", action="store_true", help=f"list all {plural}")
     parser.add_argument("--example", action="store_true", help=f"print an example of {file}")
     parser.add_argument("--keys", action="store_true", help=f"list the keys of {file}")
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser, plural: str, file: str, setting: 
 
 
 def configure_output(parser: argparse.ArgumentParser) -> None:
-    """Form and place of the answer."""
+    """Add --format and --output."""
     parser.add_argument(
         "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
     )
@@ -42,16 +42,16 @@ def run(
     find: Callable[[str], Any],
     answer: Callable[[], Answer],
 ) -> int:
-    """--list, --example and --keys of a model or study, or its answer; `find` gives it by its name."""
+    """Print --list, --example or --keys of a model or study, or its answer; `find` looks it up by name."""
     from zlens.cli import output
     from zlens.models import scenario
 
     if arguments.list:
         width = max(map(len, names))
-        text = "".join(f"{each:<{width}}  {find(each).SUMMARY}\n" for each in names)
+        text = "".join(f"{entry:<{width}}  {find(entry).SUMMARY}\n" for entry in names)
     elif name is None:
         kind = "model" if arguments.command == "solve" else "study"
-        raise QueryError(f"which {kind}?", cure=f"zlens {arguments.command} --list names them")
+        raise QueryError(f"which {kind}?", cure=f"zlens {arguments.command} --list lists them")
     elif arguments.example:
         text = find(name).EXAMPLE
     elif arguments.keys:
@@ -64,25 +64,25 @@ def run(
     return 0
 
 
-def values(arguments: argparse.Namespace, name: str, file: str | None, lacks: str) -> dict[str, Any]:
-    """What the file says, with the changes of --set; `lacks` is said where none is named."""
+def values(arguments: argparse.Namespace, name: str, file: str | None, missing: str) -> dict[str, Any]:
+    """The values of the file with the changes of --set; `missing` is the error if no file is named."""
     from zlens.models import scenario
 
     example = f"zlens {arguments.command} {name} --example prints"
     if file is None:
-        raise QueryError(lacks, cure=f"{example} one to begin with")
+        raise QueryError(missing, cure=f"{example} one to start from")
     try:
-        found = scenario.read("/dev/stdin" if file == "-" else file)
+        scenario_values = scenario.read("/dev/stdin" if file == "-" else file)
     except ScenarioError as error:
-        error.cure = f"write it like the example that {example}"
+        error.cure = f"follow the example that {example}"
         raise
     for setting in arguments.set:
-        found = scenario.changed(found, setting)
-    return found
+        scenario_values = scenario.changed(scenario_values, setting)
+    return scenario_values
 
 
 def rendered(answer: Answer, form: str) -> str:
-    """An answer as text, csv, json or html."""
+    """The answer as text, csv, json or html."""
     answer = answer.worded(Wording.as_command)
     from zlens.models import as_data, as_html, as_text
     from zlens.present import rows

@@ -1,4 +1,4 @@
-"""zlens catalog: the facts zlens works by, and the user's own layout packs."""
+"""zlens catalog: the built-in facts and the user's layout packs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from zlens.cli import inputs
 from zlens.errors import CatalogError, QueryError
 
 DESCRIPTION = """\
-Show and check the facts that zlens works by, list which of IBM's monitor record pages would add fields for a
-file and what its reports lack, and import such pages as a layout pack for a z/VM release.
+Show and check the catalog of record layouts and formulas, list which of IBM's monitor record pages would add
+fields for a file and what its reports are missing, and import such pages as a layout pack for a z/VM release.
 """
 EXAMPLES = """\
 Examples:
@@ -84,20 +84,20 @@ def _show(arguments: argparse.Namespace, out: TextIO) -> int:
         _overview(out)
         return 0
     record = _record(arguments.name)
-    # Measures and roles are facts of the catalog too; what is said of them is said in one place.
+    # Measures and roles are described by zlens explain.
     out.write(explain(arguments.name) if record is None else describe.describe(record, arguments.release))
     return 0
 
 
 def _record(name: str) -> str | None:
-    """The record meant by D0R2, d0r2 or the name of its page; None when it is none."""
+    """The record named by D0R2, d0r2 or its DSECT; None if there is no such record."""
     from zlens.catalog import layouts
 
     wanted = name.upper()
-    known = layouts.records()
-    if wanted in known:
+    records = layouts.records()
+    if wanted in records:
         return wanted
-    for record in known:
+    for record in records:
         head = layouts.head(record)
         if head is not None and wanted in (head.dsect, head.dsect.removeprefix("MR")):
             return record
@@ -114,23 +114,24 @@ def _overview(out: TextIO) -> None:
     for name in metrics.tables():
         table = metrics.table(name)
         out.write(f"  {name:<12} {table.text}{' (no reader fills it yet)' if table.empty else ''}\n")
-    out.write("\nRoles: what measures call the fields of records\n")
+    out.write("\nRoles: the names that measures use for fields of records\n")
     for name in roles.entities():
         out.write(f"  {name:<14} {roles.entity(name).text}\n")
-    out.write("\nLayout packs of yours\n")
+    out.write("\nYour layout packs\n")
     listed = packs.listed()
     for pack in listed:
         out.write(f"  {pack.release:<5} {len(pack.records)} records  {pack.path}\n")
     if not listed:
-        out.write("  none; zlens catalog import makes one of IBM's record pages\n")
-    out.write(f"\nRoles of yours ({user_roles.path()})\n")
-    bound = user_roles.bindings()
-    for one in bound:
-        out.write(f"  {one.entity}.{one.role}: {' or '.join(roles.fields(one.how))} of {one.table}\n")
-    if not bound:
-        out.write("  none; a line there binds a role to a field\n")
+        out.write("  none; zlens catalog import makes one from IBM's record pages\n")
+    out.write(f"\nYour roles ({user_roles.path()})\n")
+    bindings = user_roles.bindings()
+    for binding in bindings:
+        fields = " or ".join(roles.fields(binding.how))
+        out.write(f"  {binding.entity}.{binding.role}: {fields} of {binding.table}\n")
+    if not bindings:
+        out.write("  none; each line of this file binds a role to a field\n")
     own = ", ".join(layouts.sim_records())
-    out.write(f"\nLayouts of zlens' own, for files made with them only ({layouts.SIM})\n")
+    out.write(f"\nLayouts of zlens' own pack, for files written with it ({layouts.SIM})\n")
     out.writelines(f"  {line}\n" for line in textwrap.wrap(own, 98))
     out.write("\nTables of SMF records\n")
     for name, text in explain_smf.summary():
@@ -150,25 +151,26 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens.models import constants
     from zlens.session import session
 
-    wrong = [*check.everything(), *map(str, check_metrics.check())]
-    wrong_rules = check_rules.check()
-    if not wrong_rules:
-        with session.nothing() as nothing:
-            wrong_rules = findings.check(nothing, rules.load())
-    wrong += wrong_rules
-    for sentence in wrong:
+    errors = [*check.everything(), *map(str, check_metrics.check())]
+    rule_errors = check_rules.check()
+    if not rule_errors:
+        with session.nothing() as empty:
+            rule_errors = findings.check(empty, rules.load())
+    errors += rule_errors
+    for sentence in errors:
         out.write(f"{sentence}\n")
     for name in reports.names():
         reports.load(name)
     counted = f"{check.summary()}, {len(reports.names())} reports, {len(rules.names())} rules"
-    out.write(f"{counted}: {f'{len(wrong)} wrong' if wrong else 'all in order'}\n")
+    out.write(f"{counted}: {len(errors) or 'no'} error{'' if len(errors) == 1 else 's'}\n")
     questions = constants.open_questions()
-    out.write(f"\n{len(questions)} open questions of the models (zlens solve):\n")
-    for one in questions:
-        unit = f" {one.unit}" if one.unit else ""
-        out.write(f"{one.model}: {one.name} = {one.default}{unit}, {one.status}: {one.text}\n")
-        out.write(f"    settled by: {one.closes or 'no document; ours to choose'}\n")
-    return 1 if wrong else 0
+    out.write(f"\n{len(questions)} open questions about the models (zlens solve):\n")
+    for question in questions:
+        unit = f" {question.unit}" if question.unit else ""
+        value = f"{question.default}{unit}, {question.status}"
+        out.write(f"{question.model}: {question.name} = {value}: {question.text}\n")
+        out.write(f"    settled by: {question.closes or 'no document; a choice of ours'}\n")
+    return 1 if errors else 0
 
 
 # Needs ------------------------------------------------------------------------------------------
@@ -189,27 +191,32 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
     ):
         progress.close()
         sources: list[object] = list(session.sources)
-        groups = [(s, group) for s in sources if isinstance(s, MonwriteSource) for group in s.groups]
+        groups = [
+            (source, group)
+            for source in sources
+            if isinstance(source, MonwriteSource)
+            for group in source.groups
+        ]
         if not any(info.source == "zvm-monitor" for info in session.systems):
             raise QueryError(
-                "the input holds no z/VM monitor data", cure="only its records have layouts to import"
+                "the input contains no z/VM monitor data", cure="only monitor records have layouts to import"
             )
-        # What is in a lake was decoded when it came there: it tells of reports only.
+        # Data in a lake are decoded already; only the needs of reports apply to them.
         for source, group in groups:
             info = group.info
             if info.release == SIM:
-                out.write(f"{info.system} is made with zlens' own pack: no page tells of it\n")
+                out.write(f"{info.system} was written with zlens' own pack: no page describes it\n")
                 continue
-            found = layout_choice.needs(source.types(group), release=info.release, callevel=group.call_level)
+            needs = layout_choice.needs(source.types(group), release=info.release, callevel=group.call_level)
             release = f"z/VM {info.release}" if info.release else "z/VM of an unknown release"
-            if not found:
+            if not needs:
                 out.write(f"{info.system} ({release}): every byte of its records has a layout\n")
                 continue
             out.write(f"{info.system} ({release}): pages that would add fields\n")
-            for need in found:
+            for need in needs:
                 out.write(f"  {need.record:<7} {need.title}\n")
-                now = f"decoded with {need.decoded_with}" if need.decoded_with else "not decoded"
-                out.write(f"          {need.reason}, {now}; up to {need.bytes:,} bytes a record more\n")
+                state = f"decoded with {need.decoded_with}" if need.decoded_with else "not decoded"
+                out.write(f"          {need.reason}, {state}; up to {need.bytes:,} more bytes per record\n")
                 if need.url:
                     out.write(f"          {need.page}: {need.url}\n")
             out.write("Save those pages, then: zlens catalog import FOLDER\n")

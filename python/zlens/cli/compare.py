@@ -32,7 +32,7 @@ Examples:
   zlens compare old.data --throughput old.csv -- new.data --throughput new.csv --format html -o compare.html
   zlens compare 1.data -- 2.data -- 3.data --against previous
 """
-#: What a side says of itself: options that count as one kind, of which a side has its own or those of BASE.
+#: Options that belong together: a side has its own or takes those of BASE.
 _KINDS = (
     ("inputs",),
     ("system",),
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser.in_parts = True
     parser.usage = "zlens compare BASE... [options] -- OTHER... [options] [-- OTHER...]"
     inputs.add_inputs(parser, required=False)
-    how = parser.add_argument_group("how it is compared")
+    how = parser.add_argument_group("comparison")
     how.add_argument("--name", metavar="NAME", help="name of this side")
     how.add_argument(
         "--against",
@@ -63,7 +63,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="form of differences (new/base); shares are compared in points",
     )
     how.add_argument(
-        "--burg", action="store_true", help="as IBM's tables on CPU MF: base/new of everything, shares too"
+        "--burg",
+        action="store_true",
+        help="the form of IBM's CPU MF tables: base/new for everything, including shares",
     )
     how.add_argument(
         "--across-generations",
@@ -84,41 +86,41 @@ def run(arguments: argparse.Namespace) -> int:
     parts: list[argparse.Namespace] = arguments.parts
     if len(parts) < 2:
         raise QueryError("nothing to compare with", cure="zlens compare BASE -- OTHER")
-    together = _together(parts)
+    common = _complete(parts)
     sides, problems = [], []
     with Progress() as progress:
         for part, name in zip(parts, _names(parts), strict=True):
-            side, found = _side(part, name, progress)
+            side, side_problems = _side(part, name, progress)
             sides.append(side)
-            problems += found
-    text = compare.render(compare.compare(sides, _choice(together)), together["format"] or "text")
-    with output.opened(together["output"]) as out:
-        out.write(text)
-    return inputs.status_of(problems, strict=together["strict"])
+            problems += side_problems
+    report = compare.render(compare.compare(sides, _choice(common)), common["format"] or "text")
+    with output.opened(common["output"]) as out:
+        out.write(report)
+    return inputs.status_of(problems, strict=common["strict"])
 
 
-def _together(parts: list[argparse.Namespace]) -> dict[str, Any]:
-    """Complete every side with what it takes over from BASE; returned are options that hold for all."""
-    of_a_side = {"name", *(name for kind in _KINDS for name in kind)}
+def _complete(parts: list[argparse.Namespace]) -> dict[str, Any]:
+    """Complete every side with the options of BASE it lacks; return the options common to all sides."""
+    side_options = {"name", *(name for kind in _KINDS for name in kind)}
     if not parts[0].inputs:
-        raise QueryError("BASE names no input", cure="zlens compare BASE -- OTHER")
+        raise QueryError("BASE has no input", cure="zlens compare BASE -- OTHER")
     for number, part in enumerate(parts[1:], 2):
         if not any(getattr(part, name) for kind in _KINDS[:4] for name in kind):
-            raise QueryError(f"side {number} names neither inputs nor a window", cure="name one after --")
+            raise QueryError(f"side {number} has neither inputs nor a window", cure="give one after --")
         for kind in _KINDS:
             if not any(getattr(part, name) for name in kind):
                 for name in kind:
                     setattr(part, name, getattr(parts[0], name))
     common: dict[str, Any] = {}
     for name in vars(parts[0]):
-        if name in of_a_side or name in ("run", "command"):
+        if name in side_options or name in ("run", "command"):
             continue
-        given = [getattr(part, name) for part in parts if getattr(part, name)]
-        if any(value != given[0] for value in given):
+        values = [getattr(part, name) for part in parts if getattr(part, name)]
+        if any(value != values[0] for value in values):
             raise QueryError(
                 f"--{name.replace('_', '-')} given twice; it applies to every side", cure="leave one out"
             )
-        common[name] = given[0] if given else getattr(parts[0], name)
+        common[name] = values[0] if values else getattr(parts[0], name)
         for part in parts:
             setattr(part, name, common[name])
     return common
@@ -128,7 +130,7 @@ def _choice(common: dict[str, Any]) -> Choice:
     from zlens.compare import Choice
 
     if common["burg"] and common["form"]:
-        raise QueryError("--burg is a form by itself", cure="leave --form out")
+        raise QueryError("--burg is itself a form", cure="leave --form out")
     return Choice(
         against=common["against"] or "first",
         form=common["form"] or "new/base",
@@ -139,14 +141,14 @@ def _choice(common: dict[str, Any]) -> Choice:
 
 
 def _names(parts: list[argparse.Namespace]) -> list[str]:
-    """What sides are called: as asked for, by files where these tell them apart, else by their places."""
+    """Names of the sides: --name, else the file names if they differ, else base, other, other2, ..."""
     stems = [os.path.basename(os.path.normpath(part.inputs[0])).partition(".")[0] for part in parts]
-    apart = len(set(stems)) == len(stems) and all(0 < len(stem) <= 20 for stem in stems)
+    distinct = len(set(stems)) == len(stems) and all(0 < len(stem) <= 20 for stem in stems)
     places = ["base", "other", *(f"other{number}" for number in range(2, len(parts)))]
-    names = [part.name or (stems if apart else places)[at] for at, part in enumerate(parts)]
+    names = [part.name or (stems if distinct else places)[index] for index, part in enumerate(parts)]
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise QueryError(f"two sides are called {twice!r}", cure="tell them apart with --name")
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise QueryError(f"two sides are named {duplicate!r}", cure="give one another name with --name")
     return names
 
 
@@ -155,9 +157,9 @@ def _side(part: argparse.Namespace, name: str, progress: Progress) -> tuple[Side
 
     runs, problems = [], []
     for words in _runs(part.inputs):
-        run, found = _run(words, part, progress)
+        run, run_problems = _run(words, part, progress)
         runs.append(run)
-        problems += found
+        problems += run_problems
     return Side(name, runs), problems
 
 
@@ -178,7 +180,7 @@ def _runs(words: list[str]) -> list[list[str]]:
     else:
         if not joined:
             return runs
-    raise QueryError("a plus sign stands between two inputs of one run", expected="run1.monwrite + run1.smf")
+    raise QueryError("a plus sign joins two inputs of one run", expected="run1.monwrite + run1.smf")
 
 
 def _run(words: list[str], part: argparse.Namespace, progress: Progress) -> tuple[Run, list[Problem]]:

@@ -40,14 +40,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     monwrite, rmf, smf, sim = map(str, paths)
     zone = ["--tz", demo.ZONE]
-    shown = (
+    commands = (
         ["info", monwrite, rmf, smf, *zone],
         ["report", "prclog", monwrite, "--every", "15m"],
         ["report", "partition", monwrite, rmf, *zone, "--peak", "15m", "--every", "15m"],
         ["report", "cpumflog", smf, "--every", "15m"],
         ["report", "smtmet", sim, "--every", "15m"],
     )
-    for command in shown:
+    for command in commands:
         with output.opened(None) as out:
             out.write(f"\n$ zlens {' '.join(command)}\n\n")
             out.flush()

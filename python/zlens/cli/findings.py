@@ -1,4 +1,4 @@
-"""zlens findings: what stands out."""
+"""zlens findings: check rules and print those that apply."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from zlens.inputs.options import Options
 
 DESCRIPTION = """\
-Check the input against the built-in rules and your own, and print those that hold, worst first. Rules of
-thumb of our own (class ours) are checked only with --all, --class or --baseline.
+Check the input against the built-in rules and your own, and print those that apply, worst first. zlens' own
+rules of thumb (class ours) are checked only with --all, --class or --baseline.
 """
 EXAMPLES = """\
 Examples:
@@ -58,20 +58,20 @@ def run(arguments: argparse.Namespace) -> int:
         inputs.files_of(arguments.inputs) as files,
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
-        ExitStack() as more,
+        ExitStack() as stack,
     ):
         baseline = None
         if arguments.baseline:
-            opened = zlens.open(arguments.baseline, options=_whole(options), progress=progress)
-            baseline = more.enter_context(opened)
-        found = find(
+            opened = zlens.open(arguments.baseline, options=_baseline_options(options), progress=progress)
+            baseline = stack.enter_context(opened)
+        result = find(
             session,
             classes=list(_CLASSES) if arguments.all else arguments.classes,
             only=arguments.only,
             folders=arguments.rules,
             baseline=baseline,
         )
-        text = findings.render(found, arguments.format, missing=arguments.missing)
+        text = findings.render(result, arguments.format, missing=arguments.missing)
         progress.close()
         with output.opened(arguments.output) as out:
             out.write(text)
@@ -79,9 +79,9 @@ def run(arguments: argparse.Namespace) -> int:
         return inputs.status_of(session.problems, strict=arguments.strict)
 
 
-def _whole(options: Options) -> Options:
-    """The options for the baseline: its systems may have other names, and its days are others."""
-    days = {
+def _baseline_options(options: Options) -> Options:
+    """The options without systems and dates: those of the baseline differ."""
+    times = {
         side: moment
         for side, moment in (("start", options.start), ("end", options.end))
         if moment is not None and moment.date is None
@@ -89,8 +89,8 @@ def _whole(options: Options) -> Options:
     return replace(
         options,
         systems=(),
-        start=days.get("start"),
-        end=days.get("end"),
+        start=times.get("start"),
+        end=times.get("end"),
         throughput=None,
         throughput_columns=None,
     )

@@ -39,40 +39,40 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.progress import Progress
 
     options = inputs.options_of(arguments)
-    found: list[Problem] = []
+    import_problems: list[Problem] = []
     with output.opened(None) as out, inputs.files_of(arguments.inputs) as files, Progress() as progress:
 
-        def told(one: Added) -> None:
+        def report(added: Added) -> None:
             progress.close()
-            out.write(f"{_safe(line(one))}\n")
+            out.write(f"{_safe(line(added))}\n")
             out.flush()
-            found.extend(one.problems)
+            import_problems.extend(added.problems)
 
-        _, problems = lake.add(files, arguments.lake, options=options, progress=progress, report=told)
+        _, problems = lake.add(files, arguments.lake, options=options, progress=progress, report=report)
     for problem in problems:
         print(f"zlens: {_safe(f'{problem.file}: {problem.detail}')}", file=sys.stderr)
-    return inputs.status_of([*problems, *found], strict=arguments.strict)
+    return inputs.status_of([*problems, *import_problems], strict=arguments.strict)
 
 
-def line(one: Added) -> str:
-    """What became of a file."""
+def line(added: Added) -> str:
+    """The result of importing a file, on one line."""
     from zlens.progress import bytes_text
 
-    if one.again:
-        known = f" as {one.known_as}" if one.known_as != one.path else ""
-        return f"{one.path}: in the lake already{known}; nothing added"
+    if added.again:
+        name = f" as {added.known_as}" if added.known_as != added.path else ""
+        return f"{added.path}: already in the lake{name}; nothing added"
     span = ""
-    if one.first_us is not None and one.last_us is not None:
+    if added.first_us is not None and added.last_us is not None:
         first, last = (
-            dt.datetime.fromtimestamp(us // 1_000_000, dt.UTC) for us in (one.first_us, one.last_us)
+            dt.datetime.fromtimestamp(us // 1_000_000, dt.UTC) for us in (added.first_us, added.last_us)
         )
         end = f"{last:%H:%M}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M}"
         span = f", {first:%Y-%m-%d %H:%M} to {end} UTC"
-    counts = Counter(problem.kind for problem in one.problems)
+    counts = Counter(problem.kind for problem in added.problems)
     problems = f"; {sum(counts.values()):,} problems" if counts else ""
     return (
-        f"{one.path}: {', '.join(one.systems)}{span}, {one.rows:,} rows of {one.tables} tables, "
-        f"{bytes_text(one.bytes)}{problems}"
+        f"{added.path}: {', '.join(added.systems)}{span}, {added.rows:,} rows of {added.tables} tables, "
+        f"{bytes_text(added.bytes)}{problems}"
     )
 
 

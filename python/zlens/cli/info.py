@@ -1,4 +1,4 @@
-"""zlens info: what is in the input, without decoding it."""
+"""zlens info: the contents of the input, without decoding it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Examples:
 #: Sources whose times come from TOD clocks, which may count leap seconds.
 _TOD_SOURCES = frozenset({"zvm-monitor", "smf"})
 
-#: Facts of a reader that other keys of the object hold already.
+#: Facts of a reader that other keys of the object contain.
 _ELSEWHERE = frozenset({"path", "file", "system", "first_time", "last_time"})
 
 #: Record types listed without --all: the largest ones.
@@ -60,18 +60,18 @@ def run(arguments: argparse.Namespace) -> int:
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
     ):
-        # First: which layouts records have, for that too can be a problem.
+        # Before problems: choosing the layouts of records can add some.
         inventory = [source.inventory() for source in session.sources]
         problems = session.problems
-        found = list(_objects(session.sources, inventory, problems, options.leap))
+        objects = list(_objects(session.sources, inventory, problems, options.leap))
         progress.close()
         with output.opened(None) as out:
             if arguments.format == "json":
-                names = list(dict.fromkeys(name for one in found for name in one))
-                rows.write_json(out, names, [[one.get(name) for name in names] for one in found])
+                names = list(dict.fromkeys(name for entry in objects for name in entry))
+                rows.write_json(out, names, [[entry.get(name) for name in names] for entry in objects])
                 inputs.say_throughput(session)
             else:
-                _write(out, found, problems, arguments)
+                _write(out, objects, problems, arguments)
                 _write_throughput(out, session.throughput_said(suggested=True))
         return inputs.status_of(problems, strict=arguments.strict, quiet=True)
 
@@ -102,15 +102,15 @@ def _objects(
                     **_system(info, source.name, leap),
                     **_span(listed, info),
                     "records": [_record(row) for row in listed],
-                    "problems": list(_kinds(_of(path, by_file))),
+                    "problems": list(_kinds(_problems_of(path, by_file))),
                 }
 
 
-def _of(path: str, by_file: Mapping[str, list[Problem]]) -> list[Problem]:
-    """The problems of an input: of the file; of the files of a folder; of the archive that it stands in."""
+def _problems_of(path: str, by_file: Mapping[str, list[Problem]]) -> list[Problem]:
+    """The problems of an input: a file, the files of a folder, or the archive that contains it."""
     if os.path.isfile(path):
         return by_file.get(path, [])
-    return [problem for file, found in by_file.items() if _within(file, path) for problem in found]
+    return [problem for file, problems in by_file.items() if _within(file, path) for problem in problems]
 
 
 def _within(file: str, path: str) -> bool:
@@ -118,7 +118,7 @@ def _within(file: str, path: str) -> bool:
 
 
 def _own(file: dict[str, Any]) -> dict[str, Any]:
-    """What the reader says of the file itself."""
+    """Format, size and the reader's other facts about the file."""
     own = {name: value for name, value in file.items() if name not in _ELSEWHERE}
     return {"format": own.pop("format"), "bytes": own.pop("bytes"), "facts": own}
 
@@ -148,7 +148,7 @@ def _system(info: SystemInfo | None, source: str, leap: int | None) -> dict[str,
 def _span(listed: list[InventoryRow], info: SystemInfo | None) -> dict[str, Any]:
     if info is not None and len(info.files) == 1:
         return {"first": _time(info.first_us), "last": _time(info.last_us)}
-    # Of this file, where its records say so; else of all files of the system.
+    # The span of this file if its records have times, else of all files of the system.
     first = min((row.first_us for row in listed if row.first_us is not None), default=None)
     last = max((row.last_us for row in listed if row.last_us is not None), default=None)
     if info is not None:
@@ -187,11 +187,11 @@ def _kinds(problems: Iterable[Problem]) -> Iterator[dict[str, Any]]:
     for problem in problems:
         kinds[problem.kind].append(problem)
     for kind, group in sorted(kinds.items()):
-        first = min(group, key=lambda one: one.offset if one.offset is not None else -1)
+        first = min(group, key=lambda problem: problem.offset if problem.offset is not None else -1)
         yield {
             "kind": kind,
             "count": len(group),
-            "bytes": sum(one.bytes or 0 for one in group),
+            "bytes": sum(problem.bytes or 0 for problem in group),
             "first_offset": first.offset,
             "first_detail": first.detail,
         }
@@ -201,14 +201,14 @@ def _kinds(problems: Iterable[Problem]) -> Iterator[dict[str, Any]]:
 
 
 def _write(
-    out: TextIO, found: list[dict[str, Any]], problems: list[Problem], arguments: argparse.Namespace
+    out: TextIO, objects: list[dict[str, Any]], problems: list[Problem], arguments: argparse.Namespace
 ) -> None:
     shown: set[str] = set()
-    for number, one in enumerate(found):
+    for number, entry in enumerate(objects):
         if number:
             out.write("\n")
-        _write_one(out, one, arguments, again=one["file"] in shown)
-        shown.add(one["file"])
+        _write_entry(out, entry, arguments, again=entry["file"] in shown)
+        shown.add(entry["file"])
     folders = [path for path in shown if not os.path.isfile(path)]
     others = [
         problem
@@ -221,7 +221,7 @@ def _write(
         for problem in others[:limit]:
             out.write(f"  {_safe(problem.file)}: {_safe(problem.detail)}\n")
         if len(others) > limit:
-            out.write(f"  and {len(others) - limit} more: --all\n")
+            out.write(f"  and {len(others) - limit} more; --all lists them\n")
 
 
 def _write_throughput(out: TextIO, lines: list[str]) -> None:
@@ -229,35 +229,35 @@ def _write_throughput(out: TextIO, lines: list[str]) -> None:
         out.write(f"{'  ' if number else chr(10) + 'Throughput '}{_safe(line)}\n")
 
 
-def _write_one(out: TextIO, one: dict[str, Any], arguments: argparse.Namespace, *, again: bool) -> None:
+def _write_entry(out: TextIO, entry: dict[str, Any], arguments: argparse.Namespace, *, again: bool) -> None:
     def put(label: str, text: str) -> None:
         out.write(f"  {label:<9} {text}\n")
 
-    out.write(f"{_safe(one['file'])}\n")
+    out.write(f"{_safe(entry['file'])}\n")
     if not again:
-        facts = [one["format"], f"{one['bytes']:,} bytes", *_facts(one["facts"])]
+        facts = [entry["format"], f"{entry['bytes']:,} bytes", *_facts(entry["facts"])]
         put("Format", _safe(", ".join(facts)))
-    if one.get("made"):
+    if entry.get("made"):
         put("MADE", "synthetic demo data, written by zlens; not measured")
-    if one["system"]:
-        parts = [one["system"]]
-        if one.get("lpar"):
-            number = f" ({one['lpar_number']})" if one.get("lpar_number") is not None else ""
-            parts.append(f"partition {one['lpar']}{number}")
-        if one.get("release"):
-            parts.append(f"release {one['release']}")
+    if entry["system"]:
+        parts = [entry["system"]]
+        if entry.get("lpar"):
+            number = f" ({entry['lpar_number']})" if entry.get("lpar_number") is not None else ""
+            parts.append(f"partition {entry['lpar']}{number}")
+        if entry.get("release"):
+            parts.append(f"release {entry['release']}")
         put("System", ", ".join(_safe(part) for part in parts))
-    if one.get("release") == SIM:
-        put("Pack", "written with zlens' own pack: where some of its fields stand is made up, not z/VM's")
-    if one.get("machine_type"):
-        model = f"-{one['model']}" if one.get("model") else ""
-        serial = f", serial {one['serial']}" if one.get("serial") else ""
-        put("Machine", _safe(f"{one['machine_type']}{model}{serial}"))
-    zone = _zone(one, utc=arguments.utc)
-    _write_times(put, one, zone, utc=arguments.utc)
-    _write_records(out, put, one["records"], zone, everything=arguments.all)
+    if entry.get("release") == SIM:
+        put("Pack", "written with zlens' own pack: the offsets of some fields are invented, not z/VM's")
+    if entry.get("machine_type"):
+        model = f"-{entry['model']}" if entry.get("model") else ""
+        serial = f", serial {entry['serial']}" if entry.get("serial") else ""
+        put("Machine", _safe(f"{entry['machine_type']}{model}{serial}"))
+    zone = _zone(entry, utc=arguments.utc)
+    _write_times(put, entry, zone, utc=arguments.utc)
+    _write_records(out, put, entry["records"], zone, everything=arguments.all)
     if not again:
-        _write_problems(out, put, one["problems"], everything=arguments.all)
+        _write_problems(out, put, entry["problems"], everything=arguments.all)
 
 
 def _facts(facts: dict[str, Any]) -> Iterator[str]:
@@ -271,32 +271,32 @@ def _facts(facts: dict[str, Any]) -> Iterator[str]:
             yield f"{label} {value}"
 
 
-def _zone(one: dict[str, Any], *, utc: bool) -> dt.tzinfo:
-    offset: int | None = None if utc else one.get("utc_offset_s")
+def _zone(entry: dict[str, Any], *, utc: bool) -> dt.tzinfo:
+    offset: int | None = None if utc else entry.get("utc_offset_s")
     return dt.UTC if offset is None else dt.timezone(dt.timedelta(seconds=offset))
 
 
-def _from_to(one: dict[str, Any], zone: dt.tzinfo) -> str:
-    first, last = one["first"].astimezone(zone), one["last"].astimezone(zone)
+def _from_to(record: dict[str, Any], zone: dt.tzinfo) -> str:
+    first, last = record["first"].astimezone(zone), record["last"].astimezone(zone)
     end = f"{last:%H:%M:%S}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M:%S}"
     return f"{first:%Y-%m-%d %H:%M:%S} to {end}"
 
 
-def _write_times(put: Any, one: dict[str, Any], zone: dt.tzinfo, *, utc: bool) -> None:
-    if one["first"] and one["last"]:
-        offset: int | None = None if utc else one.get("utc_offset_s")
-        if one.get("local_time"):
-            name = "local time of an unknown zone; --tz names it"
+def _write_times(put: Any, entry: dict[str, Any], zone: dt.tzinfo, *, utc: bool) -> None:
+    if entry["first"] and entry["last"]:
+        offset: int | None = None if utc else entry.get("utc_offset_s")
+        if entry.get("local_time"):
+            name = "local time, zone unknown; set it with --tz"
         elif offset is not None:
             name = f"local time, {_offset(offset)}"
         else:
             name = "UTC"
-        put("Time", f"{_from_to(one, zone)} ({name})")
-    if one.get("interval_s"):
-        put("Interval", f"{one['interval_s']:g} s")
-    if one["source"] in _TOD_SOURCES:
-        how = "assumed; --leap says otherwise" if one["leap_assumed"] else "as given"
-        put("Leap", f"{one['leap_s']} seconds subtracted from times ({how})")
+        put("Time", f"{_from_to(entry, zone)} ({name})")
+    if entry.get("interval_s"):
+        put("Interval", f"{entry['interval_s']:g} s")
+    if entry["source"] in _TOD_SOURCES:
+        origin = "assumed; --leap changes it" if entry["leap_assumed"] else "as given"
+        put("Leap", f"{entry['leap_s']} seconds subtracted from times ({origin})")
 
 
 def _write_records(
@@ -307,8 +307,8 @@ def _write_records(
         return
     count = sum(record["count"] for record in records)
     unknown = sum(record["layout"] is None for record in records)
-    known = f"; {unknown} without a known layout" if unknown else ""
-    put("Records", f"{count:,} of {len(records)} types{known}")
+    undecoded = f"; {unknown} without a known layout" if unknown else ""
+    put("Records", f"{count:,} of {len(records)} types{undecoded}")
     order = records if everything else sorted(records, key=lambda r: (-(r["bytes"] or 0), -r["count"]))[:TOP]
     widest = max(len(record["name"]) for record in order)
     for record in order:
@@ -320,11 +320,11 @@ def _write_records(
         for line in _particulars(record, zone):
             out.write(f"    {'':<{widest}} {line}\n")
     if len(order) < len(records):
-        out.write(f"    and {len(records) - len(order)} types more: --all\n")
+        out.write(f"    and {len(records) - len(order)} more types; --all lists them\n")
 
 
 def _particulars(record: dict[str, Any], zone: dt.tzinfo) -> Iterator[str]:
-    """Times, lengths and order of records, of readers that look at each of them."""
+    """Times, lengths and order of records, from readers that check every record."""
     if record["duplicates"] is None:
         return
     least, most = record["min_length"], record["max_length"]
@@ -343,8 +343,8 @@ def _particulars(record: dict[str, Any], zone: dt.tzinfo) -> Iterator[str]:
     yield "; ".join(parts)
 
 
-def _number(count: int, one: str, several: str | None = None) -> str:
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
+def _number(count: int, singular: str, plural: str | None = None) -> str:
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
 def _write_problems(out: TextIO, put: Any, kinds: list[dict[str, Any]], *, everything: bool) -> None:

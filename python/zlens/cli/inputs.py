@@ -1,4 +1,4 @@
-"""What commands that read data share: INPUT, the options of DESIGN's section on commands, standard input."""
+"""Arguments and code shared by commands that read data: INPUT, common options, standard input."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from zlens.inputs.problems import Problem
 if TYPE_CHECKING:
     from zlens.session.session import Session
 
-#: Standard input is kept in a file, because formats are recognized and read in more than one pass.
+#: Bytes of standard input, which is copied to a file: recognizing and reading take more than one pass.
 SPOOL_LIMIT = 64 * 1024**3
-#: Room that is left to others on the disk of the temporary file.
+#: Bytes left free on the disk of the temporary file.
 SPOOL_RESERVE = 256 * 1024**2
 _BLOCK = 1024 * 1024
 
@@ -42,21 +42,19 @@ def add_inputs(parser: argparse.ArgumentParser, *, required: bool = True) -> Non
 
 
 def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, throughput: bool = True) -> None:
-    """The options every question takes; `selection`: also those that choose intervals."""
+    """Add the common options; `selection`: also those that select intervals."""
     if selection:
-        chosen = parser.add_argument_group("which data")
-        chosen.add_argument(
+        data = parser.add_argument_group("which data")
+        data.add_argument(
             "--system", action="append", default=[], metavar="NAME", help="only this system (may be repeated)"
         )
-        chosen.add_argument(
+        data.add_argument(
             "--from", dest="start", metavar="TIME", help="intervals after TIME: '2026-03-02 09:15' or '09:15'"
         )
-        chosen.add_argument("--to", dest="end", metavar="TIME", help="intervals up to TIME")
-        chosen.add_argument("--shift", metavar="HOURS", help="only these hours: 'Mon-Fri 08:00-17:00'")
-        chosen.add_argument(
-            "--peak", metavar="LENGTH", help="only the busiest period of each system: 60m, 2h"
-        )
-        chosen.add_argument("--every", metavar="LENGTH", help="combine intervals up to this length: 15m, 1h")
+        data.add_argument("--to", dest="end", metavar="TIME", help="intervals up to TIME")
+        data.add_argument("--shift", metavar="HOURS", help="only these hours: 'Mon-Fri 08:00-17:00'")
+        data.add_argument("--peak", metavar="LENGTH", help="only the busiest period of each system: 60m, 2h")
+        data.add_argument("--every", metavar="LENGTH", help="combine intervals up to this length: 15m, 1h")
     time = parser.add_argument_group("time")
     time.add_argument(
         "--tz", metavar="ZONE", help="time zone of sources that record local time only: Europe/Berlin, -05:00"
@@ -65,8 +63,8 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, thro
         time.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
     time.add_argument("--leap", metavar="N", help="leap seconds included in TOD values: 27")
     if selection:
-        shown = parser.add_argument_group("groups")
-        shown.add_argument(
+        groups = parser.add_argument_group("groups")
+        groups.add_argument(
             "--group",
             metavar="FILE",
             help="combine guests, devices, volumes and partitions into groups: lines like "
@@ -87,23 +85,23 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, thro
 
 
 def _add_throughput(parser: argparse.ArgumentParser) -> None:
-    beside = parser.add_argument_group("throughput")
-    beside.add_argument(
+    group = parser.add_argument_group("throughput")
+    group.add_argument(
         "--throughput",
         metavar="FILE",
         help="CSV of application throughput: time (or start, end), transactions (or rate), response",
     )
-    beside.add_argument(
+    group.add_argument(
         "--throughput-columns",
         metavar="LIST",
         help="map its columns: 'time=When,rate=Load:per min,response=RT:ms'",
     )
-    beside.add_argument(
+    group.add_argument(
         "--throughput-offset",
         metavar="TIME",
         help="offset added to its times to match the system's clock: 90, -1h; info suggests one",
     )
-    beside.add_argument(
+    group.add_argument(
         "--as-published",
         action="store_true",
         help="compute ITR from busy rounded to 0.1 %%, as published tables do",
@@ -111,33 +109,33 @@ def _add_throughput(parser: argparse.ArgumentParser) -> None:
 
 
 def options_of(arguments: argparse.Namespace) -> Options:
-    """The Options that the command line asks for; QueryError when one cannot be understood."""
-    asked = vars(arguments)
-    start, end, shift = asked.get("start"), asked.get("end"), asked.get("shift")
-    peak, every = asked.get("peak"), asked.get("every")
-    zone, leap = asked.get("tz"), asked.get("leap")
+    """The Options of the command line; QueryError if one cannot be parsed."""
+    values = vars(arguments)
+    start, end, shift = values.get("start"), values.get("end"), values.get("shift")
+    peak, every = values.get("peak"), values.get("every")
+    zone, leap = values.get("tz"), values.get("leap")
     return Options(
-        systems=tuple(asked.get("system", ())),
+        systems=tuple(values.get("system", ())),
         start=parse_moment(start) if start else None,
         end=parse_moment(end) if end else None,
         shift=parse_shift(shift) if shift else None,
         peak_minutes=parse_minutes(peak) if peak else None,
         every_s=parse_duration(every) if every else None,
         tz=parse_zone(zone) if zone else None,
-        utc=asked.get("utc", False),
+        utc=values.get("utc", False),
         leap=parse_leap(leap) if leap is not None else None,
-        allow_unverified=asked.get("allow_unverified", False),
-        weights=asked.get("weights"),
-        group=asked.get("group"),
-        **_throughput_of(asked),
+        allow_unverified=values.get("allow_unverified", False),
+        weights=values.get("weights"),
+        group=values.get("group"),
+        **_throughput_of(values),
     )
 
 
-def _throughput_of(asked: dict[str, Any]) -> dict[str, Any]:
-    path, columns = asked.get("throughput"), asked.get("throughput_columns")
-    offset = asked.get("throughput_offset")
+def _throughput_of(values: dict[str, Any]) -> dict[str, Any]:
+    path, columns = values.get("throughput"), values.get("throughput_columns")
+    offset = values.get("throughput_offset")
     if path is None and (columns or offset is not None):
-        raise QueryError("no throughput file", cure="name it with --throughput FILE")
+        raise QueryError("no throughput file", cure="give it with --throughput FILE")
     if columns:
         from zlens.readers.throughput.table import parse_columns
 
@@ -146,12 +144,12 @@ def _throughput_of(asked: dict[str, Any]) -> dict[str, Any]:
         "throughput": path,
         "throughput_columns": columns,
         "throughput_offset_s": parse_offset(offset) if offset is not None else 0.0,
-        "as_published": asked.get("as_published", False),
+        "as_published": values.get("as_published", False),
     }
 
 
 def say_throughput(session: Session) -> None:
-    """Tell on standard error what a throughput file was taken for."""
+    """Print on standard error how the throughput file was read."""
     if session.throughput is not None:
         for line in session.throughput_said():
             print(f"zlens: {line}", file=sys.stderr)
@@ -159,7 +157,7 @@ def say_throughput(session: Session) -> None:
 
 @contextmanager
 def files_of(inputs: Iterable[str]) -> Iterator[list[str]]:
-    """The inputs with standard input (`-`) as a temporary file, which is gone afterwards."""
+    """The inputs, with standard input (`-`) copied to a temporary file that is removed at the end."""
     names = list(inputs)
     if "-" not in names:
         yield names
@@ -180,14 +178,14 @@ def files_of(inputs: Iterable[str]) -> Iterator[list[str]]:
 
 
 def spool(stream: BinaryIO, path: str, limit: int = SPOOL_LIMIT, reserve: int = SPOOL_RESERVE) -> None:
-    """Copy a stream into a new file; InputError before it fills the disk or passes the limit."""
+    """Copy a stream into a new file; raise InputError before it fills the disk or exceeds the limit."""
     size = 0
     with open(path, "xb") as file:
         while block := stream.read(_BLOCK):
             size += len(block)
             if size > limit or shutil.disk_usage(os.path.dirname(path)).free < reserve:
                 raise InputError(
-                    "standard input is larger than the room there is for it",
+                    "standard input is too large for a temporary file",
                     file="-",
                     offset=size - len(block),
                     cure="give a file instead, or set TMPDIR to a disk with more room",
@@ -196,7 +194,7 @@ def spool(stream: BinaryIO, path: str, limit: int = SPOOL_LIMIT, reserve: int = 
 
 
 def status_of(problems: Iterable[Problem], *, strict: bool, quiet: bool = False) -> int:
-    """Say on standard error how many problems there were; the exit status that follows."""
+    """Print the number of problems on standard error and return the exit status."""
     kinds = Counter(problem.kind for problem in problems)
     if not kinds:
         return 0
@@ -205,7 +203,7 @@ def status_of(problems: Iterable[Problem], *, strict: bool, quiet: bool = False)
         total = sum(kinds.values())
         print(
             f"zlens: {total} problem{'s' if total > 1 else ''} ({listed}); "
-            'see them with zlens sql INPUT -q "from problem"',
+            'list them with zlens sql INPUT -q "from problem"',
             file=sys.stderr,
         )
     return 1 if strict else 0

@@ -1,4 +1,4 @@
-"""zlens lake: what is in a lake, whether it is whole, and removal."""
+"""zlens lake: show, verify or trim a lake."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from zlens.lake import Held
     from zlens.lake.summary import Amount, SystemContents
 
-#: Faults that are listed without --all.
+#: Faults listed without --all.
 _MOST = 20
 
 DESCRIPTION = """\
@@ -34,17 +34,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
 
-    def action(name: str, text: str, more: str, example: str) -> argparse.ArgumentParser:
-        made = actions.add_parser(
+    def action(name: str, text: str, details: str, example: str) -> argparse.ArgumentParser:
+        command = actions.add_parser(
             name,
             help=text,
-            description=f"{text[0].upper()}{text[1:]}.{more}",
+            description=f"{text[0].upper()}{text[1:]}.{details}",
             epilog=f"Example:\n  {example}\n",
             formatter_class=Formatter,
             allow_abbrev=False,
         )
-        made.add_argument("lake", metavar="LAKE", help="folder of the lake")
-        return made
+        command.add_argument("lake", metavar="LAKE", help="folder of the lake")
+        return command
 
     show = action("show", "systems, days, tables, rows, bytes, inputs", "", "zlens lake show lake --days")
     show.add_argument("--days", action="store_true", help="each day of each system")
@@ -54,8 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show.set_defaults(act=_show)
     check = action(
         "check",
-        "read every file and hold it against its checksum",
-        "\nExit status 1 when a file is missing, changed or belongs to nothing.",
+        "read every file and verify its checksum",
+        "\nThe exit status is 1 if a file is missing, changed or not part of the lake.",
         "zlens lake check lake",
     )
     check.add_argument("--all", action="store_true", help="list all faults, however many")
@@ -63,8 +63,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     forget = action(
         "forget",
         "remove systems and times",
-        "\nWhat goes are whole inputs, or all there is of a system in one: only what has gone as a whole can"
-        "\nbe imported again. Inputs that lie within the times only partly stay, and are named.",
+        "\nRemoves whole inputs, or all data of a system in an input; only those can be imported again."
+        "\nInputs that lie only partly within the times are kept and listed.",
         "zlens lake forget lake --system ZVM1 --to 2026-01-01",
     )
     forget.add_argument(
@@ -75,7 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     forget.add_argument("--to", dest="end", metavar="TIME", help="intervals up to TIME")
     forget.add_argument("--utc", action="store_true", help="times are UTC instead of the system's local time")
-    forget.add_argument("--dry-run", action="store_true", help="say what would go; remove nothing")
+    forget.add_argument("--dry-run", action="store_true", help="show what would be removed; remove nothing")
     forget.set_defaults(act=_forget)
 
 
@@ -93,38 +93,38 @@ def run(arguments: argparse.Namespace) -> int:
 def _show(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import lake
 
-    held = lake.contents(arguments.lake)
+    contents = lake.contents(arguments.lake)
     if arguments.format == "json":
-        json.dump(_object(held), out, ensure_ascii=False, indent=1)
+        json.dump(_object(contents), out, ensure_ascii=False, indent=1)
         out.write("\n")
         return 0
     from zlens.progress import bytes_text
 
-    parquet = sum(system.amount.bytes for system in held.systems)
-    rows = sum(system.amount.rows for system in held.systems)
-    files = sum(system.amount.files for system in held.systems)
-    whole = sum(one.bytes for one in held.inputs)
-    out.write(f"{_safe(held.path)}\n")
-    out.write(f"  {_count(len(held.inputs), 'input')} of {bytes_text(whole)}\n")
+    parquet = sum(system.amount.bytes for system in contents.systems)
+    rows = sum(system.amount.rows for system in contents.systems)
+    files = sum(system.amount.files for system in contents.systems)
+    input_bytes = sum(entry.bytes for entry in contents.inputs)
+    out.write(f"{_safe(contents.path)}\n")
+    out.write(f"  {_count(len(contents.inputs), 'input')} of {bytes_text(input_bytes)}\n")
     out.write(f"  {rows:,} rows in {_count(files, 'file')} of {bytes_text(parquet)}\n")
-    if held.waiting:
-        out.write(f"  {_count(held.waiting, 'file')} to be removed when nobody reads\n")
+    if contents.waiting:
+        out.write(f"  {_count(contents.waiting, 'file')} to be removed when no longer read\n")
     out.write("\n")
     _table(
         out,
         ("SYSTEM", "SOURCE", "FROM (UTC)", "TO (UTC)", "DAYS", "INPUTS", "TABLES", "ROWS", "BYTES"),
         [
             (
-                one.system, one.source, _time(one.first_us), _time(one.last_us), len(one.days), one.inputs,
-                len(one.tables), one.amount.rows, one.amount.bytes,
+                system.system, system.source, _time(system.first_us), _time(system.last_us), len(system.days),
+                system.inputs, len(system.tables), system.amount.rows, system.amount.bytes,
             )
-            for one in held.systems
+            for system in contents.systems
         ],
     )  # fmt: skip
     if arguments.days:
-        _amounts(out, "DAY", ((one, one.days) for one in held.systems))
+        _amounts(out, "DAY", ((system, system.days) for system in contents.systems))
     if arguments.tables:
-        _amounts(out, "TABLE", ((one, one.tables) for one in held.systems))
+        _amounts(out, "TABLE", ((system, system.tables) for system in contents.systems))
     if arguments.inputs:
         out.write("\n")
         _table(
@@ -132,40 +132,43 @@ def _show(arguments: argparse.Namespace, out: TextIO) -> int:
             ("INPUT", "SHA-256", "SYSTEMS", "FROM (UTC)", "TO (UTC)", "BYTES", "ROWS", "IMPORTED"),
             [
                 (
-                    one.path, one.sha256[:8], " ".join(one.systems), _time(one.first_us), _time(one.last_us),
-                    one.bytes, one.amount.rows, _time(one.added_us),
+                    entry.path, entry.sha256[:8], " ".join(entry.systems), _time(entry.first_us),
+                    _time(entry.last_us), entry.bytes, entry.amount.rows, _time(entry.added_us),
                 )
-                for one in held.inputs
+                for entry in contents.inputs
             ],
         )  # fmt: skip
     return 0
 
 
-def _amounts(out: TextIO, what: str, listed: Iterable[tuple[SystemContents, dict[str, Amount]]]) -> None:
+def _amounts(out: TextIO, label: str, systems: Iterable[tuple[SystemContents, dict[str, Amount]]]) -> None:
     out.write("\n")
     rows = [
         (system.system, name, amount.files, amount.rows, amount.bytes)
-        for system, some in listed
-        for name, amount in sorted(some.items())
+        for system, amounts in systems
+        for name, amount in sorted(amounts.items())
     ]
-    _table(out, ("SYSTEM", what, "FILES", "ROWS", "BYTES"), rows)
+    _table(out, ("SYSTEM", label, "FILES", "ROWS", "BYTES"), rows)
 
 
-def _object(held: Held) -> dict[str, Any]:
+def _object(contents: Held) -> dict[str, Any]:
     from dataclasses import asdict
 
-    found = asdict(held)
-    for one in [*found["systems"], *found["inputs"]]:
+    result = asdict(contents)
+    for entry in [*result["systems"], *result["inputs"]]:
         for name in ("first", "last", "added"):
-            if f"{name}_us" in one:
-                time = _time(one.pop(f"{name}_us"), full=True)
-                one[name] = None if time == "-" else time
-    return found
+            if f"{name}_us" in entry:
+                time = _time(entry.pop(f"{name}_us"), full=True)
+                entry[name] = None if time == "-" else time
+    return result
 
 
 def _table(out: TextIO, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    cells = [list(head), *([f"{c:,}" if isinstance(c, int) else _safe(c) for c in row] for row in rows)]
-    texts = [not rows or not all(isinstance(row[at], int) for row in rows) for at in range(len(head))]
+    cells = [
+        list(head),
+        *([f"{cell:,}" if isinstance(cell, int) else _safe(cell) for cell in row] for row in rows),
+    ]
+    texts = [not rows or not all(isinstance(row[index], int) for row in rows) for index in range(len(head))]
     out.writelines(f"{line}\n" for line in aligned(cells, texts))
 
 
@@ -177,15 +180,15 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens.progress import Progress, bytes_text
 
     with Progress() as progress:
-        found = lake.check(arguments.lake, progress)
-    shown = found.faults if arguments.all else found.faults[:_MOST]
+        result = lake.check(arguments.lake, progress)
+    shown = result.faults if arguments.all else result.faults[:_MOST]
     for fault in shown:
         out.write(f"{fault.kind}: {_safe(fault.path)}: {_safe(fault.detail)}\n")
-    if len(shown) < len(found.faults):
-        out.write(f"and {len(found.faults) - len(shown):,} more: --all\n")
-    counted = f"{_count(found.files, 'file')} of {bytes_text(found.bytes)}"
-    out.write(f"{counted}: {f'{len(found.faults):,} wrong' if found.faults else 'all as listed'}\n")
-    return 1 if found.faults else 0
+    if len(shown) < len(result.faults):
+        out.write(f"and {len(result.faults) - len(shown):,} more; --all lists them\n")
+    counted = f"{_count(result.files, 'file')} of {bytes_text(result.bytes)}"
+    out.write(f"{counted}: {_count(len(result.faults), 'fault') if result.faults else 'no faults'}\n")
+    return 1 if result.faults else 0
 
 
 # Forget -----------------------------------------------------------------------------------------
@@ -202,25 +205,25 @@ def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
         end=parse_moment(arguments.end) if arguments.end else None,
         utc=arguments.utc,
     )
-    told = lake.forget(arguments.lake, options, dry_run=arguments.dry_run)
-    for system, path in told.gone:
-        out.write(f"{'would forget' if arguments.dry_run else 'forgot'} {_safe(system)} of {_safe(path)}\n")
-    for system, path in told.kept:
+    removed = lake.forget(arguments.lake, options, dry_run=arguments.dry_run)
+    for system, path in removed.gone:
+        out.write(f"{'would remove' if arguments.dry_run else 'removed'} {_safe(system)} of {_safe(path)}\n")
+    for system, path in removed.kept:
         out.write(f"kept {_safe(system)} of {_safe(path)}: only partly within these times\n")
-    if not told.gone:
-        out.write("nothing lies wholly within this range\n")
+    if not removed.gone:
+        out.write("nothing lies entirely within this range\n")
     else:
-        amount = f"{_count(len(told.gone), 'part')}, {told.rows:,} rows, {bytes_text(told.bytes)}"
-        out.write(f"{amount} {'would go' if arguments.dry_run else 'gone'}\n")
-    if told.waiting:
+        amount = f"{_count(len(removed.gone), 'part')}, {removed.rows:,} rows, {bytes_text(removed.bytes)}"
+        out.write(f"{amount} {'would be removed' if arguments.dry_run else 'removed'}\n")
+    if removed.waiting:
         out.write(
-            f"{_count(told.waiting, 'file')} still read by somebody: removed at the next import or removal\n"
+            f"{_count(removed.waiting, 'file')} still being read; the next import or removal deletes them\n"
         )
     return 0
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _time(us: int | None, *, full: bool = False) -> str:

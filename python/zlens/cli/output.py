@@ -14,7 +14,7 @@ from zlens.errors import InputError
 
 
 def no_file(path: str) -> bool:
-    """Whether a name is there and stands for no regular file: a device, a pipe."""
+    """Whether a path exists and is a device or a pipe, not a regular file or folder."""
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
@@ -25,18 +25,18 @@ def whole_file(path: str) -> Iterator[str]:
         raise InputError("this is a folder", file=path, cure="name a file to write to")
     target = os.path.realpath(path) if os.path.islink(path) else os.path.abspath(path)
     if no_file(target):
-        # A device or a pipe is written to; a file put in its place would be the end of /dev/null.
+        # Write to a device or pipe; replacing it by a file would destroy /dev/null.
         yield target
         return
     folder, name = os.path.split(target)
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", dir=folder)
     except OSError as error:
-        # Of the name the user gave, not of ours beside it.
+        # Name the user's path, not the temporary one.
         raise InputError(
             f"cannot be written: {error.strerror or error}",
             file=path,
-            cure="name a file in a folder that exists and may be written to",
+            cure="name a file in an existing, writable folder",
         ) from None
     os.close(handle)
     try:
@@ -44,7 +44,7 @@ def whole_file(path: str) -> Iterator[str]:
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)  # mkstemp's own mode is for secrets
-        # Behind a link, so that the link stays.
+        # Replace the target of a link, not the link.
         os.replace(temporary, target)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -54,10 +54,10 @@ def whole_file(path: str) -> Iterator[str]:
 
 @contextmanager
 def opened(path: str | None) -> Iterator[TextIO]:
-    """Standard output, or the file named, in UTF-8."""
+    """Standard output or the named file, in UTF-8."""
     if path is None or path == "-":
         if isinstance(sys.stdout, io.TextIOWrapper):
-            # Whatever the locale says: reports hold names from EBCDIC and units such as µs.
+            # Regardless of the locale: reports contain names from EBCDIC and units such as µs.
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
         yield sys.stdout
         return

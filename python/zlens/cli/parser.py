@@ -1,4 +1,4 @@
-"""The command line as a whole. A command is imported when it is asked for: `zlens --help` answers at once."""
+"""The command line. A command's module is imported only when used, so `zlens --help` is fast."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import NoReturn
 
-#: What each does, in the order of the help; each is a module of this package (with an underscore where Python
-#: wants one).
+#: Commands and their help, in order; each is a module of this package (with an underscore if the name is a
+#: Python keyword).
 COMMANDS = {
     "info": "show what an input contains: format, systems, machine, release, time span, records",
     "report": "print a classic report",
@@ -42,11 +42,11 @@ Examples:
 
 
 class Parser(argparse.ArgumentParser):
-    """Complains in one line, as every other error of zlens does."""
+    """Prints errors on one line, like all errors of zlens."""
 
-    #: The module of this command, imported when it has arguments to parse.
+    #: The module of this command, imported when its arguments are parsed.
     module: str | None = None
-    #: Whether `--` parts the arguments of this command: each part is parsed by itself, into the list `parts`.
+    #: Whether `--` separates parts of the arguments; each is parsed by itself, into the list `parts`.
     in_parts = False
 
     def parse_known_args(  # type: ignore[override]
@@ -63,10 +63,10 @@ class Parser(argparse.ArgumentParser):
                 parts[-1].append(word)
         parsed = []
         for part in parts:
-            one, unknown = super().parse_known_args(part)
+            parsed_part, unknown = super().parse_known_args(part)
             if unknown:
                 self.error(f"unrecognized arguments: {' '.join(unknown)}")
-            parsed.append(one)
+            parsed.append(parsed_part)
         return argparse.Namespace(run=parsed[0].run, parts=parsed), []
 
     def _configure(self) -> None:
@@ -82,18 +82,18 @@ class Parser(argparse.ArgumentParser):
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps the line breaks of descriptions and examples; options in a column of fixed width."""
+    """Keeps the line breaks of descriptions and examples and the width of the option column."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26, width=108)
 
 
 def build() -> argparse.ArgumentParser:
-    """The parser of the whole program; a parsed command line has `run`."""
+    """The parser of the program; a parsed command line has `run`."""
     parser = Parser(
         prog="zlens", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=Formatter, allow_abbrev=False
     )
-    parser.add_argument("--version", action=_Version, help="version and exit")
+    parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, formatter_class=Formatter, allow_abbrev=False)
@@ -112,7 +112,7 @@ class _Version(argparse.Action):
         values: object,
         option_string: str | None = None,
     ) -> None:
-        # Asked of the installed package only when wanted: importlib.metadata is slow to import.
+        # Imported only here: importlib.metadata is slow to import.
         from importlib.metadata import version
 
         print(f"zlens {version('zlens')}")

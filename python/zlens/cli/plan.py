@@ -69,12 +69,12 @@ def _answer(arguments: argparse.Namespace) -> Answer:
     from zlens.progress import Progress
 
     if arguments.list and arguments.set:
-        raise QueryError("--list and --set are two questions", cure="leave one of them out")
+        raise QueryError("--list and --set exclude each other", cure="leave one of them out")
     if not arguments.inputs:
         if not arguments.list:
-            raise QueryError("no input", cure="zlens plan --list shows what can be asked of one")
+            raise QueryError("no input", cure="zlens plan --list shows what can be changed")
         return planning.listed()
-    # What cannot be asked of any input is said before this one is read.
+    # Reject settings that no input supports before reading this one.
     planning.parse_question(arguments.set)
     with (
         inputs.files_of(arguments.inputs) as files,

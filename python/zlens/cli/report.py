@@ -53,9 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         return _list(arguments, [arguments.name, *arguments.inputs] if arguments.name else arguments.inputs)
     if arguments.name is None:
-        raise QueryError("which report?", cure="zlens report --list names them")
+        raise QueryError("which report?", cure="zlens report --list lists them")
     if not arguments.inputs:
-        # A name that no report has is told before the input that it has not.
+        # Report an unknown name before a missing input.
         definition.find(arguments.name)
         raise QueryError("no input", cure=f"zlens report {arguments.name} INPUT")
     import zlens
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         chunks = reports.chunks(
             arguments.name, session, arguments.format, width=_width(arguments), only=arguments.only
         )
-        # What is wrong with the question shows before anything is written.
+        # Errors of the query are raised before anything is written.
         first = next(chunks)
         progress.close()
         with output.opened(arguments.output) as out:
@@ -82,14 +82,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _width(arguments: argparse.Namespace) -> int | None:
-    """Wide tables are folded to a terminal; files and pipes get whole lines."""
+    """The width to fold tables to on a terminal; None for files and pipes."""
     if arguments.output or arguments.format != "text" or not sys.stdout.isatty():
         return None
     return shutil.get_terminal_size((132, 24)).columns
 
 
 def _list(arguments: argparse.Namespace, names: list[str], menu: Menu | None = None) -> int:
-    """The reports there are, or those of a menu; with an input also how much of each it has values for."""
+    """Print all reports or those of a menu; with an input, also how much of each has values."""
     from zlens import reports
     from zlens.cli import output
 

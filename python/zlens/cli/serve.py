@@ -1,4 +1,4 @@
-"""zlens serve: the page."""
+"""zlens serve: serve the page to the browser."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Examples:
   zlens serve monwrite.data --listen 0.0.0.0:8017 --token-file token
 """
 PORT = 8017
-#: Ports after the usual one that are tried where nobody named one.
+#: Number of ports tried after the default one if none is given.
 _NEXT = 20
 #: A token shorter than this can be guessed.
 _SHORTEST = 16
@@ -40,19 +40,19 @@ _SHORTEST = 16
 
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
-    where = parser.add_argument_group("where it is served")
+    where = parser.add_argument_group("address")
     where.add_argument(
         "--port", type=int, metavar="N", help=f"port on this machine ({PORT}, or the next free one)"
     )
     where.add_argument(
-        "--listen", metavar="HOST:PORT", help="serve other machines too: 0.0.0.0:8017; asks for a token"
+        "--listen", metavar="HOST:PORT", help="serve other machines too: 0.0.0.0:8017; requires a token"
     )
     where.add_argument(
         "--token-file",
         metavar="FILE",
         help="read the token from FILE (default: generate and print one)",
     )
-    where.add_argument("--open", action="store_true", help="open it in the browser")
+    where.add_argument("--open", action="store_true", help="open the page in the browser")
     inputs.add_options(parser)
 
 
@@ -74,9 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
         inputs.say_throughput(session)
         status = inputs.status_of(session.problems, strict=arguments.strict)
         host, port = listening.getsockname()[:2]
-        shown = _shown(host)
-        hosts = frozenset({shown, *own_names()}) if token is not None else frozenset()
-        address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/"
+        display_host = _display_host(host)
+        hosts = frozenset({display_host, *own_names()}) if token is not None else frozenset()
+        address = f"http://{f'[{display_host}]' if ':' in display_host else display_host}:{port}/"
         entry = f"{address}?token={token}" if printed else address
         guard = Guard(hosts, token, f"zlens_{port}")
         print(entry, flush=True)
@@ -102,7 +102,7 @@ def _serve(session: Session, files: list[str], guard: Guard, listening: socket.s
     warming = Warming(place)
 
     class Ending(uvicorn.Server):
-        """Ends the questions first, so that they still answer that they were ended."""
+        """Cancels running queries first, so that they can still answer that they were canceled."""
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             await asyncio.to_thread(running.cancel_all)
@@ -111,7 +111,7 @@ def _serve(session: Session, files: list[str], guard: Guard, listening: socket.s
     try:
         Ending(config(create(place, guard, running))).run(sockets=[listening])
     except KeyboardInterrupt:
-        # How a server is ended, and no failure.
+        # The normal end of a server.
         return
     finally:
         warming.end()
@@ -139,13 +139,13 @@ def config(app: ASGIApp) -> uvicorn.Config:
 
 
 def _token(arguments: argparse.Namespace) -> tuple[str | None, bool]:
-    """The token that is asked for, if any, and whether it is to be printed."""
+    """The required token, if any, and whether to print it."""
     if arguments.listen is None:
         if arguments.token_file is not None:
-            raise QueryError("a token is for --listen", cure="leave --token-file out")
+            raise QueryError("--token-file needs --listen", cure="leave --token-file out")
         return None, False
     if arguments.port is not None:
-        raise QueryError("--listen names the port", cure="leave --port out")
+        raise QueryError("--listen includes the port", cure="leave --port out")
     if arguments.token_file is None:
         return secrets.token_urlsafe(24), True
     try:
@@ -154,60 +154,60 @@ def _token(arguments: argparse.Namespace) -> tuple[str | None, bool]:
         text = ""
     if len(text) < _SHORTEST or not all(char.isalnum() or char in "-_.~" for char in text):
         raise InputError(
-            "holds no token",
+            "contains no token",
             file=arguments.token_file,
             expected=f"one line of {_SHORTEST} or more letters, digits and -_.~",
-            cure="leave --token-file out, and one is made",
+            cure="leave --token-file out to generate a token",
         )
     return text, False
 
 
 def _socket(arguments: argparse.Namespace) -> socket.socket:
-    """The port, taken before anything is read: who has to choose another one learns it at once."""
+    """The bound socket, opened before any input is read, so that a taken port fails at once."""
     if arguments.listen is not None:
         host, colon, text = arguments.listen.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         if not colon or not host or not (text.isascii() and text.isdigit()) or int(text) > 65535:
             raise QueryError(
-                f"{arguments.listen!r} is no address", expected="HOST:PORT, such as 0.0.0.0:8017"
+                f"{arguments.listen!r} is not an address", expected="HOST:PORT, such as 0.0.0.0:8017"
             )
         return _bound(host, int(text))
     if arguments.port is not None:
         if not 0 <= arguments.port <= 65535:
-            raise QueryError(f"{arguments.port} is no port", expected="0 to 65535; 0: any that is free")
+            raise QueryError(f"{arguments.port} is not a port", expected="0 to 65535; 0: any free port")
         return _bound("127.0.0.1", arguments.port)
     for port in range(PORT, PORT + _NEXT):
         try:
-            found = _bound("127.0.0.1", port)
+            bound = _bound("127.0.0.1", port)
         except QueryError:
             continue
         if port != PORT:
-            print(f"zlens: port {PORT} is taken; this is {port}", file=sys.stderr)
-        return found
+            print(f"zlens: port {PORT} is in use; using {port}", file=sys.stderr)
+        return bound
     return _bound("127.0.0.1", 0)
 
 
 def _bound(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        made = socket.socket(family, socket.SOCK_STREAM)
+        listener = socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
-        raise QueryError(f"{host} is no address of a machine: {error.strerror or error}") from None
+        raise QueryError(f"{host} is not the address of a machine: {error.strerror or error}") from None
     try:
         if os.name == "posix":
-            # Else the port of a server that just ended is kept from the next one for a minute.
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-        made.listen(128)
+            # Otherwise the port of a server that just ended stays in use for a minute.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
     except OSError as error:
-        made.close()
+        listener.close()
         raise QueryError(
             f"cannot listen on port {port} of {host}: {(error.strerror or str(error)).lower()}",
-            cure="choose another one with --port, or --listen HOST:PORT; 0 takes any that is free",
+            cure="choose another port with --port or --listen HOST:PORT; 0 takes any free port",
         ) from None
-    return made
+    return listener
 
 
-def _shown(host: str) -> str:
-    """By which name the machine is reached, where all its addresses are listened to."""
+def _display_host(host: str) -> str:
+    """The host to print: the machine's name if all its addresses are listened on."""
     return socket.gethostname().lower() if host in ("0.0.0.0", "::") else host

@@ -1,4 +1,4 @@
-"""zlens solve: what should have happened."""
+"""zlens solve: solve a model exactly."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _answer(arguments: argparse.Namespace) -> Answer:
 
 
 def _expected(arguments: argparse.Namespace) -> Answer:
-    """What should have happened in a measured interval beside what did."""
+    """The model solved for a measured interval, compared with the measurement."""
     import zlens
     from zlens import models
     from zlens.cli import inputs
@@ -82,9 +82,7 @@ def _expected(arguments: argparse.Namespace) -> Answer:
 
     measured = models.measured(arguments.model)
     if arguments.scenario is not None or arguments.sweep:
-        raise QueryError(
-            "--from takes the place of a scenario and has no sweep", cure="leave one of them out"
-        )
+        raise QueryError("--from replaces the scenario and allows no sweep", cure="leave one of them out")
     with (
         inputs.files_of(arguments.measured) as files,
         Progress() as progress,

@@ -1,4 +1,4 @@
-"""zlens sql: any question."""
+"""zlens sql: run a SQL query."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens.progress import Progress
 
     if arguments.format == "parquet" and not arguments.output:
-        raise QueryError("Parquet is not for a terminal", cure="name a file with -o FILE")
+        raise QueryError("Parquet cannot be written to a terminal", cure="name a file with -o FILE")
     if arguments.format == "parquet" and output.no_file(arguments.output):
         raise QueryError("Parquet needs a file", cure=f"{arguments.output} is none; name one with -o FILE")
-    query = _question(arguments.query)
+    query = _query(arguments.query)
     options = inputs.options_of(arguments)
     with (
         inputs.files_of(arguments.inputs) as files,
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
                 _table(out, session, result, arguments)
         else:
             chunks = result.text(arguments.format)
-            # What is wrong with the question shows before anything is written.
+            # Errors of the query are raised before anything is written.
             first = next(chunks)
             progress.close()
             with output.opened(arguments.output) as out:
@@ -84,12 +84,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Namespace) -> None:
-    """Rows for people; on a terminal not too many, nor too wide."""
+    """Write rows as a table; on a terminal, limit their number and width."""
     from zlens import _native
     from zlens.present import rows
 
     if result.columns == ["explain_key", "explain_value"]:
-        # A plan is drawn over lines of its own, not a row.
+        # A query plan has its own layout of lines.
         out.writelines(f"{plan.rstrip()}\n" for _, plan in result.rows)
         return
     terminal = arguments.output is None and sys.stdout.isatty()
@@ -97,7 +97,7 @@ def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Na
     if arguments.rows is not None:
         most = max(0, arguments.rows)
     if most:
-        # The others are only counted.
+        # The rest is only counted.
         shown, more = result.first(most, longest=sys.maxsize, most=sys.maxsize)
     else:
         shown, more = result.rows, False
@@ -111,30 +111,30 @@ def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Na
 
 
 def _clock(session: Session, columns: Sequence[str]) -> Callable[[dt.datetime, Sequence[Any]], str]:
-    """How times are shown: in the zone of the row's system, with the offset that says so."""
-    at = columns.index("system") if "system" in columns else None
+    """Formats times in the zone of the row's system, with its UTC offset."""
+    system_index = columns.index("system") if "system" in columns else None
     unknown = {info.system for info in session.systems if info.local_time}
     offsets = {info.utc_offset_s for info in session.systems}
-    # Systems of one zone need not be distinguished.
+    # Systems of one zone share one format.
     only = session.systems[0].system if len(offsets) == 1 and None not in offsets else None
     if len(session.systems) == 1:
         only = session.systems[0].system
 
     def show(time: dt.datetime, row: Sequence[Any]) -> str:
-        system = only if at is None else row[at]
+        system = only if system_index is None else row[system_index]
         if system in unknown:
-            # Local times of no known zone are shown as they were printed.
+            # Local times of an unknown zone are shown as recorded.
             return time.replace(tzinfo=None).isoformat(" ")
         return (session.display(time, system) if system else time).isoformat(" ")
 
     return show
 
 
-def _question(text: str) -> str:
+def _query(text: str) -> str:
     if not text.startswith("@"):
         return text
     try:
         with open(text[1:], encoding="utf-8") as file:
             return file.read()
     except UnicodeDecodeError as error:
-        raise QueryError("the question is not UTF-8 text", file=text[1:], offset=error.start) from None
+        raise QueryError("the query is not UTF-8 text", file=text[1:], offset=error.start) from None

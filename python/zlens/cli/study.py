@@ -1,4 +1,4 @@
-"""zlens study: runs of a workload beside each other."""
+"""zlens study: study runs of a workload."""
 
 from __future__ import annotations
 

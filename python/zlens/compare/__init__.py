@@ -1,4 +1,4 @@
-"""Two runs or more side by side: what differs beyond the noise, and what the change is made of."""
+"""Comparison of two or more runs: differences beyond the noise, and the parts of the change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["AGAINST", "FORMS", "Choice", "Comparison", "Run", "Side", "compare",
 
 
 def render(comparison: Comparison, form: str) -> str:
-    """As text, csv, json or html."""
+    """The comparison as text, csv, json or html."""
     from zlens.compare import as_data, as_html, as_text
 
     if form == "csv":

@@ -1,4 +1,4 @@
-"""A comparison as one array of objects for programs: differences, parts of waterfalls, warnings and notes."""
+"""A comparison as one array of objects: differences, parts of waterfalls, warnings and notes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ def to_json(comparison: Comparison) -> str:
 
 
 def to_csv(comparison: Comparison) -> str:
-    """The differences only: a table has one kind of rows."""
-    found = [each for each in objects(comparison) if each["kind"] == "difference"]
-    columns = [name for name in (found[0] if found else _EMPTY) if name != "kind"]
+    """The differences only, since a table has one kind of rows."""
+    differences = [difference for difference in objects(comparison) if difference["kind"] == "difference"]
+    columns = [name for name in (differences[0] if differences else _EMPTY) if name != "kind"]
     out = io.StringIO()
-    out_rows.write_csv(out, columns, [tuple(each[name] for name in columns) for each in found])
+    out_rows.write_csv(
+        out, columns, [tuple(difference[name] for name in columns) for difference in differences]
+    )
     return out.getvalue()
 
 
@@ -29,7 +31,7 @@ _EMPTY = ("system", "metric", "base", "other", "base_value", "other_value", "for
 
 
 def objects(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """kind: difference (those beyond the noise first), part (of a waterfall), warning, note."""
+    """Objects by kind: difference (beyond the noise first), part (of a waterfall), warning, note."""
     names = [side.name for side in comparison.sides]
     for compared in comparison.systems:
         for rows in compared.ordered():
@@ -37,22 +39,22 @@ def objects(comparison: Comparison) -> Iterator[dict[str, Any]]:
                 for change in row.changes:
                     yield _difference(compared, row, change, names)
         for step in compared.steps:
-            for each in step.waterfalls:
-                for part in each.parts:
+            for waterfall in step.waterfalls:
+                for part in waterfall.parts:
                     yield {
                         "kind": "part",
                         "system": compared.title,
                         "base": names[step.base],
                         "other": names[step.other],
-                        "waterfall": each.title,
-                        "unit": each.unit,
-                        "base_value": each.start,
-                        "other_value": each.end,
+                        "waterfall": waterfall.title,
+                        "unit": waterfall.unit,
+                        "base_value": waterfall.start,
+                        "other_value": waterfall.end,
                         "part": part.name,
                         "change": part.change,
                     }
-        for kind, said in (("warning", compared.warnings), ("note", compared.notes)):
-            yield from ({"kind": kind, "system": compared.title, "text": text} for text in said)
+        for kind, texts in (("warning", compared.warnings), ("note", compared.notes)):
+            yield from ({"kind": kind, "system": compared.title, "text": text} for text in texts)
     yield from ({"kind": "note", "system": None, "text": text} for text in comparison.notes)
 
 

@@ -15,9 +15,9 @@ from zlens.present.html import page
 
 #: Charts over time, of the surest and largest differences.
 _MOST_CHARTS = 6
-#: Points of a line; a longer run is shown in means of several intervals.
+#: Maximum points of a line; longer runs are shown as means of several intervals.
 _MOST_POINTS = 240
-#: Bars of the chart of differences.
+#: Maximum bars of the chart of differences.
 _MOST_BARS = 20
 
 _STYLE = """\
@@ -50,8 +50,8 @@ def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
         yield charts.svg(_ratios(first, names))
         yield from _table(first, names)
     for step in compared.steps:
-        for each in step.waterfalls:
-            yield from _waterfall(each, step, names)
+        for waterfall in step.waterfalls:
+            yield from _waterfall(waterfall, step, names)
     shown = [row for row in first if row.metric.column != "online"][:_MOST_CHARTS]
     if shown:
         yield "<h2>Over time</h2>"
@@ -70,10 +70,10 @@ def _sides(comparison: Comparison, compared: Compared) -> Iterator[str]:
     for side, name in zip(comparison.sides, compared.systems, strict=True):
         for run in side.runs:
             if name in run.systems:
-                one = run.systems[name]
-                words = (side.name, run.label, one.system, as_text.span(one))
-                cells = "".join(f"<td class=t>{escape(word)}</td>" for word in words)
-                yield f"<tr>{cells}<td>{one.intervals:,}</td></tr>"
+                system_run = run.systems[name]
+                texts = (side.name, run.label, system_run.system, as_text.span(system_run))
+                cells = "".join(f"<td class=t>{escape(text)}</td>" for text in texts)
+                yield f"<tr>{cells}<td>{system_run.intervals:,}</td></tr>"
     yield "</tbody></table></div>"
 
 
@@ -134,31 +134,35 @@ def _ratios(rows: Sequence[Row], names: Sequence[str]) -> Chart:
     return Chart("Differences beyond the noise", "bars", [row.name for row in kept], series, "% of base")
 
 
-def _waterfall(each: Waterfall, step: Step, names: Sequence[str]) -> Iterator[str]:
-    """Parts as bars, and as a table that adds up."""
+def _waterfall(waterfall: Waterfall, step: Step, names: Sequence[str]) -> Iterator[str]:
+    """Parts as bars, and as a table whose rows add up."""
     base, other = names[step.base], names[step.other]
-    yield f"<h2>{escape(each.title)}: {escape(other)} against {escape(base)}</h2>"
-    places = [part.name for part in each.parts]
+    yield f"<h2>{escape(waterfall.title)}: {escape(other)} against {escape(base)}</h2>"
+    places = [part.name for part in waterfall.parts]
     yield charts.svg(
         Chart(
-            each.title, "bars", places, (Series("change", [part.change for part in each.parts]),), each.unit
+            waterfall.title,
+            "bars",
+            places,
+            (Series("change", [part.change for part in waterfall.parts]),),
+            waterfall.unit,
         )
     )
-    rows = [(base, as_text.number(each.start), "")]
-    for part in each.parts:
-        share = f"{100 * part.change / each.start:+.1f}" if each.start else ""
+    rows = [(base, as_text.number(waterfall.start), "")]
+    for part in waterfall.parts:
+        share = f"{100 * part.change / waterfall.start:+.1f}" if waterfall.start else ""
         rows.append((part.name, as_text.signed(part.change), share))
-    rows.append((other, as_text.number(each.end), ""))
+    rows.append((other, as_text.number(waterfall.end), ""))
     yield "<table><thead><tr><th class=t></th>"
-    yield f"<th>{escape(each.unit)}</th><th>% of base</th></tr></thead><tbody>"
+    yield f"<th>{escape(waterfall.unit)}</th><th>% of base</th></tr></thead><tbody>"
     for name, value, share in rows:
         yield f"<tr><td class=t>{escape(name)}</td><td>{value}</td><td>{share}</td></tr>"
     yield "</tbody></table>"
-    yield from _list("", [each.note] if each.note else [])
+    yield from _list("", [waterfall.note] if waterfall.note else [])
 
 
 def _over_time(row: Row, compared: Compared, names: Sequence[str]) -> Chart:
-    """The first run of each side along the minutes since its first interval."""
+    """A chart of the first run of each side over the minutes since its first interval."""
     lines = [_line(row, runs[0]) if runs else {} for runs in compared.sides]
     places = sorted({minute for line in lines for minute in line})
     series = tuple(
@@ -171,11 +175,11 @@ def _line(row: Row, run: SystemRun) -> dict[float, float]:
     points = run.series.get((row.metric.key, row.subject), [])
     if not points:
         return {}
-    first, many = points[0][0], -(-len(points) // _MOST_POINTS)
-    found = {}
-    for at in range(0, len(points), many):
-        some: list[Point] = points[at : at + many]
-        below = sum(each[2] for each in some)
-        minute = round((some[0][0] - first).total_seconds() / 60, 3)
-        found[minute] = row.metric.scale * sum(each[1] for each in some) / below
-    return found
+    first, step = points[0][0], -(-len(points) // _MOST_POINTS)
+    values = {}
+    for start in range(0, len(points), step):
+        chunk: list[Point] = points[start : start + step]
+        below = sum(point[2] for point in chunk)
+        minute = round((chunk[0][0] - first).total_seconds() / 60, 3)
+        values[minute] = row.metric.scale * sum(point[1] for point in chunk) / below
+    return values

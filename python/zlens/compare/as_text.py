@@ -1,4 +1,4 @@
-"""A comparison as text for people: what is not alike, what differs beyond the noise, what that is made of."""
+"""A comparison as text: configuration differences, differences beyond the noise, parts of the change."""
 
 from __future__ import annotations
 
@@ -58,65 +58,70 @@ def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
         yield from _table(within, names, grouped=True)
         yield ""
     if not compared.rows:
-        yield "Nothing that is compared can be computed from these inputs."
+        yield "These inputs have no values to compare."
         yield ""
     for step in compared.steps:
-        yield f"What the change is made of: {names[step.other]} against {names[step.base]}"
-        for each in step.waterfalls:
-            yield from _waterfall(each, step, names)
+        yield f"Parts of the change: {names[step.other]} against {names[step.base]}"
+        for waterfall in step.waterfalls:
+            yield from _waterfall(waterfall, step, names)
         yield ""
     if compared.rows:
         yield (
             f"* beyond the noise at {100 * noise.LEVEL:g} %   ! outside {100 * CRITERION:g} %   + better   "
-            "- worse   ? no test possible   Noise: the least difference that would be beyond it"
+            "- worse   ? no test possible   Noise: the smallest difference beyond the noise"
         )
-        yield "Samples: runs, or intervals less what they remember of each other, of base and other side"
+        yield "Samples: runs, or intervals corrected for autocorrelation, of base and other side"
     yield from (f"Note: {note}" for note in compared.notes)
 
 
 def _sides(comparison: Comparison, compared: Compared) -> Iterator[str]:
     width = max(len(side.name) for side in comparison.sides)
     for side, name in zip(comparison.sides, compared.systems, strict=True):
-        told = [(run.label, run.systems[name]) for run in side.runs if name in run.systems]
-        for number, (label, run) in enumerate(told):
+        labeled_runs = [(run.label, run.systems[name]) for run in side.runs if name in run.systems]
+        for number, (label, run) in enumerate(labeled_runs):
             head = side.name if number == 0 else ""
             yield f"{head:<{width}}  {label}: {run.system}, {span(run)}, {run.intervals} intervals"
     yield ""
 
 
 def span(run: SystemRun) -> str:
-    """From when to when, in the zone that is shown."""
+    """The time span of a run in the display zone."""
     if run.first is None or run.last is None:
         return "no time"
     return f"{run.first:%Y-%m-%d %H:%M} to {run.last:%Y-%m-%d %H:%M}"
 
 
 def reasons(rows: Sequence[Row]) -> list[str]:
-    """Why nothing could be tested, the most frequent reason first; counts of samples by their range."""
-    whys = [change.verdict for row in rows for change in row.changes]
-    found = []
-    intervals = [min(each.samples) for each in whys if each.samples and "intervals" in each.why]
+    """The reasons why rows could not be tested."""
+    verdicts = [change.verdict for row in rows for change in row.changes]
+    texts = []
+    intervals = [
+        min(verdict.samples) for verdict in verdicts if verdict.samples and "intervals" in verdict.why
+    ]
     if intervals:
-        found.append(f"fewer than {noise.FEWEST_INTERVALS} intervals")
-    if any("independent" in each.why for each in whys):
-        found.append(f"fewer than {noise.FEWEST_EFFECTIVE:g} independent samples, as where load drifts")
-    if any("side" in each.why for each in whys):
-        found.append("only one side has a value")
-    return found
+        texts.append(f"fewer than {noise.FEWEST_INTERVALS} intervals")
+    if any("independent" in verdict.why for verdict in verdicts):
+        texts.append(f"fewer than {noise.FEWEST_EFFECTIVE:g} independent samples, as when the load drifts")
+    if any("side" in verdict.why for verdict in verdicts):
+        texts.append("only one side has a value")
+    return texts
 
 
 def criterion_lines(compared: Compared, names: Sequence[str]) -> Iterator[str]:
-    """What is said of each metric that the criterion is held against."""
+    """The result of the criterion for each metric that it applies to."""
     for row in compared.rows:
         if not row.metric.criterion:
             continue
-        for each in row.changes:
-            if each.ratio is None:
+        for change in row.changes:
+            if change.ratio is None:
                 continue
-            said = "within" if not each.outside else "outside, better" if each.better else "outside, WORSE"
-            sure = f"{'beyond' if each.beyond else 'within'} the noise"
-            sure = "not tested" if each.verdict.p is None else sure
-            yield f"{row.name}: {names[each.other]}/{names[each.base]} {each.ratio:.3f}, {said}; {sure}"
+            result = (
+                "within" if not change.outside else "outside, better" if change.better else "outside, WORSE"
+            )
+            certainty = f"{'beyond' if change.beyond else 'within'} the noise"
+            certainty = "not tested" if change.verdict.p is None else certainty
+            sides = f"{names[change.other]}/{names[change.base]}"
+            yield f"{row.name}: {sides} {change.ratio:.3f}, {result}; {certainty}"
 
 
 def _table(rows: Sequence[Row], names: Sequence[str], *, grouped: bool = False) -> Iterator[str]:
@@ -138,17 +143,17 @@ def _table(rows: Sequence[Row], names: Sequence[str], *, grouped: bool = False) 
         cells.append(samples(row))
         lines.append(cells)
     cells_of = [line for line in lines if not isinstance(line, str)]
-    width = [max(len(head[at]), *(len(line[at]) for line in cells_of)) for at in range(len(head))]
-    texts = {0, 1, *(3 + len(names) + 4 * at for at in range(len(pairs)))}
-    left = [at in texts for at in range(len(head))]
+    width = [max(len(head[index]), *(len(line[index]) for line in cells_of)) for index in range(len(head))]
+    text_columns = {0, 1, *(3 + len(names) + 4 * index for index in range(len(pairs)))}
+    left = [index in text_columns for index in range(len(head))]
     yield aligned.line(head, width, left)
-    yield "  ".join("-" * each for each in width)
+    yield "  ".join("-" * column_width for column_width in width)
     for line in lines:
         yield line if isinstance(line, str) else aligned.line(line, width, left)
 
 
 def number(value: float | None) -> str:
-    """Five figures or so; dots for what cannot be computed."""
+    """A number with about five digits; dots for a missing value."""
     if value is None:
         return "...."
     size = abs(value)
@@ -159,7 +164,7 @@ def number(value: float | None) -> str:
 
 
 def shown(change: Change) -> str:
-    """The difference in its form."""
+    """The difference in its form as text."""
     value = change.value
     if value is None:
         return "...."
@@ -171,7 +176,7 @@ def shown(change: Change) -> str:
 
 
 def noise_of(row: Row, change: Change) -> str:
-    """In points where the difference is in points, else in percent of the base."""
+    """The noise as text: in points if the difference is in points, else in percent of the base."""
     if change.verdict.noise is None:
         return "...."
     if change.form == "points":
@@ -182,7 +187,7 @@ def noise_of(row: Row, change: Change) -> str:
 
 
 def marks(change: Change) -> str:
-    sure = "*" if change.beyond else "?" if change.verdict.p is None else ""
+    test = "*" if change.beyond else "?" if change.verdict.p is None else ""
     better = (
         ""
         if change.better is None or not (change.beyond or change.outside)
@@ -190,30 +195,33 @@ def marks(change: Change) -> str:
         if change.better
         else "-"
     )
-    return f"{sure}{'!' if change.outside and change.form != 'points' else ''}{better}"
+    return f"{test}{'!' if change.outside and change.form != 'points' else ''}{better}"
 
 
 def samples(row: Row) -> str:
-    """Of every side: runs, or effective intervals."""
-    known = {}
+    """Samples of every side as text: runs, or effective intervals."""
+    by_side = {}
     for change in row.changes:
         if change.verdict.samples:
-            known[change.base], known[change.other] = change.verdict.samples
+            by_side[change.base], by_side[change.other] = change.verdict.samples
     unit = " runs" if any(change.verdict.by == "runs" for change in row.changes) else ""
-    return " / ".join(f"{known[at]:.0f}" if at in known else "." for at in range(len(row.values))) + unit
+    return (
+        " / ".join(f"{by_side[side]:.0f}" if side in by_side else "." for side in range(len(row.values)))
+        + unit
+    )
 
 
-def _waterfall(each: Waterfall, step: Step, names: Sequence[str]) -> Iterator[str]:
-    yield f"  {each.title} ({each.unit})" + (f"; {each.note}" if each.note else "")
-    rows = [(part.name, part.change) for part in each.parts]
+def _waterfall(waterfall: Waterfall, step: Step, names: Sequence[str]) -> Iterator[str]:
+    yield f"  {waterfall.title} ({waterfall.unit})" + (f"; {waterfall.note}" if waterfall.note else "")
+    rows = [(part.name, part.change) for part in waterfall.parts]
     width = max(len(name) for name in (names[step.base], names[step.other], *(name for name, _ in rows)))
-    most = max((abs(change) for _, change in rows), default=0.0) or 1.0
-    yield f"    {names[step.base]:<{width}}  {number(each.start):>10}"
+    largest = max((abs(change) for _, change in rows), default=0.0) or 1.0
+    yield f"    {names[step.base]:<{width}}  {number(waterfall.start):>10}"
     for name, value in rows:
-        share = f"{100 * value / each.start:+.1f} %" if each.start else ""
-        bar = ("+" if value > 0 else "-") * round(_BAR * abs(value) / most)
+        share = f"{100 * value / waterfall.start:+.1f} %" if waterfall.start else ""
+        bar = ("+" if value > 0 else "-") * round(_BAR * abs(value) / largest)
         yield f"    {name:<{width}}  {signed(value):>10}  {share:>9}  {bar}".rstrip()
-    yield f"    {names[step.other]:<{width}}  {number(each.end):>10}"
+    yield f"    {names[step.other]:<{width}}  {number(waterfall.end):>10}"
 
 
 def signed(value: float) -> str:
@@ -221,34 +229,34 @@ def signed(value: float) -> str:
 
 
 def published(compared: Compared) -> Iterator[tuple[str, list[Row]]]:
-    """Rows of the table that --burg prints, by the type of their processors."""
+    """Rows of the table that --burg prints, by processor type."""
     rows = [row for row in compared.rows if row.metric.published and any(row.values)]
     for subject in dict.fromkeys(row.subject for row in rows):
         yield " ".join(subject), [row for row in rows if row.subject == subject]
 
 
 def _published(compared: Compared, names: Sequence[str]) -> Iterator[str]:
-    """As in IBM's tables on CPU MF: metrics side by side, sides below each other, base/new as improvement."""
+    """The form of IBM's CPU MF tables: metrics as columns, sides as rows, base/new as improvement."""
     for subject, rows in published(compared):
         yield f"CPU MF of {subject} (improvement: base/new)"
         heads = [row.metric.published for row in rows]
-        body = [[name, *(number(row.values[at]) for row in rows)] for at, name in enumerate(names)]
-        for at, change in enumerate(rows[0].changes):
-            ratios = [row.changes[at].value for row in rows]
+        body = [[name, *(number(row.values[index]) for row in rows)] for index, name in enumerate(names)]
+        for index, change in enumerate(rows[0].changes):
+            ratios = [row.changes[index].value for row in rows]
             label = f"{names[change.other]} improvement" + (
                 f" on {names[change.base]}" if change.base else ""
             )
             body.append([label, *("...." if ratio is None else f"{ratio:.2f}" for ratio in ratios)])
         depth = max(len(head.split()) for head in heads)
-        stacked = [["", *(_word(head, depth, at) for head in heads)] for at in range(depth)]
-        width = [max(len(line[at]) for line in (*stacked, *body)) for at in range(len(body[0]))]
-        for line in (*stacked, ["-" * each for each in width], *body):
-            yield aligned.line(line, width, [at == 0 for at in range(len(width))])
+        stacked = [["", *(_word(head, depth, index) for head in heads)] for index in range(depth)]
+        width = [max(len(line[index]) for line in (*stacked, *body)) for index in range(len(body[0]))]
+        for line in (*stacked, ["-" * column_width for column_width in width], *body):
+            yield aligned.line(line, width, [index == 0 for index in range(len(width))])
         yield ""
 
 
-def _word(head: str, depth: int, at: int) -> str:
-    """The words of a heading, one below the other, down to the line."""
+def _word(head: str, depth: int, line: int) -> str:
+    """The word of a heading on one of `depth` lines, aligned to the bottom."""
     words = head.split()
-    place = at - (depth - len(words))
-    return words[place] if place >= 0 else ""
+    index = line - (depth - len(words))
+    return words[index] if index >= 0 else ""

@@ -1,4 +1,4 @@
-"""Sides held against each other: values, differences in their forms, what is noise, and what is not alike."""
+"""Comparison of sides: values, differences, tests against noise, and configuration differences."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from zlens.errors import QueryError
 from zlens.findings.against import NOISE
 from zlens.schema.wording import say
 
-#: Forms of a difference of what is no share.
+#: Forms of a difference of metrics that are not shares.
 FORMS = ("new/base", "base/new", "percent", "points")
 AGAINST = ("first", "previous")
-#: IBM's regression criterion: runs of the same work within this are called equal.
+#: IBM's regression criterion: runs of the same work within this are considered equal.
 CRITERION = NOISE
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How a comparison is asked for.
+    """The options of a comparison.
 
-    against     first: all against the first (cumulative); previous: against the one before (incremental)
-    form        form of a difference of what is no share
-    burg        base/new of everything, shares too
-    across      everything, though the machines are of different generations
-    seed        of what is drawn for the tests
+    against     first: compare with the first side (cumulative); previous: with the side before (incremental)
+    form        form of differences of metrics that are not shares
+    burg        base/new for everything, including shares
+    across      compare everything even if the machines are of different generations
+    seed        seed of the random draws of the tests
     """
 
     against: str = "first"
@@ -43,7 +43,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One side against another: their places, the difference in its form, and the test."""
+    """One side against another: their indices, the difference in its form, and the test."""
 
     base: int
     other: int
@@ -52,7 +52,7 @@ class Change:
     ratio: float | None
     points: float | None
     verdict: Verdict
-    #: The least difference beyond the noise, in percent of the base.
+    #: The smallest difference beyond the noise, in percent of the base.
     noise_pct: float | None
     better: bool | None
 
@@ -62,25 +62,25 @@ class Change:
 
     @property
     def beyond(self) -> bool:
-        """Beyond the noise."""
+        """Whether the difference is beyond the noise."""
         return bool(self.verdict.beyond)
 
     @property
     def outside(self) -> bool | None:
-        """Outside IBM's criterion of 5 %; None where there is no ratio."""
-        # 0.95 is within, though arithmetic makes a little less of it.
+        """Whether the ratio is outside IBM's 5 % criterion; None without a ratio."""
+        # 0.95 is within the criterion, despite rounding.
         return None if self.ratio is None else abs(self.ratio - 1) > CRITERION * (1 + noise.ROUNDING)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One metric of one subject on all sides; values are in the unit for people."""
+    """One metric of one subject on all sides; values are in the display unit."""
 
     metric: Metric
     subject: tuple[str, ...]
     values: tuple[float | None, ...]
     changes: tuple[Change, ...]
-    #: unverified or user, where a formula behind it is so on any side.
+    #: unverified or user, if that is the status of a formula behind it on any side.
     doubt: str = ""
 
     @property
@@ -95,7 +95,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one side's change against another is made of."""
+    """The parts of one side's change against another."""
 
     base: int
     other: int
@@ -118,15 +118,17 @@ class Compared:
         return " - ".join(dict.fromkeys(self.systems))
 
     def ordered(self) -> tuple[list[Row], list[Row]]:
-        """Rows with a difference beyond the noise, the surest and largest first, and the rest as declared."""
+        """Rows with a difference beyond the noise, largest first, and the rest in declared order."""
         first = [row for row in self.rows if row.beyond]
         first.sort(key=_rank)
         return first, [row for row in self.rows if not row.beyond]
 
     def tested(self) -> tuple[int, int]:
-        """How many differences were tested, and how many are beyond the noise."""
+        """The number of differences tested, and of those beyond the noise."""
         changes = [change for row in self.rows for change in row.changes]
-        return sum(change.verdict.p is not None for change in changes), sum(c.beyond for c in changes)
+        return sum(change.verdict.p is not None for change in changes), sum(
+            change.beyond for change in changes
+        )
 
 
 @dataclass
@@ -138,69 +140,69 @@ class Comparison:
 
 
 def compare(sides: Sequence[Side], choice: Choice | None = None) -> Comparison:
-    """Hold sides against each other; QueryError where they have no system in common."""
+    """Compare sides; QueryError if they have no system in common."""
     choice = choice or Choice()
     if len(sides) < 2:
         raise QueryError("nothing to compare with", cure=say("compare_usage"))
-    together, notes = _pairs(sides)
-    return Comparison(list(sides), choice, [_compared(sides, names, choice) for names in together], notes)
+    systems, notes = _pairs(sides)
+    return Comparison(list(sides), choice, [_compared(sides, names, choice) for names in systems], notes)
 
 
 def _pairs(sides: Sequence[Side]) -> tuple[list[tuple[str, ...]], list[str]]:
-    """Systems that belong together: of one name, or the only ones of their sides."""
+    """Matching systems: those with the same name, or the only ones of their sides."""
     if all(len(side.systems) == 1 for side in sides):
         return [tuple(side.systems[0] for side in sides)], []
     common = [name for name in sides[0].systems if all(name in side.systems for side in sides)]
     if not common:
-        had = "; ".join(f"{side.name}: {', '.join(side.systems)}" for side in sides)
-        raise QueryError(f"the sides have no system in common ({had})", cure=say("compare_systems"))
-    left = sorted({name for side in sides for name in side.systems} - set(common))
-    notes = [f"not on all sides, so not compared: {', '.join(left)}"] if left else []
+        listed = "; ".join(f"{side.name}: {', '.join(side.systems)}" for side in sides)
+        raise QueryError(f"the sides have no system in common ({listed})", cure=say("compare_systems"))
+    unmatched = sorted({name for side in sides for name in side.systems} - set(common))
+    notes = [f"not on every side, so not compared: {', '.join(unmatched)}"] if unmatched else []
     return [(name,) * len(sides) for name in common], notes
 
 
 def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> Compared:
     runs = tuple(side.of(name) for side, name in zip(sides, names, strict=True))
-    warnings = _unlike(sides, runs)
+    warnings = _differing_facts(sides, runs)
     notes: list[str] = []
     metrics: Iterable[Metric] = declared()
-    known = _generations(runs)
-    if len(known) > 1:
-        said = " and ".join(sorted(known))
+    types = _generations(runs)
+    if len(types) > 1:
+        type_list = " and ".join(sorted(types))
         if choice.across:
             warnings.append(
-                f"machines of different generations ({said}): their counters mean different things"
+                f"machines of different generations ({type_list}): their counters mean different things"
             )
         else:
             metrics = [metric for metric in metrics if metric.across]
             notes.append(
-                f"the machines are of different generations ({said}): only CPI, L1MP, MEMP, problem "
+                f"the machines are of different generations ({type_list}): only CPI, L1MP, MEMP, problem "
                 "state and GHz are compared; the option across-generations compares everything"
             )
     rows = []
     for metric in metrics:
         subjects = dict.fromkeys(
-            of for side in runs for run in side for key, of in run.series if key == metric.key
+            subject for side in runs for run in side for key, subject in run.series if key == metric.key
         )
-        rows += [_row(metric, of, runs, choice) for of in sorted(subjects)]
-    # What is 0 on all sides tells nothing.
+        rows += [_row(metric, subject, runs, choice) for subject in sorted(subjects)]
+    # Rows that are 0 on all sides are left out.
     rows = [row for row in rows if any(row.values)]
     steps = []
-    if len(known) <= 1 or choice.across:
+    if len(types) <= 1 or choice.across:
         steps = [_step(rows, base, other) for base, other in _places(len(sides), choice)]
     compared = Compared(names, runs, rows, [step for step in steps if step.waterfalls], warnings, notes)
-    compared.notes += _few(compared)
+    compared.notes += _test_notes(compared)
     return compared
 
 
 def _places(sides: int, choice: Choice) -> list[tuple[int, int]]:
-    return [(0 if choice.against == "first" else at - 1, at) for at in range(1, sides)]
+    return [(0 if choice.against == "first" else index - 1, index) for index in range(1, sides)]
 
 
 def _generations(runs: Sequence[Sequence[SystemRun]]) -> set[str]:
-    known = generations.types()
+    machine_types = generations.types()
     types = {run.machine_type for side in runs for run in side if run.machine_type}
-    return {known[type].generation if type in known else type for type in types}
+    return {machine_types[type].generation if type in machine_types else type for type in types}
 
 
 def _row(
@@ -208,14 +210,14 @@ def _row(
 ) -> Row:
     key: Key = (metric.key, subject)
     estimates: list[list[Estimate]] = []
-    for place, side in enumerate(runs):
-        found = []
+    for index, side in enumerate(runs):
+        side_estimates = []
         for number, run in enumerate(side):
             points = [(metric.scale * above, below) for _, above, below in run.series.get(key, ())]
-            one = noise.estimate(points, f"{choice.seed} {key} {place} {number}")
-            if one is not None:
-                found.append(one)
-        estimates.append(found)
+            run_estimate = noise.estimate(points, f"{choice.seed} {key} {index} {number}")
+            if run_estimate is not None:
+                side_estimates.append(run_estimate)
+        estimates.append(side_estimates)
     values = tuple(_mean(side) for side in estimates)
     changes = tuple(
         change(
@@ -242,7 +244,7 @@ def change(
     choice: Choice,
     verdict: Verdict,
 ) -> Change:
-    """One value against another, in the form that the metric or the question wants."""
+    """The difference of two values in the form of the metric or the choice."""
     form = choice.form if metric.form == "ratio" else "points"
     if choice.burg:
         form = "base/new"
@@ -264,7 +266,7 @@ def change(
 
 
 def _rank(row: Row) -> tuple[float, float]:
-    """Largest first: relative differences by their logarithm, what came or went first of all."""
+    """Sort key, largest first: relative differences by logarithm, changes from or to 0 before all others."""
     ratios = [change.ratio for change in row.changes if change.beyond]
     size = max((abs(math.log(ratio)) if ratio and ratio > 0 else math.inf) for ratio in ratios)
     return (-size, 0.0)
@@ -273,55 +275,60 @@ def _rank(row: Row) -> tuple[float, float]:
 def _step(rows: Sequence[Row], base: int, other: int) -> Step:
     values: list[dict[str, float | None]] = []
     for side in (base, other):
-        found = {}
+        side_values = {}
         for row in rows:
             value = row.values[side]
             if not row.subject:
-                found[row.metric.key] = None if value is None else value / row.metric.scale
-        values.append(found)
+                side_values[row.metric.key] = None if value is None else value / row.metric.scale
+        values.append(side_values)
     return Step(base, other, tuple(waterfall.of(*values)))
 
 
-def _unlike(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]]) -> list[str]:
-    """A sentence for each fact that is not the same everywhere."""
-    found = []
+def _differing_facts(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]]) -> list[str]:
+    """Configuration differences: one sentence for each fact that differs."""
+    warnings = []
     for fact in facts():
-        told = [
+        texts_by_side = [
             list(dict.fromkeys(run.facts[fact.name] for run in side if fact.name in run.facts))
             for side in runs
         ]
-        if len({said for side in told for said in side}) > 1:
+        if len({texts for side in texts_by_side for texts in side}) > 1:
             parts = [
-                f"{side.name} {' or '.join(said) or '....'}" for side, said in zip(sides, told, strict=True)
+                f"{side.name} {' or '.join(texts) or '....'}"
+                for side, texts in zip(sides, texts_by_side, strict=True)
             ]
-            found.append(f"{fact.name} differs: {'; '.join(parts)} ({fact.why})")
+            warnings.append(f"{fact.name} differs: {'; '.join(parts)} ({fact.why})")
     spans = [sum(run.intervals for run in side) for side in runs]
     if min(spans) and max(spans) > 2 * min(spans):
-        said = ", ".join(f"{side.name} {span}" for side, span in zip(sides, spans, strict=True))
-        found.append(f"lengths differ: intervals of {said} (the longer side holds more kinds of work)")
-    made = [side.name for side, each in zip(sides, runs, strict=True) if any(run.made for run in each)]
-    if made:
-        found.append(f"synthetic, not measured: {', '.join(made)}")
-    return found
+        texts = ", ".join(f"{side.name} {span}" for side, span in zip(sides, spans, strict=True))
+        warnings.append(
+            f"lengths differ: intervals of {texts} (the longer side may contain more kinds of work)"
+        )
+    synthetic = [
+        side.name for side, side_runs in zip(sides, runs, strict=True) if any(run.made for run in side_runs)
+    ]
+    if synthetic:
+        warnings.append(f"synthetic, not measured: {', '.join(synthetic)}")
+    return warnings
 
 
-def _few(compared: Compared) -> list[str]:
-    """What to know about the tests that were made, and why others were not."""
+def _test_notes(compared: Compared) -> list[str]:
+    """Notes on the tests."""
     kinds = {change.verdict.by for row in compared.rows for change in row.changes}
     tested, _ = compared.tested()
     notes = []
     if "intervals" in kinds:
         notes.append(
-            "tested by intervals of single runs: they tell noise within a run, and not how runs differ "
-            f"from each other; with {noise.FEWEST_RUNS} runs of a side, runs are tested"
+            "tested by intervals of single runs, which show the noise within a run but not between runs; "
+            f"with {noise.FEWEST_RUNS} runs of a side, runs are tested"
         )
     if tested:
         notes.append(
             f"of {tested} differences tested at {100 * noise.LEVEL:g} %, about {noise.LEVEL * tested:.1f} "
-            "would be called so by chance alone"
+            "would be beyond the noise by chance alone"
         )
     return notes
 
 
 def _mean(estimates: Sequence[Estimate]) -> float | None:
-    return math.fsum(each.value for each in estimates) / len(estimates) if estimates else None
+    return math.fsum(estimate.value for estimate in estimates) / len(estimates) if estimates else None

@@ -1,15 +1,15 @@
-"""Whether two sides differ by more than noise, where what is measured remembers what it was a minute ago.
+"""Tests whether two sides differ by more than noise, for autocorrelated measurements.
 
-Intervals of one run are no independent samples: load comes and goes in minutes, not in intervals. A test that
-takes sixty intervals for sixty samples finds differences everywhere. So:
+Intervals of one run are not independent samples: load changes over minutes, not from interval to interval. A
+test that treats sixty intervals as sixty samples finds differences everywhere. Therefore:
 
-- Where a side has three runs or more, runs are the samples (Student's t; Welch, Biometrika 34, 1947, for two
-  such sides).
-- Else the standard error of each run comes from blocks of intervals drawn again (moving blocks: Kuensch,
-  Annals of Statistics 17, 1989), and never below what the effective sample size says: intervals over the time
-  in which they forget (1 + 2 x the sum of autocorrelations), the first one corrected for its bias in short
-  series (Marriott and Pope, Biometrika 41, 1954).
-- Where less than five independent samples are left of a side, no test is possible, and none is made.
+- If a side has three runs or more, runs are the samples (Student's t; Welch, Biometrika 34, 1947, if both
+  sides do).
+- Otherwise the standard error of each run comes from a moving block bootstrap over intervals (Kuensch, Annals
+  of Statistics 17, 1989). Its lower bound follows from the effective sample size: the number of intervals
+  divided by 1 + 2 x the sum of autocorrelations, the first one corrected for its bias in short series
+  (Marriott and Pope, Biometrika 41, 1954).
+- If a side has fewer than five independent samples, no test is made.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-#: Samples of the bootstrap. More would tell the standard error better than to some 3 %.
+#: Samples of the bootstrap, which give the standard error to about 3 %.
 DRAWS = 500
-#: A run is drawn from in so many blocks at the most: a month of minutes has longer ones, and takes no longer.
+#: Maximum blocks of a run: a month of minutes gets longer blocks, not a longer run time.
 MOST_BLOCKS = 100
-#: Of a side, below which nothing is tested.
+#: Minimum intervals and independent samples of a side for a test.
 FEWEST_INTERVALS = 10
 FEWEST_EFFECTIVE = 5.0
-#: Runs of a side that are samples by themselves.
+#: Minimum runs of a side for runs to be the samples.
 FEWEST_RUNS = 3
-#: The chance to call noise a difference, of each metric by itself.
+#: Significance level: the chance to report noise as a difference, for each metric.
 LEVEL = 0.01
-#: Relative differences below this are of arithmetic, not of machines.
+#: Relative differences below this are rounding errors.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A ratio of sums over a run: its value, its standard error, and how many independent samples that is."""
+    """A ratio of sums over a run: value, standard error, and number of independent samples."""
 
     value: float
     error: float
@@ -49,7 +49,7 @@ class Estimate:
 class Verdict:
     """by: `runs`, `intervals` or `none` (with the reason in `why`).
 
-    noise: the least difference (new - base) that would be beyond the noise. samples: of base and of the other
+    noise: the smallest difference (new - base) beyond the noise. samples: of base and of the other
     side, runs or effective intervals.
     """
 
@@ -61,12 +61,12 @@ class Verdict:
 
     @property
     def beyond(self) -> bool | None:
-        """Whether the difference is beyond the noise; None where nothing could be tested."""
+        """Whether the difference is beyond the noise; None if not tested."""
         return None if self.p is None else self.p < LEVEL
 
 
 def estimate(pairs: Sequence[tuple[float, float]], seed: str) -> Estimate | None:
-    """A run's value from (numerator, denominator) of its intervals in order of time; None without any."""
+    """The value of a run from (numerator, denominator) of intervals in order of time; None without any."""
     kept = [(above, below) for above, below in pairs if below > 0]
     total = math.fsum(below for _, below in kept)
     if not kept or total <= 0:
@@ -74,70 +74,72 @@ def estimate(pairs: Sequence[tuple[float, float]], seed: str) -> Estimate | None
     value = math.fsum(above for above, _ in kept) / total
     number = len(kept)
     mean = total / number
-    # What each interval adds to the error of the ratio, to first order.
-    off = [(above - value * below) / mean for above, below in kept]
-    spread = math.fsum(each * each for each in off)
+    # The contribution of each interval to the error of the ratio, to first order.
+    deviations = [(above - value * below) / mean for above, below in kept]
+    spread = math.fsum(deviation * deviation for deviation in deviations)
     if spread <= (ROUNDING * value) ** 2 * number:
         return Estimate(value, 0.0, number, float(number))
-    first = _correlation(off, spread, 1)
-    memory = forgetting(off)
-    error = math.sqrt(spread / max(1, number - 1) * memory / number)
+    first = _correlation(deviations, spread, 1)
+    per_sample = forgetting(deviations)
+    error = math.sqrt(spread / max(1, number - 1) * per_sample / number)
     if number >= FEWEST_INTERVALS:
         error = max(error, _drawn(kept, _block(number, first), random.Random(seed)))
-    return Estimate(value, error, number, number / memory)
+    return Estimate(value, error, number, number / per_sample)
 
 
-def forgetting(off: Sequence[float]) -> float:
-    """Intervals that are worth one independent sample: 1 for noise without memory."""
-    number = len(off)
-    spread = math.fsum(each * each for each in off)
+def forgetting(deviations: Sequence[float]) -> float:
+    """The number of intervals that equal one independent sample: 1 for uncorrelated noise."""
+    number = len(deviations)
+    spread = math.fsum(deviation * deviation for deviation in deviations)
     if number < 3 or spread <= 0:
         return 1.0
-    first = _correlation(off, spread, 1)
+    first = _correlation(deviations, spread, 1)
     corrected = min(0.99, first + (1 + 4 * first) / number)
-    by_first = (1 + corrected) / (1 - corrected)
+    from_first = (1 + corrected) / (1 - corrected)
     total = 1.0
     for lag in range(1, number // 3 + 1):
-        each = _correlation(off, spread, lag)
-        if each <= 0:
+        correlation = _correlation(deviations, spread, lag)
+        if correlation <= 0:
             break
-        total += 2 * each
-    return min(float(number), max(1.0, by_first, total))
+        total += 2 * correlation
+    return min(float(number), max(1.0, from_first, total))
 
 
-def _correlation(off: Sequence[float], spread: float, lag: int) -> float:
-    return math.fsum(a * b for a, b in zip(off, off[lag:], strict=False)) / spread
+def _correlation(deviations: Sequence[float], spread: float, lag: int) -> float:
+    return math.fsum(a * b for a, b in zip(deviations, deviations[lag:], strict=False)) / spread
 
 
 def _block(number: int, first: float) -> int:
-    """How long blocks are: longer for what remembers longer (best for an autoregression of one step)."""
-    memory = min(0.97, max(0.0, first))
-    best: float = (math.sqrt(6) * memory / (1 - memory * memory)) ** (2 / 3) * number ** (1 / 3)
+    """The length of blocks: longer for stronger autocorrelation (optimal for first-order autoregression)."""
+    correlation = min(0.97, max(0.0, first))
+    best: float = (math.sqrt(6) * correlation / (1 - correlation * correlation)) ** (2 / 3) * number ** (
+        1 / 3
+    )
     least = math.ceil(number ** (1 / 3))
     fitting: int = min(max(least, math.ceil(best)), number // 4)
     return max(1, math.ceil(number / MOST_BLOCKS), fitting)
 
 
 def _drawn(pairs: Sequence[tuple[float, float]], length: int, draw: random.Random) -> float:
-    """Standard error of the ratio over blocks drawn again."""
+    """The standard error of the ratio over resampled blocks."""
     number = len(pairs)
     above = [0.0, *accumulate(a for a, _ in pairs)]
     below = [0.0, *accumulate(b for _, b in pairs)]
     places = number - length + 1
-    over = [above[at + length] - above[at] for at in range(places)]
-    under = [below[at + length] - below[at] for at in range(places)]
+    over = [above[start + length] - above[start] for start in range(places)]
+    under = [below[start + length] - below[start] for start in range(places)]
     blocks = max(1, round(number / length))
-    # All draws at once: a call for each costs more than what it draws.
+    # Draw all samples in one call, which is faster than one call each.
     chosen = draw.choices(range(places), k=DRAWS * blocks)
-    overs, unders = [over[at] for at in chosen], [under[at] for at in chosen]
+    overs, unders = [over[start] for start in chosen], [under[start] for start in chosen]
     values = [
-        sum(overs[at : at + blocks]) / total
-        for at in range(0, len(chosen), blocks)
-        if (total := sum(unders[at : at + blocks])) > 0
+        sum(overs[start : start + blocks]) / total
+        for start in range(0, len(chosen), blocks)
+        if (total := sum(unders[start : start + blocks])) > 0
     ]
     middle = math.fsum(values) / len(values)
-    variance = math.fsum((each - middle) ** 2 for each in values) / max(1, len(values) - 1)
-    # Blocks of a short run vary less than new runs would.
+    variance = math.fsum((value - middle) ** 2 for value in values) / max(1, len(values) - 1)
+    # Correct the bias: blocks of a short run vary less than new runs would.
     return math.sqrt(variance * number / (number - length))
 
 
@@ -146,7 +148,7 @@ def judge(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
     if not base or not other:
         return Verdict("none", "only one side has a value")
     if max(len(base), len(other)) >= FEWEST_RUNS:
-        return _by_runs([each.value for each in base], [each.value for each in other])
+        return _by_runs([run.value for run in base], [run.value for run in other])
     return _by_intervals(base, other)
 
 
@@ -154,39 +156,39 @@ def _by_runs(base: Sequence[float], other: Sequence[float]) -> Verdict:
     samples = (float(len(base)), float(len(other)))
     difference = _difference(base, other)
     parts = [(len(side), _variance(side)) for side in (base, other)]
-    known = [(number, variance) for number, variance in parts if number >= FEWEST_RUNS]
-    if len(known) == 2:
-        return _verdict("runs", difference, [(v / n, n - 1.0) for n, v in known], samples)
-    # The runs of one side tell how runs of the other vary.
-    number, variance = known[0]
+    usable = [(number, variance) for number, variance in parts if number >= FEWEST_RUNS]
+    if len(usable) == 2:
+        return _verdict("runs", difference, [(v / n, n - 1.0) for n, v in usable], samples)
+    # The runs of one side estimate the variance of the other.
+    number, variance = usable[0]
     parts_of_error = [(variance * (1 / len(base) + 1 / len(other)), number - 1.0)]
     return _verdict("runs", difference, parts_of_error, samples)
 
 
 def _by_intervals(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
-    samples = (sum(each.effective for each in base), sum(each.effective for each in other))
-    fewest = min(sum(each.intervals for each in side) for side in (base, other))
+    samples = (sum(run.effective for run in base), sum(run.effective for run in other))
+    fewest = min(sum(run.intervals for run in side) for side in (base, other))
     if fewest < FEWEST_INTERVALS:
         return Verdict("none", f"only {fewest} intervals", samples=samples)
     if min(samples) < FEWEST_EFFECTIVE:
         return Verdict("none", f"only {min(samples):.1f} independent samples", samples=samples)
     parts = [
-        (math.fsum(each.error**2 for each in side) / len(side) ** 2, effective - 1)
+        (math.fsum(run.error**2 for run in side) / len(side) ** 2, effective - 1)
         for side, effective in zip((base, other), samples, strict=True)
     ]
-    difference = _difference([each.value for each in base], [each.value for each in other])
+    difference = _difference([run.value for run in base], [run.value for run in other])
     return _verdict("intervals", difference, parts, samples)
 
 
 def _verdict(
     by: str, difference: float, parts: Sequence[tuple[float, float]], samples: tuple[float, float]
 ) -> Verdict:
-    """parts: variance and degrees of freedom of each side."""
-    variance = math.fsum(each for each, _ in parts)
+    """The verdict on a difference; parts: variance and degrees of freedom of each side."""
+    variance = math.fsum(part for part, _ in parts)
     if variance <= 0:
         return Verdict(by, p=1.0 if difference == 0 else 0.0, noise=0.0, samples=samples)
-    # Welch and Satterthwaite: as many degrees of freedom as the sum of both has.
-    freedom = variance**2 / math.fsum(each**2 / free for each, free in parts if each > 0)
+    # Degrees of freedom by Welch and Satterthwaite.
+    freedom = variance**2 / math.fsum(part**2 / free for part, free in parts if part > 0)
     error = math.sqrt(variance)
     return Verdict(
         by, p=two_sided(abs(difference) / error, freedom), noise=error * quantile(freedom), samples=samples
@@ -194,7 +196,7 @@ def _verdict(
 
 
 def _difference(base: Sequence[float], other: Sequence[float]) -> float:
-    """Of the means; none where it is of rounding."""
+    """The difference of the means; 0 if it is a rounding error."""
     before, after = _mean(base), _mean(other)
     return 0.0 if math.isclose(before, after, rel_tol=ROUNDING) else after - before
 
@@ -207,18 +209,18 @@ def _variance(values: Sequence[float]) -> float:
     if len(values) < 2:
         return 0.0
     middle = _mean(values)
-    if all(math.isclose(each, middle, rel_tol=ROUNDING) for each in values):
+    if all(math.isclose(value, middle, rel_tol=ROUNDING) for value in values):
         return 0.0
-    return math.fsum((each - middle) ** 2 for each in values) / (len(values) - 1)
+    return math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 
 def two_sided(t: float, freedom: float) -> float:
-    """The chance of a Student's t at least this far from nothing, on either side."""
+    """The two-sided p-value of Student's t."""
     return _beta(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 
 def quantile(freedom: float, level: float = LEVEL) -> float:
-    """The t that is passed with this chance, on either side."""
+    """The two-sided critical value of Student's t at this level."""
     low, high = 0.0, 1.0
     while two_sided(high, freedom) > level and high < 1e12:
         high *= 2

@@ -1,4 +1,4 @@
-"""A side of a comparison: its runs, and of each run the numbers of its intervals."""
+"""Sides of a comparison: runs and the values of their intervals."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from zlens.errors import QueryError
 from zlens.schema.wording import say
 from zlens.session.session import Session
 
-#: A metric, and of what: the values of its columns `by`.
+#: A metric and its subject: the values of its columns `by`.
 Key = tuple[str, tuple[str, ...]]
-#: End of an interval, and numerator and denominator of what was measured in it.
+#: End of an interval, and the numerator and denominator measured in it.
 Point = tuple[dt.datetime, float, float]
-#: What is built from the formula of finite CPI.
+#: Columns that depend on the formula of finite CPI.
 _FINITE = ("est_finite_cpi", "est_instr_cmplx_cpi", "est_scpl1m", "complexity_s", "finite_cache_s")
 
 
 @dataclass
 class SystemRun:
-    """What one run tells of one system. Times are in the zone that is shown."""
+    """The data of one system in one run; times are in the display zone."""
 
     system: str
     facts: dict[str, str] = field(default_factory=dict)
@@ -35,13 +35,13 @@ class SystemRun:
     intervals: int = 0
     machine_type: str | None = None
     made: bool = False
-    #: How columns of CPU MF are known, where their formulas are unverified or the user's own.
+    #: Status of CPU MF columns whose formulas are unverified or the user's own.
     doubts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
 class Run:
-    """One run of a side: a file, a folder, several files of one time, or a window of them."""
+    """One run of a side: a file, a folder, several files of the same time, or a window of them."""
 
     label: str
     systems: dict[str, SystemRun]
@@ -57,16 +57,16 @@ class Side:
         return list(dict.fromkeys(name for run in self.runs for name in run.systems))
 
     def of(self, system: str) -> list[SystemRun]:
-        """What its runs tell of a system."""
+        """The data of a system in each run."""
         return [run.systems[system] for run in self.runs if system in run.systems]
 
 
 def measure(session: Session, label: str, metrics: Iterable[Metric] | None = None) -> Run:
-    """Everything that is compared, out of one opened session."""
-    chosen = tuple(declared() if metrics is None else metrics)
+    """All metrics of a session that are compared."""
+    wanted = tuple(declared() if metrics is None else metrics)
     infos = session.systems
     if not infos:
-        raise QueryError(f"{label} has no system that is asked for", cure=say("systems"))
+        raise QueryError(f"{label} has none of the requested systems", cure=say("systems"))
     systems: dict[str, SystemRun] = {}
     for info in infos:
         run = systems.setdefault(info.system, SystemRun(info.system))
@@ -74,22 +74,23 @@ def measure(session: Session, label: str, metrics: Iterable[Metric] | None = Non
         run.made = run.made or info.made
     _spans(session, systems)
     _doubts(session, systems)
-    told = [fact for fact in facts() if fact.table == "system" or session.fills(fact.table)]
+    filled_facts = [fact for fact in facts() if fact.table == "system" or session.fills(fact.table)]
     series = [
         _Series(table, by, where, list(group))
         for (table, by, where), group in groupby(
-            sorted(chosen, key=_together), key=lambda each: (each.table, each.by, each.where)
+            sorted(wanted, key=_together),
+            key=lambda table_series: (table_series.table, table_series.by, table_series.where),
         )
-        # Without throughput there is no transaction, and it costs time to find that out.
+        # Without throughput there are no transactions; skip the query.
         if session.fills(table) and (table != "per_transaction" or session.throughput is not None)
     ]
-    session.expect([*(fact.query for fact in told), *(each.query for each in series)])
-    for fact in told:
-        for system, said in session.sql(fact.query).rows:
-            if system in systems and said:
-                systems[system].facts[fact.name] = " ".join(str(said).split())
-    for each in series:
-        each.put(session, systems)
+    session.expect([*(fact.query for fact in filled_facts), *(table_series.query for table_series in series)])
+    for fact in filled_facts:
+        for system, text in session.sql(fact.query).rows:
+            if system in systems and text:
+                systems[system].facts[fact.name] = " ".join(str(text).split())
+    for table_series in series:
+        table_series.put(session, systems)
     return Run(label, systems)
 
 
@@ -112,9 +113,9 @@ def _spans(session: Session, systems: dict[str, SystemRun]) -> None:
 
 
 def _doubts(session: Session, systems: dict[str, SystemRun]) -> None:
-    """Such formulas are used only where somebody asked for them."""
-    asked = session.options.allow_unverified or session.options.weights
-    if not asked or not session.fills("cpumf_type"):
+    """Set the status of doubtful CPU MF columns; their formulas are used only on request."""
+    requested = session.options.allow_unverified or session.options.weights
+    if not requested or not session.fills("cpumf_type"):
         return
     rows = session.sql("SELECT DISTINCT system, finite_cpi_status, rni_status FROM cpumf_type").rows
     for system, finite, rni in rows:
@@ -124,7 +125,7 @@ def _doubts(session: Session, systems: dict[str, SystemRun]) -> None:
 
 
 class _Series:
-    """Numerators and denominators of some metrics of one table, in order of time."""
+    """Numerators and denominators of metrics of one table, in order of time."""
 
     def __init__(
         self,
@@ -137,11 +138,11 @@ class _Series:
         self.metrics = metrics
         measured = catalog.table(table)
         columns = [column for metric in metrics if (column := measured.column(metric.column))]
-        held = " AND ".join(
+        condition = " AND ".join(
             [aggregation.kept(), *(f"{quote(name)} = {literal(value)}" for name, value in where)]
         )
         pinned = [name for name, _ in where]
-        rows = aggregation.intervals(measured, columns, quote(table), by, held, pinned)
+        rows = aggregation.intervals(measured, columns, quote(table), by, condition, pinned)
         subject = "".join(f", CAST({quote(name)} AS VARCHAR)" for name in by)
         parts = ", ".join(
             f"{quote(column.name)} * {weight}, CASE WHEN {quote(column.name)} IS NOT NULL THEN {weight} END"
@@ -153,19 +154,21 @@ class _Series:
         )
 
     def put(self, session: Session, systems: dict[str, SystemRun]) -> None:
-        found: dict[tuple[str, str, Key], list[Point]] = {}
+        by_source: dict[tuple[str, str, Key], list[Point]] = {}
         by = len(self.by)
         for row in session.sql(self.query).rows:
             system, source, end, *rest = row
             if None in rest[:by]:
                 continue
-            of = tuple(rest[:by])
-            for at, metric in enumerate(self.metrics):
-                above, below = rest[by + 2 * at : by + 2 * at + 2]
+            subject = tuple(rest[:by])
+            for index, metric in enumerate(self.metrics):
+                above, below = rest[by + 2 * index : by + 2 * index + 2]
                 if above is not None and below is not None and below > 0:
-                    points = found.setdefault((system, source, (metric.key, of)), [])
+                    points = by_source.setdefault((system, source, (metric.key, subject)), [])
                     points.append((end, float(above), float(below)))
-        # Where several sources tell of one system, the one that tells most; times are not counted twice.
-        for (system, _, key), points in sorted(found.items(), key=lambda each: (-len(each[1]), each[0][1])):
+        # If several sources describe a system, use the one with most points; times are not counted twice.
+        for (system, _, key), points in sorted(
+            by_source.items(), key=lambda entry: (-len(entry[1]), entry[0][1])
+        ):
             if system in systems:
                 systems[system].series.setdefault(key, points)

@@ -1,7 +1,7 @@
-"""What the change of a transaction's CPU time is made of, in parts that add up to it.
+"""The change in CPU time per transaction, divided into parts that add up to it.
 
-A product's change is divided among its factors by logarithmic means (Ang's LMDI-I, Energy Policy 32, 2004):
-exact, the same in either direction, and no factor is favored by standing first.
+The change of a product is divided among its factors by logarithmic means (Ang's LMDI-I, Energy Policy 32,
+2004): exact, the same in either direction, and independent of the order of the factors.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """How `title` went from one value to another, and what that is made of."""
+    """The change of `title` from one value to another, and its parts."""
 
     title: str
     unit: str
@@ -35,45 +35,46 @@ class Waterfall:
 
 
 def logarithmic_mean(a: float, b: float) -> float:
-    """Between the geometric and the arithmetic mean; of equal numbers that number. Both above 0."""
+    """The logarithmic mean of two positive numbers, between the geometric and the arithmetic mean."""
     if math.isclose(a, b, rel_tol=1e-9):
         return (a + b) / 2
     return (b - a) / math.log(b / a)
 
 
 def of(base: Values, other: Values) -> list[Waterfall]:
-    """Those that the values of two sides give; values by `table.column`."""
-    return [each for each in (by_place(base, other), by_cause(base, other), busy(base, other)) if each]
+    """The waterfalls that the values of two sides allow; values by `table.column`."""
+    waterfalls = (by_place(base, other), by_cause(base, other), busy(base, other))
+    return [waterfall for waterfall in waterfalls if waterfall]
 
 
 def by_place(base: Values, other: Values) -> Waterfall | None:
-    """Guests and CP: what timers tell."""
+    """CPU time per transaction by guests and CP, from timers."""
     names = (
         ("guests", "guest_s"),
         ("CP, chargeable", "chargeable_cp_s"),
         ("CP, non-chargeable", "nonchargeable_cp_s"),
     )
-    got = _both(base, other, _COST + "cpu_s", *(_COST + name for _, name in names))
-    if got is None:
+    values = _both(base, other, _COST + "cpu_s", *(_COST + name for _, name in names))
+    if values is None:
         return None
-    (start, *before), (end, *after) = got
+    (start, *before), (end, *after) = values
     parts = [Part(text, 1000 * (b - a)) for (text, _), a, b in zip(names, before, after, strict=True)]
     return _of_cost("CPU time of a transaction, by where it was spent", start, end, parts)
 
 
 def by_cause(base: Values, other: Values) -> Waterfall | None:
-    """Instructions, the two parts of CPI, and the speed: what counters tell."""
-    got = _both(base, other, *(_COST + name for name in ("cpu_s", "instructions", "cpi")))
-    if got is None:
-        # Without timers of the processors, as counters tell it.
-        got = _both(base, other, *(_COST + name for name in ("counted_cpu_s", "instructions", "cpi")))
-    if got is None:
+    """CPU time per transaction by instructions, the two parts of CPI, and speed, from counters."""
+    values = _both(base, other, *(_COST + name for name in ("cpu_s", "instructions", "cpi")))
+    if values is None:
+        # Without timers of the processors, use the counters.
+        values = _both(base, other, *(_COST + name for name in ("counted_cpu_s", "instructions", "cpi")))
+    if values is None:
         return None
-    (start, i0, c0), (end, i1, c1) = got
+    (start, i0, c0), (end, i1, c1) = values
     if min(start, i0, c0, end, i1, c1) <= 0:
         return None
     speeds = _both(base, other, _COST + "ghz")
-    # Cycles of a transaction in its CPU time, where nobody says how fast the processors are.
+    # If the speed is unknown, use the cycles per second of CPU time.
     g0, g1 = (speeds[0][0] * 1e9, speeds[1][0] * 1e9) if speeds else (i0 * c0 / start, i1 * c1 / end)
     split = _both(base, other, _COST + "est_instr_cmplx_cpi", _COST + "est_finite_cpi")
     terms = [("CPI", c0, c1)]
@@ -89,14 +90,14 @@ def by_cause(base: Values, other: Values) -> Waterfall | None:
         instructions += mean * math.log(i1 / i0)
         speed -= mean * math.log(g1 / g0)
         parts.append(Part(name, 1000 * mean * math.log(x1 / x0)))
-    told = "speed" if speeds else "cycles of a second of busy time"
-    parts = [Part("instructions", 1000 * instructions), *parts, Part(told, 1000 * speed)]
-    note = "" if speeds else "no record tells the speed of the processors"
+    speed_name = "speed" if speeds else "cycles per busy second"
+    parts = [Part("instructions", 1000 * instructions), *parts, Part(speed_name, 1000 * speed)]
+    note = "" if speeds else "no record contains the speed of the processors"
     return _of_cost("CPU time of a transaction, by cause", start, end, parts, note)
 
 
 def busy(base: Values, other: Values) -> Waterfall | None:
-    """Without throughput there is no transaction: what the change of busy is made of."""
+    """The change of processor busy by guests and CP, if there are no transactions."""
     if base.get(_COST + "cpu_s") is not None:
         return None
     names = (
@@ -104,20 +105,20 @@ def busy(base: Values, other: Values) -> Waterfall | None:
         ("CP, chargeable", "load.chargeable_cp_pct"),
         ("CP, non-chargeable", "load.nonchargeable_cp_pct"),
     )
-    got = _both(base, other, "load.busy_pct", *(name for _, name in names))
-    if got is None:
+    values = _both(base, other, "load.busy_pct", *(name for _, name in names))
+    if values is None:
         return None
-    (start, *before), (end, *after) = got
+    (start, *before), (end, *after) = values
     parts = tuple(Part(text, b - a) for (text, _), a, b in zip(names, before, after, strict=True))
     return Waterfall("Busy of a processor, by where it was spent", "%", start, end, parts)
 
 
 def _of_cost(title: str, start: float, end: float, parts: list[Part], note: str = "") -> Waterfall:
-    """From seconds to milliseconds, with what timers tell and the parts do not, if more than rounding."""
+    """A waterfall in milliseconds from seconds, with an unexplained part if it exceeds rounding."""
     start, end = 1000 * start, 1000 * end
     rest = end - start - math.fsum(part.change for part in parts)
     if abs(rest) > 1e-6 * max(end, start):
-        parts.append(Part("not explained by these", rest))
+        parts.append(Part("not explained", rest))
     return Waterfall(title, "ms", start, end, tuple(parts), note)
 
 
@@ -125,4 +126,6 @@ def _both(base: Values, other: Values, *names: str) -> tuple[list[float], list[f
     sides = [[side.get(name) for name in names] for side in (base, other)]
     if any(value is None for side in sides for value in side):
         return None
-    return [float(v) for v in sides[0] if v is not None], [float(v) for v in sides[1] if v is not None]
+    return [float(value) for value in sides[0] if value is not None], [
+        float(value) for value in sides[1] if value is not None
+    ]

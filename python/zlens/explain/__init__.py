@@ -1,1 +1,1 @@
-"""`zlens explain`: where a number comes from, what it is made of, and why it may be missing."""
+"""`zlens explain`: the origin of a number, its inputs, and why it may be missing."""

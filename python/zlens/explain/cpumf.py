@@ -1,4 +1,4 @@
-"""What `zlens explain` says of CPU MF: formulas by machine generation, counters by number or name."""
+"""`zlens explain` of CPU MF: formulas by machine generation, counters by number or name."""
 
 from __future__ import annotations
 
@@ -10,42 +10,49 @@ from zlens.explain.records import Facts, page
 
 
 def formula_lines(column: Column) -> list[str]:
-    """How each machine generation gives a column: formula in its counters, and how well it is known."""
+    """The formula of a column and its status, for each machine generation."""
     groups: dict[tuple[str, str], list[str]] = {}
     for generation in generations.names():
         metric = cpumf.generation(generation).metrics.get(column.name)
         if metric is not None:
             groups.setdefault((metric.formula or "none", metric.status), []).append(generation)
             for variant in metric.variants:
-                said = (f"perhaps {variant.formula}", f"{variant.status}: {variant.source}")
-                groups.setdefault(said, []).append(generation)
+                key = (f"perhaps {variant.formula}", f"{variant.status}: {variant.source}")
+                groups.setdefault(key, []).append(generation)
     return [f"{', '.join(names)}: {formula}  [{status}]" for (formula, status), names in groups.items()]
 
 
 def name_lines(column: Column) -> list[str]:
-    """What the formulas of a column name besides counters: letter of the set and number."""
+    """The names other than counters in the formulas of a column."""
     formulas = " ".join(formula_lines(column))
     lines = [f"{name}: {text}" for name, (_, text) in cpumf.names().items() if name in formulas]
-    return [*lines, "letter and number: a counter; explain E145 tells what it counts"] if formulas else []
+    return [*lines, "letter and number: a counter; explain E145 describes it"] if formulas else []
 
 
 def counter_pages(name: str) -> Iterator[str]:
-    """A counter by the name formulas give it (E145) or by the name it has on a machine (DCW_REQ)."""
+    """Pages of a counter, by its name in formulas (E145) or on a machine (DCW_REQ)."""
     wanted = name.strip().upper()
     if not cpumf.may_be_counter(wanted):
         return
-    for number in sorted({number for each in _generations() for number in each.counters}):
+    for number in sorted({number for generation in _generations() for number in generation.counters}):
         label = label_of(number)
-        on = {each.name: each.counters[number] for each in _generations() if number in each.counters}
-        if wanted != label and wanted not in {counter.name for counter in on.values()}:
+        counters = {
+            generation.name: generation.counters[number]
+            for generation in _generations()
+            if number in generation.counters
+        }
+        if wanted != label and wanted not in {counter.name for counter in counters.values()}:
             continue
         groups: dict[tuple[str, str], list[str]] = {}
-        for generation, counter in on.items():
+        for generation, counter in counters.items():
             groups.setdefault((counter.name, counter.text), []).append(generation)
-        told = [f"{', '.join(where)}: {called}: {text}" for (called, text), where in groups.items()]
-        set_name = next(iter(on.values())).set
+        meanings = [
+            f"{', '.join(machines)}: {counter_name}: {text}"
+            for (counter_name, text), machines in groups.items()
+        ]
+        set_name = next(iter(counters.values())).set
         facts: Facts = [
-            ("Counts", told),
+            ("Counts", meanings),
             ("Set", f"{set_name}: {cpumf.sets()[set_name].text}"),
             ("Used in", ", ".join(_used_in(number)) or "no metric"),
             ("Example", f"SELECT system, interval_end, cpu_id, c{number} FROM role.counter"),
@@ -54,18 +61,18 @@ def counter_pages(name: str) -> Iterator[str]:
 
 
 def counter_names() -> list[str]:
-    """Everything a counter may be called."""
-    found: dict[str, None] = {}
-    for each in _generations():
-        for number, counter in each.counters.items():
-            found[label_of(number)] = found[counter.name] = None
-    return list(found)
+    """All names of counters."""
+    names: dict[str, None] = {}
+    for generation in _generations():
+        for number, counter in generation.counters.items():
+            names[label_of(number)] = names[counter.name] = None
+    return list(names)
 
 
 def label_of(number: int) -> str:
-    """The name formulas give to a counter."""
-    last = [each for each in cpumf.sets().values() if each.first <= number][-1]
-    return f"{last.letter}{number}"
+    """The name of a counter in formulas."""
+    last_set = [counter_set for counter_set in cpumf.sets().values() if counter_set.first <= number][-1]
+    return f"{last_set.letter}{number}"
 
 
 def _generations() -> list[cpumf.Generation]:
@@ -73,10 +80,10 @@ def _generations() -> list[cpumf.Generation]:
 
 
 def _used_in(number: int) -> list[str]:
-    found: dict[str, None] = {}
-    for each in _generations():
-        for metric in each.metrics.values():
-            told = cpumf_formulas.told(each.name, metric.name, cpumf_formulas.Trust(unverified=True))
-            if told and number in cpumf.numbers_in([told.formula]):
-                found[metric.name] = None
-    return list(found)
+    metrics: dict[str, None] = {}
+    for generation in _generations():
+        for metric in generation.metrics.values():
+            formula = cpumf_formulas.told(generation.name, metric.name, cpumf_formulas.Trust(unverified=True))
+            if formula and number in cpumf.numbers_in([formula.formula]):
+                metrics[metric.name] = None
+    return list(metrics)

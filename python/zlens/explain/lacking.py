@@ -1,7 +1,7 @@
-"""What a report lacks for an input: records that are not in it, and roles that no field gives.
+"""What a report is missing for an input: records that it does not contain, and roles without a field.
 
-A column without a value is followed back: from the report to the measure it shows, from the measure's formula
-to the roles it needs, from each role to the raw tables and fields that give it.
+A column without a value is traced from the report to its measures, from their formulas to the roles they
+need, and from each role to the raw tables and fields that provide it.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from zlens.catalog import layouts, roles
-from zlens.explain.lineage import known
+from zlens.explain.lineage import column_lineage
 from zlens.reports.definition import FOLDER, Column, load, names
 from zlens.reports.entries import Entry, entry, expect, values_of, with_values
 from zlens.reports.rows import Session
 
-#: Names of fields in zlens' own pack where no public one is known.
+#: Names of fields in zlens' own pack without a known public name.
 _OURS = re.compile(r"_ZL[A-Z0-9]+$")
 _RECORD = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What there is: raw tables with their columns, and the records, decoded or not."""
+    """The contents of an input: raw tables with their columns, and the records, decoded or not."""
 
     tables: Mapping[str, frozenset[str]]
     records: frozenset[str]
@@ -34,18 +34,18 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A role that columns need and have not, and why."""
+    """A role that columns need but that has no values, and why."""
 
     role: str
-    #: Records that would have it and are not in the input.
+    #: Records that contain it but are not in the input.
     records: tuple[str, ...]
-    #: Why records that are in the input do not give it; '' where there is none.
+    #: Why records of the input do not provide it; '' if none should.
     why: str
 
 
 @dataclass(slots=True)
 class Lacks:
-    """A report for an input: how many columns have values, and what the others lack."""
+    """A report for an input: how many columns have values, and what the others are missing."""
 
     entry: Entry
     columns: list[str] = field(default_factory=list)
@@ -53,89 +53,93 @@ class Lacks:
 
     @property
     def records(self) -> list[str]:
-        """Records that are not in the input and would give values."""
-        return sorted({record for each in self.missing.values() for record in each.records}, key=_order)
+        """Records that are not in the input and would provide values."""
+        return sorted({record for missing in self.missing.values() for record in missing.records}, key=_order)
 
     @property
     def roles(self) -> list[str]:
-        """Roles that records of the input should give and do not."""
-        return sorted(name for name, each in self.missing.items() if each.why)
+        """Roles that records of the input should provide but do not."""
+        return sorted(name for name, missing in self.missing.items() if missing.why)
 
 
-def lacks(session: Session, given: Input, folder: Path | None = None) -> list[Lacks]:
-    """Every report (of a folder), by group and name, and what it lacks for an input."""
-    found = []
-    here = folder or FOLDER
-    definitions = [load(name, here) for name in names(here)]
+def lacks(session: Session, available: Input, folder: Path | None = None) -> list[Lacks]:
+    """All reports (of a folder) by group and name, with what they are missing for an input."""
+    reports = []
+    report_folder = folder or FOLDER
+    definitions = [load(name, report_folder) for name in names(report_folder)]
     expect(definitions, session)
     for definition in definitions:
         filled = with_values(definition, session)
-        one = Lacks(entry(definition, values_of(definition, session, filled)))
+        report = Lacks(entry(definition, values_of(definition, session, filled)))
         for table in definition.tables:
             for column in table.columns:
                 if (table.key, column.key) not in filled:
-                    one.columns.append(column.name)
-                    one.missing.update(_missing(column, given))
-            if not one.missing and not filled:
-                # Its columns say nothing; then what its question reads counts.
-                for entity in known().entities(table.query):
-                    one.missing.update(_entity(entity, given))
-        found.append(one)
-    return sorted(found, key=lambda one: (one.entry.group, one.entry.name))
+                    report.columns.append(column.name)
+                    report.missing.update(_missing(column, available))
+            if not report.missing and not filled:
+                # No column names a measure: use the entities that its query reads.
+                for entity in column_lineage().entities(table.query):
+                    report.missing.update(_entity(entity, available))
+        reports.append(report)
+    return sorted(reports, key=lambda report: (report.entry.group, report.entry.name))
 
 
-def _entity(entity: str, given: Input) -> dict[str, Missing]:
-    """An entity of which no record is there."""
-    if any(origin.table in given.tables for origin in roles.entity(entity).origins):
+def _entity(entity: str, available: Input) -> dict[str, Missing]:
+    """The entity as missing, if the input has none of its records."""
+    if any(origin.table in available.tables for origin in roles.entity(entity).origins):
         return {}
-    missing = _role(entity, "", given)
+    missing = _role(entity, "", available)
     return {entity: replace(missing, role=entity)} if missing else {}
 
 
-def _missing(column: Column, given: Input) -> dict[str, Missing]:
-    found = {}
+def _missing(column: Column, available: Input) -> dict[str, Missing]:
+    by_role = {}
     for measure in column.measures:
         table, _, name = measure.partition(".")
-        for entity, role in known().roles(table, name):
-            missing = _role(entity, role, given)
+        for entity, role in column_lineage().roles(table, name):
+            missing = _role(entity, role, available)
             if missing is not None:
-                found[missing.role] = missing
-    return found
+                by_role[missing.role] = missing
+    return by_role
 
 
-def _role(entity: str, role: str, given: Input) -> Missing | None:
-    """What keeps a role from having values; None where nothing known does."""
-    # Of what z/VM does not write, it cannot be said that it should have been recorded.
+def _role(entity: str, role: str, available: Input) -> Missing | None:
+    """Why a role has no values; None if no reason is known."""
+    # Only z/VM monitor records can be reported as not recorded.
     origins = [origin for origin in roles.entity(entity).origins if _record(origin.table)]
     bound = [origin for origin in origins if role in origin.roles] or origins
     reasons = []
     for origin in roles.entity(entity).origins:
-        if origin.table not in given.tables:
+        if origin.table not in available.tables:
             record = _record(origin.table)
-            if record in given.records and origin in bound:
-                reasons.append(f"of {record} no layout is known{_page(origin.table)}")
+            if record in available.records and origin in bound:
+                reasons.append(f"no layout of {record} is known{_page(origin.table)}")
             continue
-        how = origin.roles.get(role)
-        if how is None:
-            reasons.append(f"no field of {_called(origin.table)} is known for it{_page(origin.table)}")
+        rule = origin.roles.get(role)
+        if rule is None:
+            reasons.append(f"no field of {_label(origin.table)} is known to contain it{_page(origin.table)}")
             continue
-        lacking = _fields(how, given.tables[origin.table])
-        if not lacking:
+        missing_fields = _fields(rule, available.tables[origin.table])
+        if not missing_fields:
             return None
-        reasons.append(_why(origin.table, lacking))
-    absent = [record for origin in bound if (record := _record(origin.table)) and record not in given.records]
-    if not reasons and not absent:
+        reasons.append(_why(origin.table, missing_fields))
+    missing_records = [
+        record for origin in bound if (record := _record(origin.table)) and record not in available.records
+    ]
+    if not reasons and not missing_records:
         return None
-    return Missing(f"{entity}.{role}", tuple(dict.fromkeys(absent)), "; ".join(dict.fromkeys(reasons)))
+    return Missing(
+        f"{entity}.{role}", tuple(dict.fromkeys(missing_records)), "; ".join(dict.fromkeys(reasons))
+    )
 
 
-def _why(table: str, lacking: list[str]) -> str:
-    called, page = _called(table), _page(table)
-    public = [name for name in lacking if not _OURS.search(name)]
+def _why(table: str, fields: list[str]) -> str:
+    label, page = _label(table), _page(table)
+    public = [name for name in fields if not _OURS.search(name)]
     if public:
-        return f"the layout used for {called} has no {' or '.join(public)}{page}"
-    # The names are zlens' own: it is known that the field is there, not what it is called.
-    return f"the field of {called} has no public name{page}"
+        return f"the layout used for {label} has no {' or '.join(public)}{page}"
+    # The names are zlens' own: the field exists, but its public name is not known.
+    return f"the field of {label} has no public name{page}"
 
 
 def _page(table: str) -> str:
@@ -144,17 +148,17 @@ def _page(table: str) -> str:
     return f" (page {head.dsect})" if head else ""
 
 
-def _fields(how: Mapping[str, Any], columns: frozenset[str]) -> list[str]:
-    """The fields of which a role needs one and the table has none; [] where it has what is needed."""
-    suffix = "_d" if how.get("take") == "difference" else ""
-    named = roles.fields(how)
-    if not named or any(name.lower() + suffix in columns or name == "seconds" for name in named):
+def _fields(rule: Mapping[str, Any], columns: frozenset[str]) -> list[str]:
+    """The fields that a role needs if the table has none of them; [] if it has one."""
+    suffix = "_d" if rule.get("take") == "difference" else ""
+    names = roles.fields(rule)
+    if not names or any(name.lower() + suffix in columns or name == "seconds" for name in names):
         return []
-    other = how.get("else")
-    if other is not None and not _fields(other, columns):
+    alternative = rule.get("else")
+    if alternative is not None and not _fields(alternative, columns):
         return []
-    undifferenced = [name for name in named if name.lower() in columns]
-    return [f"difference of {name}" for name in undifferenced] or named
+    undifferenced = [name for name in names if name.lower() in columns]
+    return [f"difference of {name}" for name in undifferenced] or names
 
 
 def _record(table: str) -> str | None:
@@ -162,7 +166,7 @@ def _record(table: str) -> str | None:
     return layouts.record_id(int(match[1]), int(match[2])) if match else None
 
 
-def _called(table: str) -> str:
+def _label(table: str) -> str:
     return _record(table) or table
 
 
@@ -170,36 +174,38 @@ def _order(record: str) -> tuple[int, int]:
     return layouts.record_key(record)
 
 
-def text(found: list[Lacks]) -> str:
-    """The reports, what each lacks, and once for all why."""
+def text(reports: list[Lacks]) -> str:
+    """The reports as text, with what each is missing, and the reasons once for all."""
     lines = ["Reports of this input"]
-    width = max((len(one.entry.name) for one in found), default=0)
-    for one in found:
-        state = {"none": "no data", "partial": "partial"}.get(one.entry.state)
-        counted = f"{one.entry.available} of {one.entry.known} columns"
-        absent = one.entry.known - one.entry.columns
-        told = [part for part in (state, f"{absent} have no public source" if absent else "") if part]
-        remark = f" ({', '.join(told)})" if told else ""
-        lines.append(f"  {one.entry.name:<{width}}  {counted}{remark}")
-        what = [", ".join(part) for part in (one.records, one.roles) if part]
-        if what:
-            lines += _wrapped(f"lacks {'; '.join(what)}", " " * (width + 4))
-        elif one.columns:
-            lines += _wrapped(f"zlens explain {one.entry.name} says what its columns need", " " * (width + 4))
-    records = sorted({record for one in found for record in one.records}, key=_order)
+    width = max((len(report.entry.name) for report in reports), default=0)
+    for report in reports:
+        state = {"none": "no data", "partial": "partial"}.get(report.entry.state)
+        counted = f"{report.entry.available} of {report.entry.known} columns"
+        absent = report.entry.known - report.entry.columns
+        remarks = [part for part in (state, f"{absent} have no public source" if absent else "") if part]
+        remark = f" ({', '.join(remarks)})" if remarks else ""
+        lines.append(f"  {report.entry.name:<{width}}  {counted}{remark}")
+        missing_parts = [", ".join(part) for part in (report.records, report.roles) if part]
+        if missing_parts:
+            lines += _wrapped(f"missing: {'; '.join(missing_parts)}", " " * (width + 4))
+        elif report.columns:
+            lines += _wrapped(
+                f"zlens explain {report.entry.name} shows what its columns need", " " * (width + 4)
+            )
+    records = sorted({record for report in reports for record in report.records}, key=_order)
     if records:
         lines += ["", "Records that are not in the input"]
     for record in records:
         head = layouts.head(record)
         lines.append(f"  {record:<7} {head.title if head else 'not known to the catalog'}")
-    missing = {name: one.missing[name] for one in found for name in one.roles}
+    missing = {name: report.missing[name] for report in reports for name in report.roles}
     if missing:
-        lines += ["", "Roles that no field gives"]
-    for name, each in sorted(missing.items()):
+        lines += ["", "Roles without a field"]
+    for name, role in sorted(missing.items()):
         lines.append(f"  {name}")
-        lines += _wrapped(each.why, "      ")
+        lines += _wrapped(role.why, "      ")
     if missing:
-        lines += ["A record page imported may have their fields; roles.toml binds those of other names."]
+        lines += ["Imported record pages may contain their fields; roles.toml binds fields with other names."]
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What the catalog knows of a record, as text for `zlens catalog show`."""
+"""The layouts of a record as text for `zlens catalog show`."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from zlens.schema.wording import say
 
 _WIDTH = 100
 _COLUMNS = ("Dec", "Hex", "Len", "Type", "Kind", "Unit", "Name", "Description")
-#: Dec, Hex and Len stand to the right.
+#: Dec, Hex and Len are right-aligned.
 _RIGHT = 3
 
 
 def describe(record: str, release: str | None = None, root: Path | None = None) -> str:
-    """Everything known of a record: its layouts, or with a release the one used for that release."""
+    """The description of a record: its layouts, or the one used for a release."""
     name = record.upper()
     heads = catalog.heads(name, root)
     if not heads:
@@ -45,22 +45,22 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
             cure=say("catalog"),
         )
     head = heads[0]
-    known = catalog.layouts(name, root)
+    layouts = catalog.layouts(name, root)
     if release == SIM:
-        known = catalog.sim_layouts(name)
-        if not known:
-            ordinary = f"zlens' own pack does not describe {name}; its files have the ordinary records of it."
-            return "\n".join([*_head(head, heads, known), "", ordinary]) + "\n"
-    lines = _head(head, heads, known)
+        layouts = catalog.sim_layouts(name)
+        if not layouts:
+            ordinary = f"zlens' own pack does not describe {name}; its files contain the ordinary record."
+            return "\n".join([*_head(head, heads, layouts), "", ordinary]) + "\n"
+    lines = _head(head, heads, layouts)
     if release is None or release == SIM:
-        shown = known
+        shown = layouts
     else:
-        length = _length_of(heads, known, release)
+        length = _length_of(heads, layouts, release)
         chosen = choose(name, length, release=release, root=root)
         shown = [chosen.layout] if chosen.layout is not None else []
         lines += ["", f"For release {release} (records of {length} bytes):"] if length else []
         lines += [f"  {problem.detail}" for problem in chosen.problems]
-    if not known:
+    if not layouts:
         lines += ["", "No field is known.", _page(head, release)]
     for layout in shown:
         lines += ["", *_layout(layout, _entry(layout, root))]
@@ -68,7 +68,7 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
         lines += _null(name, release, root)
     if release == SIM:
         return "\n".join(lines) + "\n"
-    lengths = {r: n for each in heads for r, n in each.lengths.items()}
+    lengths = {version: size for entry in heads for version, size in entry.lengths.items()}
     missing = _missing(head, lengths, release, root)
     if missing:
         lines += ["", *missing]
@@ -76,7 +76,7 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
 
 
 def summary(root: Path | None = None) -> str:
-    """One line for each record of the catalog: id, class, page and title."""
+    """A table of all records of the catalog: id, class, page and title."""
     rows = [(head.record, head.kind, head.dsect, head.title) for head in _first_heads(root)]
     return "\n".join(aligned([("Record", "Class", "Page", "Title"), *rows], [True] * 4)) + "\n"
 
@@ -88,28 +88,28 @@ def _first_heads(root: Path | None) -> Iterable[Head]:
             yield head
 
 
-def _head(head: Head, heads: list[Head], known: list[Layout]) -> list[str]:
+def _head(head: Head, heads: list[Head], layouts: list[Layout]) -> list[str]:
     lines = [f"{head.record}  {head.dsect}  {head.title}", f"class     {head.kind}"]
-    lengths = {release: n for each in heads for release, n in each.lengths.items()}
+    lengths = {release: size for entry in heads for release, size in entry.lengths.items()}
     if lengths:
-        more = " or more" if head.variable else ""
+        or_more = " or more" if head.variable else ""
         shown = ", ".join(f"{r} {lengths[r]}" for r in sorted(lengths, key=release_key))
-        lines.append(f"lengths   {shown} bytes{more}, by release as published")
-    subject = known[0] if known else None
+        lines.append(f"lengths   {shown} bytes{or_more}, by release as published")
+    subject = layouts[0] if layouts else None
     if subject is not None and (subject.subject or subject.subject_kind):
-        of = ", ".join(subject.subject) or "the whole system"
-        lines.append(f"subject   {of}" + (f" ({subject.subject_kind})" if subject.subject else ""))
+        columns = ", ".join(subject.subject) or "the whole system"
+        lines.append(f"subject   {columns}" + (f" ({subject.subject_kind})" if subject.subject else ""))
     if head.kind == "sample" and subject is not None:
-        told = [f"{item.kind} ({item.record})" for item in resets.concerning(subject.subject_kind)]
-        told += [f"a new {name}" for name in subject.reset_on]
-        lines.append(f"resets    {', '.join(told)}")
+        resetting = [f"{item.kind} ({item.record})" for item in resets.concerning(subject.subject_kind)]
+        resetting += [f"a new {name}" for name in subject.reset_on]
+        lines.append(f"resets    {', '.join(resetting)}")
     if head.note:
         lines += _wrapped("note      ", head.note)
     return lines
 
 
 def _entry(layout: Layout, root: Path | None) -> packs.PageEntry | None:
-    """What the layout's pack says of the page it was made of; packs of other making say nothing."""
+    """The entry of a layout's page in its pack; None if the pack was not made from pages."""
     with contextlib.suppress(CatalogError):
         pages = () if layout.pack in (BUILTIN, SIM) else packs.load(layout.pack, root).pages
         return next((page for page in pages if page.record == layout.record), None)
@@ -119,22 +119,22 @@ def _entry(layout: Layout, root: Path | None) -> packs.PageEntry | None:
 def _null(record: str, release: str, root: Path | None) -> list[str]:
     with contextlib.suppress(CatalogError):
         if record in packs.load(release, root).null_records:
-            return ["", f"The page of {release} says that the record is no longer produced."]
+            return ["", f"According to the page of {release}, the record is no longer produced."]
     return []
 
 
 def _layout(layout: Layout, entry: packs.PageEntry | None) -> list[str]:
-    of = {BUILTIN: "built in", SIM: "zlens' own, for files made with it"}.get(
+    origin = {BUILTIN: "built in", SIM: "zlens' own, for files made with it"}.get(
         layout.pack, f"pack {layout.pack}"
     )
     size = f"{layout.length} bytes" + (" or more" if layout.variable else "")
     extent = "complete" if layout.complete else "only some fields are known"
-    lines = [f"Layout of release {layout.release} ({of}): {size}, {extent}"]
+    lines = [f"Layout of release {layout.release} ({origin}): {size}, {extent}"]
     lines += _wrapped("  source  ", layout.source)
     if entry is not None:
-        # A file's name may hold what a terminal takes for a command.
-        file = "".join(c if c.isprintable() else "?" for c in entry.file)
-        lines += _wrapped("  page    ", f"{file}, read in {entry.when}")
+        # A file name may contain control characters that act on the terminal.
+        file = "".join(char if char.isprintable() else "?" for char in entry.file)
+        lines += _wrapped("  page    ", f"{file}, imported {entry.when}")
     lines.append(f"  status  {layout.status}")
     if layout.note:
         lines += _wrapped("  note    ", layout.note)
@@ -152,12 +152,12 @@ def _layout(layout: Layout, entry: packs.PageEntry | None) -> list[str]:
 
 
 def _raw(layout: Layout) -> list[str]:
-    """Fields of which the page does not say what they are."""
+    """A line that lists fields whose kind the page does not give."""
     fields = [f for part in (layout.fields, *(s.fields for s in layout.sections)) for f in part]
     names = [f.name for f in fields if f.kind == "unknown" and not f.reserved]
     if not names:
         return []
-    return _wrapped("  raw     ", f"{', '.join(names)}: user.toml of the pack can say what they are")
+    return _wrapped("  raw     ", f"{', '.join(names)}: set their kinds in user.toml of the pack")
 
 
 def _section(layout: Layout, section: Section) -> list[str]:
@@ -165,8 +165,9 @@ def _section(layout: Layout, section: Section) -> list[str]:
     lines = [f"Section {section.name}: {section.title} ({table}), entries of {section.length} bytes"]
     count = "to the end of the record" if section.count is None else f"count {section.count}"
     if section.join:
-        lines.append(f"  joined  of records with the same {', '.join(section.join.same)}")
-        lines.append(f"  sets    {', '.join(each.name for each in section.join.sets)}: columns c0, c1 ...")
+        lines.append(f"  joined  from records with the same {', '.join(section.join.same)}")
+        sets = ", ".join(counter_set.name for counter_set in section.join.sets)
+        lines.append(f"  sets    {sets}: columns c0, c1 ...")
     elif section.arrays:
         lines.append(
             f"  found   one row for each element of {', '.join(array for _, array in section.arrays)}"
@@ -188,9 +189,9 @@ def _section(layout: Layout, section: Section) -> list[str]:
     if section.note:
         lines += _wrapped("  note    ", section.note)
     if section.texts:
-        lines.append(f"  texts   {', '.join(section.texts)}, each behind its length of two bytes")
+        lines.append(f"  texts   {', '.join(section.texts)}, each after its two-byte length")
     lines += _fields(section.fields)
-    return [*lines, "  behind the texts", *_fields(section.tail)] if section.tail else lines
+    return [*lines, "  after the texts", *_fields(section.tail)] if section.tail else lines
 
 
 def _fields(fields: tuple[Field, ...]) -> list[str]:
@@ -210,20 +211,20 @@ def _fields(fields: tuple[Field, ...]) -> list[str]:
             (str(field.offset), f"{field.offset:X}", length, field.type, kind, field.unit or "", name, text)
         )
     if not rows:
-        return ["  no fields behind the header"]
+        return ["  no fields after the header"]
     counts = Counter(f.kind_status for f in fields if not f.reserved)
-    said = ", ".join(f"{counts[status]} {status}" for status in KIND_STATUS if counts[status])
+    kinds = ", ".join(f"{counts[status]} {status}" for status in KIND_STATUS if counts[status])
     return [
-        *aligned([_COLUMNS, *rows], [at >= _RIGHT for at in range(len(_COLUMNS))]),
-        *([f"  kinds: {said}"] if said else []),
+        *aligned([_COLUMNS, *rows], [index >= _RIGHT for index in range(len(_COLUMNS))]),
+        *([f"  kinds: {kinds}"] if kinds else []),
     ]
 
 
-def _length_of(heads: list[Head], known: list[Layout], release: str) -> int:
-    """How long records of a release are: as published, else as the layouts say, else as before."""
+def _length_of(heads: list[Head], layouts: list[Layout], release: str) -> int:
+    """The length of records of a release: as published, else of the layout, else of the release before."""
     key = release_key(release)
     lengths = {release_key(r): n for head in heads for r, n in head.lengths.items()}
-    for layout in known:
+    for layout in layouts:
         lengths.setdefault(release_key(layout.release), layout.length)
     older = [r for r in lengths if r <= key]
     if older:
@@ -232,7 +233,7 @@ def _length_of(heads: list[Head], known: list[Layout], release: str) -> int:
 
 
 def _missing(head: Head, lengths: dict[str, int], release: str | None, root: Path | None) -> list[str]:
-    """What a page would add, for the release asked for or the newest published one."""
+    """What a page would add, for the requested or the newest published release."""
     if release is not None:
         lengths = {r: n for r, n in lengths.items() if release_key(r) <= release_key(release)}
     if not lengths:
@@ -240,14 +241,14 @@ def _missing(head: Head, lengths: dict[str, int], release: str | None, root: Pat
     newest = max(lengths, key=release_key)
     for need in needs({head.record: [lengths[newest]]}, release=newest, root=root):
         if need.decoded_with is not None:
-            what = f"Of records of {newest} ({lengths[newest]} bytes) {need.bytes} bytes are not described."
-            return [what, _page(head, release or newest)]
+            message = f"{need.bytes} of {lengths[newest]} bytes of the records of {newest} are not described."
+            return [message, _page(head, release or newest)]
     return []
 
 
 def _page(head: Head, release: str | None) -> str:
     url = page_url(head.dsect, release)
-    return f"The page {head.dsect} has them: {url} (read it in with `zlens catalog import`)."
+    return f"The page {head.dsect} describes them: {url} (import it with `zlens catalog import`)."
 
 
 def _wrapped(label: str, text: str) -> list[str]:

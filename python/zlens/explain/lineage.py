@@ -1,4 +1,4 @@
-"""What `zlens explain` says of lineage: the raw columns behind a column of a measure."""
+"""Lineage for `zlens explain`: the raw columns behind a column of a measure."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from zlens.catalog.compile.tree import Tree
 if TYPE_CHECKING:
     from zlens.engine.connection import Connection
 
-_UNFED = "none: the session makes the table itself"
-_CONSTANT = "none: which rows there are says it"
+_UNFED = "none: the session creates the table"
+_CONSTANT = "none: it follows from the existing rows"
 
 
 class _Parser:
-    """The parser of SQL, opened when it is first needed: most of what is explained needs none."""
+    """The SQL parser, opened when first needed, since most explanations need none."""
 
     def __init__(self) -> None:
         self._connection: Connection | None = None
         self._lock = threading.Lock()
 
     def serialized(self, sql: str) -> str:
-        """The tree of a statement."""
-        return self._asked("SELECT json_serialize_sql(?)", sql)
+        """The syntax tree of a statement as JSON."""
+        return self._select("SELECT json_serialize_sql(?)", sql)
 
     def text(self, expression: Tree) -> str:
         """An expression as SQL."""
         parsed = json.loads(self.serialized("SELECT 1"))
         parsed["statements"][0]["node"]["select_list"] = [{**expression, "alias": ""}]
-        return self._asked("SELECT json_deserialize_sql(?)", json.dumps(parsed)).removeprefix("SELECT ")
+        return self._select("SELECT json_deserialize_sql(?)", json.dumps(parsed)).removeprefix("SELECT ")
 
-    def _asked(self, query: str, parameter: str) -> str:
+    def _select(self, query: str, parameter: str) -> str:
         with self._lock:
             if self._connection is None:
                 from zlens.engine.connection import connect
@@ -51,19 +51,19 @@ class _Parser:
 
 
 @cache
-def known() -> KeptLineage:
+def column_lineage() -> KeptLineage:
     """The lineage of all columns of measures."""
     parser = _Parser()
-    # As the engine has it, which would take long to import.
+    # The same version as the engine's, which would be slow to import.
     return KeptLineage(parser.serialized, parser.text, Kept("lineage", version("duckdb")))
 
 
 def raw_lines(table: metrics.Table, column: metrics.Column) -> tuple[list[str], list[str]]:
-    """The raw columns that a column's values come from, and those that find its rows, by table."""
+    """The raw columns that provide a column's values and those that select its rows, by table."""
     if not nodes.fed(table.name):
         return [] if table.empty else [_UNFED], []
 
-    raw, read = known().raw(table.name, column.name)
+    raw, read = column_lineage().raw(table.name, column.name)
     rows = {name: [column for column in columns if column not in FIXED] for name, columns in read.items()}
     constant = [_CONSTANT] if column.formula or column in metrics.LEADING else []
     return _lines(raw) or constant, _lines(rows)
@@ -74,15 +74,15 @@ def _lines(reads: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _runs(columns: Iterable[str]) -> list[str]:
-    """Names, those of counters one after the other as the first and the last of them."""
+    """Column names, with runs of consecutive counters as first and last."""
 
     def number(name: str) -> tuple[int, str]:
         bare = name.removeprefix("c").removesuffix("_d")
         return (int(bare), name[len(bare) + 1 :]) if name.startswith("c") and bare.isdigit() else (-1, "")
 
     counters = sorted((number(name), name) for name in columns if number(name)[0] >= 0)
-    shown = [name for name in columns if number(name)[0] < 0]
-    for _, group in groupby(enumerate(counters), lambda each: (each[1][0][0] - each[0], each[1][0][1])):
+    texts = [name for name in columns if number(name)[0] < 0]
+    for _, group in groupby(enumerate(counters), lambda item: (item[1][0][0] - item[0], item[1][0][1])):
         run = [name for _, (_, name) in group]
-        shown += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else run
-    return shown
+        texts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else run
+    return texts

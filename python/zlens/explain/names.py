@@ -1,4 +1,4 @@
-"""`zlens explain`: where a number comes from, and why it may be missing.
+"""`zlens explain`: the origin of a number, and why it may be missing.
 
 Explains a measure or one of its columns, a name another source gives to a column, a report or one of its
 columns, a role, a record, a field of a record, a raw table or column of a reader, and a counter of CPU MF.
@@ -13,7 +13,7 @@ from functools import cache
 from zlens.catalog import aggregation, caveats, expressions, layouts, metrics, roles, rules
 from zlens.errors import QueryError
 from zlens.explain.cpumf import counter_names, counter_pages, formula_lines, name_lines
-from zlens.explain.lineage import known, raw_lines
+from zlens.explain.lineage import column_lineage, raw_lines
 from zlens.explain.records import (
     WIDTH,
     Facts,
@@ -56,7 +56,7 @@ _LEADING = frozenset(column.name for column in metrics.LEADING)
 
 
 def explain(name: str) -> str:
-    """What is known about a name; QueryError with near matches where nothing is."""
+    """The explanation of a name; QueryError with near matches if it is unknown."""
     wanted = name.strip()
     sections = list(_sections(wanted))
     if not sections:
@@ -92,11 +92,11 @@ def _sections(wanted: str) -> Iterator[str]:
 
 
 def _unknown(wanted: str) -> QueryError:
-    known = {name.lower(): name for name in (*known_names(), *field_names())}
-    near = difflib.get_close_matches(wanted.lower(), known, n=3, cutoff=0.6)
-    cure = f"did you mean {' or '.join(known[name] for name in near)}?" if near else say("names")
+    names = {name.lower(): name for name in (*known_names(), *field_names())}
+    near = difflib.get_close_matches(wanted.lower(), names, n=3, cutoff=0.6)
+    cure = f"did you mean {' or '.join(names[name] for name in near)}?" if near else say("names")
     return QueryError(
-        f"nothing known is called {wanted!r}",
+        f"{wanted!r} is not a known name",
         expected="a measure, TABLE.COLUMN, a report, a rule, a role, a record, its table or a field of one",
         cure=cure,
     )
@@ -104,21 +104,21 @@ def _unknown(wanted: str) -> QueryError:
 
 @cache
 def known_names() -> tuple[str, ...]:
-    """Everything that can be explained, but for single fields of records."""
-    found: list[str] = []
+    """All names that can be explained, except fields of records."""
+    names: list[str] = []
     for table, column in metrics.all_columns():
-        found += [table.name, column.name, f"{table.name}.{column.name}"]
-    found += metrics.aliases()
+        names += [table.name, column.name, f"{table.name}.{column.name}"]
+    names += metrics.aliases()
     for entity in roles.entities():
-        found += [f"{entity}.{role}" for role in roles.entity(entity).roles]
-    found += layouts.records()
-    found += counter_names()
-    found += smf_names()
+        names += [f"{entity}.{role}" for role in roles.entity(entity).roles]
+    names += layouts.records()
+    names += counter_names()
+    names += smf_names()
     for report in printed_reports():
-        found += [table.name for table in report.tables]
-    found += _report_names()
-    found += rules.names()
-    return tuple(dict.fromkeys(found))
+        names += [table.name for table in report.tables]
+    names += _report_names()
+    names += rules.names()
+    return tuple(dict.fromkeys(names))
 
 
 # Measures
@@ -143,7 +143,7 @@ def _measure(table: metrics.Table) -> str:
         ("NULL", "no reader fills this table yet; it is empty" if table.empty else ""),
         ("Fault", _faults(table.name)),
     ]
-    lines = [page(f"{table.name}: {table.text}", facts), "Columns (explain TABLE.COLUMN tells more)\n"]
+    lines = [page(f"{table.name}: {table.text}", facts), "Columns (details: explain TABLE.COLUMN)\n"]
     width = max(len(column.name) for column in table.columns)
     for column in table.columns:
         unit = f" [{column.unit}]" if column.unit else ""
@@ -168,22 +168,22 @@ def _typed(column: metrics.Column) -> str:
 
 
 def _spread(name: str) -> list[tuple[metrics.Table, metrics.Column]]:
-    """The gauges behind a name that only exists with --every."""
+    """The gauges behind a name that exists only with --every."""
     for ending in _SPREAD:
         if name.endswith(ending):
-            found = metrics.find(name.removesuffix(ending))
-            return [(table, column) for table, column in found if column.aggregate == "gauge"]
+            columns = metrics.find(name.removesuffix(ending))
+            return [(table, column) for table, column in columns if column.aggregate == "gauge"]
     return []
 
 
 def _also(column: metrics.Column, wanted: str) -> str:
-    """How the name asked for leads to the column, where it is not its own."""
+    """How the requested name refers to the column, if it is not its own."""
     plain = wanted.lower().rpartition(".")[2]
     if plain == column.name:
         return ""
-    for ending, what in _SPREAD.items():
+    for ending, statistic in _SPREAD.items():
         if plain == column.name + ending:
-            return f"{plain} is its {what} over the intervals that --every joins"
+            return f"{plain} is its {statistic} over the intervals that --every combines"
     return f"{wanted} is its name in {metrics.alias_of(wanted)}"
 
 
@@ -195,12 +195,12 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
             ("Also", _also(column, wanted)),
             ("Table", f"{table.name}, one row per {table.grain}"),
             ("Value", f"{_typed(column)}; of {_SCOPES[column.scope]}"),
-            ("Reported", f"{column.given}, where that is known; else by the formula" if column.given else ""),
+            ("Reported", f"{column.given}, if known; else by the formula" if column.given else ""),
             ("Formula", formula_lines(column) if column.by else column.formula),
             ("Rounded", f"{column.published}, with --as-published" if column.published else ""),
             ("Names", name_lines(column) if column.by else []),
             ("Defined", column.definition),
-            ("Inputs", input_lines(table, known().sources(table, column))),
+            ("Inputs", input_lines(table, column_lineage().sources(table, column))),
             ("Raw", raw),
             ("Rows by", rows),
             ("--every", metrics.AGGREGATES[column.aggregate]),
@@ -218,7 +218,7 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
 
 
 def _mean(column: metrics.Column) -> str:
-    """How its rows are averaged, over time and over the subjects of an interval."""
+    """How rows are averaged over time and over the subjects of an interval."""
     if column.aggregate not in ("ratio", "gauge"):
         return ""
     over = aggregation.across(column)
@@ -233,7 +233,7 @@ def _status(status: str) -> str:
 
 
 def example(table: metrics.Table, column: metrics.Column) -> str:
-    """A statement that shows a column with what identifies its rows."""
+    """A query that shows a column with the keys of its rows."""
     keys = [key for key in _key(table) if key not in ("source", column.name)]
     order = f" ORDER BY {', '.join(keys)}" if keys else ""
     shown = expressions.quote(column.name) if column.name in _RESERVED else column.name
@@ -244,13 +244,13 @@ def _null(table: metrics.Table, column: metrics.Column) -> str:
     if table.empty:
         return "always, so far: no reader fills this table"
     if column.by:
-        return "where the machine has it not, its counters were not recorded, or what it divides by is 0"
+        return "if the machine lacks it, its counters were not recorded, or its divisor is 0"
     if column.formula:
-        divided = ", or what it divides by is 0" if "/" in column.formula else ""
-        return f"where an input it needs is not in the data{divided}"
+        divided = ", or the divisor is 0" if "/" in column.formula else ""
+        return f"if an input is not in the data{divided}"
     if table.plain or column.name in _LEADING:
-        return "where the source does not say it"
-    return "always, so far: no known record field gives it"
+        return "if the source does not provide it"
+    return "always, so far: no known record field contains it"
 
 
 def _rules(name: str) -> Iterator[str]:
@@ -287,14 +287,14 @@ def _report(name: str) -> Iterator[str]:
         yield explain_report(name)
 
 
-def _report_column(name: str, told: set[str]) -> Iterator[str]:
-    """A column of a report, as `report.column`, and the measures it shows that are not told already."""
-    of, dot, bare = name.rpartition(".")
-    if not dot or not _is_report(of):
+def _report_column(name: str, explained: set[str]) -> Iterator[str]:
+    """Pages of `report.column` and of the measures it shows that are not yet explained."""
+    report_name, dot, bare = name.rpartition(".")
+    if not dot or not _is_report(report_name):
         return
     from zlens.reports import definition, facts
 
-    report = definition.load(of)
+    report = definition.load(report_name)
     for table in report.tables:
         for column in table.columns:
             if bare not in (column.key, column.name.lower()):
@@ -312,6 +312,6 @@ def _report_column(name: str, told: set[str]) -> Iterator[str]:
                 ],
             )
             for measure in column.measures:
-                if measure not in told:
-                    told.add(measure)
-                    yield from (_column(table, found, measure) for table, found in metrics.find(measure))
+                if measure not in explained:
+                    explained.add(measure)
+                    yield from (_column(table, shown, measure) for table, shown in metrics.find(measure))

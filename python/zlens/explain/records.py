@@ -1,4 +1,4 @@
-"""The lower half of `zlens explain`: roles, records, fields and the raw tables of readers."""
+"""`zlens explain` of roles, records, fields and the raw tables of readers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zlens.catalog.compile.nodes import ROLE
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
 from zlens.explain import smf as explain_smf
-from zlens.explain.lineage import known
+from zlens.explain.lineage import column_lineage
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
@@ -23,10 +23,10 @@ WIDTH = 100
 _MARGIN = 9
 _RECORD_TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_(\w+))?")
 
-#: What every raw table begins with, whatever its reader.
+#: The first columns of every raw table.
 RAW_LEADING = {
     "system": "system",
-    "source": "where the row comes from: zvm-monitor, rmf-xml",
+    "source": "source of the row: zvm-monitor, rmf-xml",
     "file": "file the row was read from",
     "offset": "byte offset of the record in its file",
     "tod": "time stamp of the record, UTC",
@@ -34,34 +34,34 @@ RAW_LEADING = {
     "seconds": "time since the subject's previous sample; NULL for the first, and after a reset",
     "flag": "short: a stub below half the usual interval; gap: the sample before is missing; else NULL",
 }
-#: What the status of a column of a printed report says.
+#: Meanings of the status of a column of a printed report.
 _PRINTED = {
-    "verified": "seen in a file RMF wrote",
+    "verified": "seen in a file written by RMF",
     "carried": "as IBM describes the printed report",
     "derived": "follows from other values of the report",
-    "unverified": "how the XML heads it is not known",
+    "unverified": "its heading in the XML is not known",
 }
 
 Facts = list[tuple[str, "str | list[str]"]]
 
 
-# Form
+# Formatting
 
 
 def page(title: str, facts: Iterable[tuple[str, str | list[str]]]) -> str:
-    """A title and facts under it, each with its head in the margin; empty facts are left out."""
+    """A title and facts, each with its label in the margin; empty facts are left out."""
     lines = [*textwrap.wrap(title, WIDTH), ""]
-    for head, fact in facts:
-        told = fact if isinstance(fact, list) else [fact] if fact else []
-        for line in told:
+    for label, fact in facts:
+        texts = fact if isinstance(fact, list) else [fact] if fact else []
+        for line in texts:
             indent = len(line) - len(line.lstrip())
-            lines.append(hang(f"{head:<{_MARGIN}}{' ' * indent}", line.strip()))
-            head = ""
+            lines.append(hang(f"{label:<{_MARGIN}}{' ' * indent}", line.strip()))
+            label = ""
     return "\n".join(lines) + "\n"
 
 
 def hang(head: str, text: str) -> str:
-    """Text broken into lines, hanging under what stands before it."""
+    """Text wrapped with a hanging indent after `head`."""
     wrapped = textwrap.wrap(
         " ".join(text.split()),
         max(WIDTH, len(head) + 40),
@@ -77,108 +77,112 @@ def hang(head: str, text: str) -> str:
 
 
 def role_pages(name: str) -> Iterator[str]:
-    """An entity by its name, or a role as `entity.role` or alone."""
-    of, _, role = name.rpartition(".")
+    """Pages of an entity by its name, or of a role as `entity.role` or alone."""
+    prefix, _, role = name.rpartition(".")
     for entity in roles.entities():
-        if of and entity != of:
+        if prefix and entity != prefix:
             continue
-        what = roles.entity(entity)
+        definition = roles.entity(entity)
         if name == entity:
             yield page(
-                f"role.{entity}: {what.text}",
+                f"role.{entity}: {definition.text}",
                 [
-                    ("Key", ", ".join(what.key)),
-                    ("From", [f"{_place(origin.table)} ({origin.source})" for origin in what.origins]),
-                    ("Roles", [f"{each.name}: {each.text}" for each in what.roles.values()]),
+                    ("Key", ", ".join(definition.key)),
+                    ("From", [f"{_place(origin.table)} ({origin.source})" for origin in definition.origins]),
+                    ("Roles", [f"{entry.name}: {entry.text}" for entry in definition.roles.values()]),
                     ("Example", f"SELECT * FROM role.{entity}"),
                 ],
             )
-        elif role in what.roles and of in (entity, ""):
+        elif role in definition.roles and prefix in (entity, ""):
             first, *rest = role_lines(entity, role)
-            used = ", ".join(known().uses(entity, role))
+            used = ", ".join(column_lineage().uses(entity, role))
             facts: Facts = [("From", [line[2:] for line in rest]), ("Used by", used or "no measure")]
             yield page(f"role.{first}", facts)
 
 
 def input_lines(table: metrics.Table, sources: Mapping[str, Iterable[Source]]) -> list[str]:
-    """What the formulas of a measure name: leading columns, roles, and what helpers compute."""
+    """The inputs of the formulas of a measure: leading columns, roles, and columns of helpers."""
     lines: list[str] = []
-    told: set[tuple[str, str]] = set()
-    for name, meant in sources.items():
+    explained: set[tuple[str, str]] = set()
+    for name, inputs in sources.items():
         if "." not in name:
             column = table.column(name)
             lines.append(f"{name}: {column.text}" if column else name)
-        for source in meant:
-            lines += _source_lines(source, told)
+        for source in inputs:
+            lines += _source_lines(source, explained)
     return lines
 
 
-def _source_lines(source: Source, told: set[tuple[str, str]]) -> list[str]:
-    """A role, or what a helper computes and from which roles."""
+def _source_lines(source: Source, explained: set[tuple[str, str]]) -> list[str]:
+    """Lines of a role, or of a column of a helper with its roles."""
     if source.node.startswith(ROLE):
-        return _role_lines(source.roles, told)
+        return _role_lines(source.roles, explained)
     entities = ", ".join(dict.fromkeys(f"role.{entity}" for entity, _ in source.roles))
     return [
-        f"{source.node.removeprefix('_')}.{source.column}: {source.computed or 'taken over'}",
+        f"{source.node.removeprefix('_')}.{source.column}: {source.computed or 'copied'}",
         f"  catalog/helpers/{source.node[1:]}.sql" + (f", from {entities}" if entities else ""),
-        *(f"  {line}" for line in _role_lines(source.roles, told)),
+        *(f"  {line}" for line in _role_lines(source.roles, explained)),
     ]
 
 
-def _role_lines(behind: Iterable[tuple[str, str]], told: set[tuple[str, str]]) -> list[str]:
-    """Roles with where they come from, but for those told already; none for what all roles begin with."""
+def _role_lines(pairs: Iterable[tuple[str, str]], explained: set[tuple[str, str]]) -> list[str]:
+    """Lines of roles with their origins, which are listed once; none for the leading columns."""
     lines: list[str] = []
-    for entity, role in behind:
+    for entity, role in pairs:
         if role in roles.entity(entity).roles:
-            lines += role_lines(entity, role)[: 1 if (entity, role) in told else None]
-            told.add((entity, role))
+            lines += role_lines(entity, role)[: 1 if (entity, role) in explained else None]
+            explained.add((entity, role))
     return lines
 
 
 def role_lines(entity: str, role: str) -> list[str]:
-    """A role in words, then where each source has it, indented."""
-    what = roles.entity(entity)
-    facts = what.roles[role]
+    """A line with the role and indented lines with its origin in each source."""
+    definition = roles.entity(entity)
+    facts = definition.roles[role]
     unit = f" [{facts.unit}]" if facts.unit else ""
     lines = [f"{entity}.{role}: {facts.text}{unit}"]
-    for origin in what.origins:
-        how = origin.roles.get(role)
-        if how is None:
-            absent = f"  {_place(origin.table)}: not there"
-            named = _page_name(origin.table)
-            lines.append(f"{absent} so far; its record page {named} may name a field" if named else absent)
+    for origin in definition.origins:
+        rule = origin.roles.get(role)
+        if rule is None:
+            absent = f"  {_place(origin.table)}: not available"
+            page_name = _page_name(origin.table)
+            lines.append(
+                f"{absent} so far; its record page {page_name} may describe a field" if page_name else absent
+            )
         else:
-            lines += [f"  {line}" for line in _origin(origin.table, how)]
+            lines += [f"  {line}" for line in _origin(origin.table, rule)]
     return lines
 
 
-def _origin(table: str, how: Mapping[str, Any]) -> list[str]:
+def _origin(table: str, rule: Mapping[str, Any]) -> list[str]:
     where = _place(table)
-    limit = f", before z/VM {how['before']} only" if "before" in how else ""
-    if "value" in how:
-        return [f"{where}: always {how['value']}{limit}"]
-    if "expression" in how:
-        return [f"{where}: {how['expression']}{limit}"]
-    if how.get("over") == "count":
+    limit = f", before z/VM {rule['before']} only" if "before" in rule else ""
+    if "value" in rule:
+        return [f"{where}: always {rule['value']}{limit}"]
+    if "expression" in rule:
+        return [f"{where}: {rule['expression']}{limit}"]
+    if rule.get("over") == "count":
         return [f"{where}: number of rows{limit}"]
-    steps = [" or ".join(roles.fields(how))]
-    if how.get("take") == "difference":
+    steps = [" or ".join(roles.fields(rule))]
+    if rule.get("take") == "difference":
         steps.append("difference of two samples")
-    if "scale" in how:
-        steps.append(f"times {roles.scale_factor(how['scale']):.9g}")
-    if "base" in how:
-        steps.append(f"read as a number of base {how['base']}")
-    if "codes" in how:
-        steps.append("put into words")
-    if "over" in how:
-        steps.append(f"{how['over']} over the entries")
-    if "user" in how:
-        steps.append(f"as {how['user']} says")
+    if "scale" in rule:
+        steps.append(f"times {roles.scale_factor(rule['scale']):.9g}")
+    if "base" in rule:
+        steps.append(f"read as a number of base {rule['base']}")
+    if "codes" in rule:
+        steps.append("decoded to text")
+    if "over" in rule:
+        steps.append(f"{rule['over']} over the entries")
+    if "user" in rule:
+        steps.append(f"as {rule['user']} says")
     lines = [f"{where}: {', '.join(steps)}{limit}"]
-    for name in roles.fields(how):
+    for name in roles.fields(rule):
         lines += [f"  {line}" for line in _places(table, name)]
-    if "user" in how and "else" in how:
-        lines += [f"else {line}" if at == 0 else line for at, line in enumerate(_origin(table, how["else"]))]
+    if "user" in rule and "else" in rule:
+        lines += [
+            f"else {line}" if index == 0 else line for index, line in enumerate(_origin(table, rule["else"]))
+        ]
     return lines
 
 
@@ -192,7 +196,7 @@ def _record_of(table: str) -> str | None:
 
 
 def _place(table: str) -> str:
-    """A raw table as an analyst calls it."""
+    """The label of a raw table: record and section."""
     record = _record_of(table)
     section = table.partition("_")[2]
     return table if record is None else f"{record} {section}".strip()
@@ -205,7 +209,7 @@ def _page_name(table: str) -> str:
 
 
 def _fields(layout: Layout) -> Iterator[tuple[str, Field]]:
-    """All named fields of a layout, with the section they stand in."""
+    """All named fields of a layout, with their section."""
     for field in layout.fields:
         if not field.reserved:
             yield "", field
@@ -225,76 +229,79 @@ def _kind(field: Field) -> str:
 
 
 def _places(table: str, name: str) -> list[str]:
-    """Where a field stands, release by release; a sentence where no layout has it."""
+    """The place of a field by release; a sentence if no layout contains it."""
     record = _record_of(table)
     if record is None:
         return explain_smf.place_lines(table, name)
-    found: dict[str, list[str]] = {}
+    by_place: dict[str, list[str]] = {}
     for layout in layouts.layouts(record):
         for section, field in _fields(layout):
             if field.name == name:
                 place = f"{_spot(layout, section, field)}, {_kind(field)}"
-                found.setdefault(place, []).append(_release(layout))
-    if not found and name != "seconds":
+                by_place.setdefault(place, []).append(_release(layout))
+    if not by_place and name != "seconds":
         own = any(
             field.name == name for layout in layouts.sim_layouts(record) for _, field in _fields(layout)
         )
-        but = f" but that of made files ({layouts.SIM})" if own else ""
-        return [f"in no known layout{but}; the record page {_page_name(table)} of your release would give it"]
-    return [f"z/VM {', '.join(dict.fromkeys(releases))}: {place}" for place, releases in found.items()]
+        exception = f" except that of synthetic files ({layouts.SIM})" if own else ""
+        page_name = _page_name(table)
+        return [f"in no known layout{exception}; the record page {page_name} of your release would give it"]
+    return [f"z/VM {', '.join(dict.fromkeys(releases))}: {place}" for place, releases in by_place.items()]
 
 
 def _spot(layout: Layout, section: str, field: Field) -> str:
-    """Where in a record a field stands."""
-    rows = next((each.rows for each in layout.sections if each.name == section), ())
-    part = next((part for one, part in rows if one == field), "record")
+    """The position of a field in its record."""
+    rows = next((candidate.rows for candidate in layout.sections if candidate.name == section), ())
+    part = next((part for other, part in rows if other == field), "record")
     if part == "ordinal":
-        return f"which entry of {section} it is"
+        return f"the number of the entry of {section}"
     if part == "string":
-        return f"a text of an entry of {section}, behind its length"
+        return f"a text of an entry of {section}, after its length"
     if part in ("counter", "count"):
-        return f"{section}, joined of the records that continue each other"
-    of = f" of an entry of {section}" if section else ""
-    behind = " behind the texts" if part == "tail" else ""
+        return f"{section}, joined from records that continue each other"
+    entry = f" of an entry of {section}" if section else ""
+    after = " after the texts" if part == "tail" else ""
     length = f"{field.length} bytes" if field.length else "to the end"
-    return f"byte {field.offset}{behind}{of}, {length}"
+    return f"byte {field.offset}{after}{entry}, {length}"
 
 
 def record_pages(name: str) -> Iterator[str]:
-    """A record by its id, raw table or page; a field by its name; a column of a raw table."""
+    """Pages of a record (by id, raw table or page), of a field, or of a column of a raw table."""
     record = _record_of(name) or _with_page(name)
     if record is not None:
         yield _record(record)
         return
-    of, _, bare = name.rpartition(".")
-    if of and _record_of(of) is None:
+    table, _, bare = name.rpartition(".")
+    if table and _record_of(table) is None:
         return
     if bare in RAW_LEADING:
-        if of or bare not in {column.name for column in metrics.LEADING}:
+        if table or bare not in {column.name for column in metrics.LEADING}:
             yield page(f"{name}: {RAW_LEADING[bare]}", [("Where", "the first columns of every raw table")])
         return
     wanted = bare.upper()
-    if of or len(wanted) >= 3:
-        searched = [_record_of(of)] if of else _mentioning(wanted) + _mentioning(wanted.removesuffix("_D"))
-        for each in dict.fromkeys(searched):
-            if each is not None:
-                yield from _field(each, wanted)
+    if table or len(wanted) >= 3:
+        searched = (
+            [_record_of(table)] if table else _mentioning(wanted) + _mentioning(wanted.removesuffix("_D"))
+        )
+        for candidate in dict.fromkeys(searched):
+            if candidate is not None:
+                yield from _field(candidate, wanted)
 
 
 def _with_page(name: str) -> str | None:
-    """The record a page such as MRSYTPRP is of."""
+    """The record described by a page such as MRSYTPRP."""
     if not re.fullmatch(r"mr[a-z0-9]{3,6}", name):
         return None
     return next(iter(_containing(f'dsect = "{name.upper()}"')), None)
 
 
 def _mentioning(field: str) -> list[str]:
-    """Records with a field of that name; its record's prefix may stand before it."""
+    """Records with a field of that name, with or without the record's prefix."""
     return list(dict.fromkeys([*_containing(f'"{field}"'), *_containing(f'_{field}"')]))
 
 
 def _containing(text: str) -> list[str]:
-    """Records whose files have a text, in any case; parsing them all would be slow."""
+    """Records whose files contain a text, in any case; parsing all files would be slow."""
     root = layouts.pack_root()
     return [
         record
@@ -304,19 +311,19 @@ def _containing(text: str) -> list[str]:
 
 
 def _files(record: str, root: Path) -> list[Path]:
-    """The files that describe a record, that of our own pack included."""
+    """The files that describe a record, including that of zlens' own pack."""
     own = layouts.sim_root() / layouts.file_name(record)
     return [*(path for _, path in layouts.files(record, root)), *([own] if own.is_file() else [])]
 
 
 @cache
 def _text(path: Path, changed: int) -> str:
-    """A file as it was when it was last changed, in upper case."""
+    """The text of a file in upper case; `changed` invalidates the cache."""
     return path.read_text(encoding="utf-8").upper()
 
 
 def field_names() -> list[str]:
-    """The names of all fields, taken from the text of the files."""
+    """The names of all fields, found by searching the files."""
     named = re.compile(r'\bname = "(\w+)"')
     return [
         name
@@ -329,9 +336,9 @@ def field_names() -> list[str]:
 def _record(record: str) -> str:
     head = layouts.head(record)
     if head is None:
-        raise CatalogError(f"nothing describes the record {record}")
-    known = layouts.layouts(record)
-    sections = dict.fromkeys(section.name.lower() for layout in known for section in layout.sections)
+        raise CatalogError(f"the record {record} is not described")
+    known_layouts = layouts.layouts(record)
+    sections = dict.fromkeys(section.name.lower() for layout in known_layouts for section in layout.sections)
     tables = ", ".join([record.lower(), *(f"{record.lower()}_{name}" for name in sections)])
     lengths = ", ".join(f"{length} (z/VM {release})" for release, length in head.lengths.items())
     facts: Facts = [
@@ -339,17 +346,17 @@ def _record(record: str) -> str:
         ("Class", head.kind),
         ("Page", f"{head.dsect} of IBM's monitor record pages"),
         ("Bytes", lengths),
-        ("Layouts", [_layout(layout) for layout in known] or "none; import the page of your release"),
+        ("Layouts", [_layout(layout) for layout in known_layouts] or "none; import the page of your release"),
         ("Note", head.note or ""),
         ("Fault", caveats.lines(caveats.about(record=record))),
     ]
     lines = [page(f"{record} {head.dsect}: {head.title}", facts)]
     fields: dict[str, str] = {}
-    for layout in known:
+    for layout in known_layouts:
         for _, field in _fields(layout):
             fields[field.name] = field.text or fields.get(field.name, "")
     if fields:
-        lines.append("Fields (explain FIELD tells more)\n")
+        lines.append("Fields (details: explain FIELD)\n")
         width = max(map(len, fields))
         lines += [hang(f"  {name:<{width}}  ", text) for name, text in fields.items()]
         lines.append("")
@@ -358,35 +365,35 @@ def _record(record: str) -> str:
 
 
 def _layout(layout: Layout) -> str:
-    known = "complete" if layout.complete else "not complete"
-    return f"z/VM {_release(layout)}: {layout.length} bytes, {known}, {layout.status}; {layout.source}"
+    completeness = "complete" if layout.complete else "not complete"
+    return f"z/VM {_release(layout)}: {layout.length} bytes, {completeness}, {layout.status}; {layout.source}"
 
 
 def _field(record: str, wanted: str) -> Iterator[str]:
-    """The fields of a record that a name means: with or without the record's prefix, or a difference."""
-    found: dict[str, tuple[str, Field]] = {}
-    # Ours first: what a real layout says of the same field goes before it.
+    """Pages of the fields with that name, with or without the record's prefix, or of a difference."""
+    matches: dict[str, tuple[str, Field]] = {}
+    # Our own first, so that a real layout of the same field replaces it.
     for layout in (*layouts.sim_layouts(record), *layouts.layouts(record)):
         for section, field in _fields(layout):
             names = {field.name.upper(), field.name.upper().partition("_")[2]}
             if field.differenced:
                 names |= {f"{name}_D" for name in names}
             if wanted in names:
-                found[field.name] = (section, field)
-    for name, (section, field) in found.items():
+                matches[field.name] = (section, field)
+    for name, (section, field) in matches.items():
         column = name.lower()
         table = "_".join(filter(None, (record.lower(), section.lower())))
         after = ""
         if field.differenced:
             after = f"; {column}_d is the difference from the sample before"
         elif field.kind == "unknown":
-            after = "; not differenced, since it is not known what it counts"
-        used = [
+            after = "; not differenced, since its meaning is not known"
+        feeds = [
             f"{entity}.{role}"
             for entity in roles.entities()
             for origin in roles.entity(entity).origins
-            for role, how in origin.roles.items()
-            if _record_of(origin.table) == record and name in roles.fields(how)
+            for role, rule in origin.roles.items()
+            if _record_of(origin.table) == record and name in roles.fields(rule)
         ]
         direction = {"down": ", counts down", "learn": ", direction learned from the data"}
         head = layouts.head(record)
@@ -398,7 +405,7 @@ def _field(record: str, wanted: str) -> Iterator[str]:
                 ("Kind", f"{_kind(field)}{direction.get(field.direction or '', '')}"),
                 ("Unit", _unit(field.unit)),
                 ("Places", _places(table, name)),
-                ("Roles", ", ".join(dict.fromkeys(used)) or "none"),
+                ("Roles", ", ".join(dict.fromkeys(feeds)) or "none"),
                 ("Note", field.note or ""),
             ],
         )
@@ -410,19 +417,19 @@ def _unit(name: str | None) -> str:
     return units[name]["text"] if name in units else name or ""
 
 
-# Printed reports that readers take apart (RMF)
+# Printed reports that readers parse (RMF)
 
 
 @cache
 def printed_reports() -> tuple[rmf_reports.Report, ...]:
-    """All reports whose printed form a reader takes apart."""
+    """All reports whose printed form a reader parses."""
     folder = FACTS / "rmf"
     return tuple(rmf_reports.report(path.stem) for path in sorted(folder.glob("[!_]*.toml")))
 
 
 def printed_pages(name: str) -> Iterator[str]:
-    """A raw table of a printed report, or a column of one."""
-    of, dot, bare = name.rpartition(".")
+    """Pages of a raw table of a printed report, or of one of its columns."""
+    table_name, dot, column_name = name.rpartition(".")
     for report in printed_reports():
         for table in report.tables:
             if name == table.name:
@@ -433,8 +440,8 @@ def printed_pages(name: str) -> Iterator[str]:
                     ("Example", f"SELECT * FROM {table.name}"),
                 ]
                 yield page(f"{table.name}: {table.text}", facts)
-            for column in table.columns if dot and of == table.name else ():
-                if bare == column.name:
+            for column in table.columns if dot and table_name == table.name else ():
+                if column_name == column.name:
                     facts = [
                         ("Report", report.title),
                         ("Value", f"{column.stored}, {column.unit}" if column.unit else column.stored),

@@ -1,4 +1,4 @@
-"""What a report is, what it needs, and where every column comes from."""
+"""`zlens explain` of reports: purpose, needs, and the origin of every column."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _WIDTH = 100
 
 
 def explain_report(wanted: str, folder: Path = FOLDER) -> str:
-    """What a report is, and for each column what it shows, from where, and why it may be dotted."""
+    """The description of a report and, for each column, contents, origin, and why it may be dotted."""
     definition = load(wanted, folder)
-    known = f"{definition.name.upper()} {definition.number}".strip()
-    lines = [f"{known}: {definition.title}", ""]
+    label = f"{definition.name.upper()} {definition.number}".strip()
+    lines = [f"{label}: {definition.title}", ""]
     lines += _wrapped(definition.text, "")
     lines += ["", f"Group   {definition.group}"]
     lines += _wrapped(definition.source, "Source  ")
@@ -43,9 +43,9 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
 
 _KINDS = {"mean": "mean rows", "interval": "rows of each interval", "row": "rows"}
 _ROWS = {
-    "mean": "one per subject: the plain mean of its intervals, without those flagged gap or short and those "
-    "that have no value",
-    "total": "totals of the {of}, each column by its own rule; a sum without all its addends is dotted",
+    "mean": "one per subject: the plain mean of its intervals, except those flagged gap or short and those "
+    "without a value",
+    "total": "totals of the {of}, each column by its own rule; a sum with a missing addend is dotted",
     "interval": "one per interval and subject",
     "row": "one per subject",
     "query": "computed from the measures, not from the other rows",
@@ -61,7 +61,7 @@ _TOTALS = {
 
 
 def _label(rows: Rows) -> str:
-    """What stands at the left of rows without a label."""
+    """The left margin of rows without a label."""
     return "hh:mm:ss" if rows.kind == "interval" or rows.of == "interval" else ""
 
 

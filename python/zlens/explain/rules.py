@@ -1,4 +1,4 @@
-"""What `zlens explain` says of rules: one by its id, or all of them under the name findings."""
+"""`zlens explain` of rules: one by its id, or all under the name findings."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from zlens.explain.records import hang, page
 from zlens.findings.evaluate import limit
 from zlens.findings.finding import amount
 
-_INTRO = """Rules held against an input by `zlens findings`. Every finding says which value stands against \
-which threshold, and of which class the threshold is, because a number from a published measurement and a \
-rule of thumb are not the same."""
+_INTRO = """Rules that `zlens findings` checks against an input. Every finding shows the value, the \
+threshold and the class of the threshold, because a published measurement and a rule of thumb are not the \
+same."""
 
 
 def rule_pages(name: str) -> Iterator[str]:
@@ -20,18 +20,18 @@ def rule_pages(name: str) -> Iterator[str]:
     if name.lower() == "findings":
         yield _overview(rules.load())
     elif rules.is_id(name.upper()):
-        # A file of the user's need not be named after its rule.
-        found = rules.load()
-        if name.upper() in found:
-            yield rule_page(found[name.upper()])
+        # A user's file need not be named after its rule.
+        loaded = rules.load()
+        if name.upper() in loaded:
+            yield rule_page(loaded[name.upper()])
 
 
 def rule_page(rule: Rule) -> str:
     kind = f"{rule.kind}: {KINDS[rule.kind]}"
-    held = limit(rule, rule.threshold.get("T")) if rule.compare else ""
+    limit_text = limit(rule, rule.threshold.get("T")) if rule.compare else ""
     numbers = ", ".join(f"{name} = {number:g}" for name, number in rule.threshold.items())
     critical = f"; critical from {amount(rule.critical, rule.unit)}" if rule.critical is not None else ""
-    compared = f"{held or COMPARES.get(rule.compare, '')}{critical}" if rule.compare else ""
+    compared = f"{limit_text or COMPARES.get(rule.compare, '')}{critical}" if rule.compare else ""
     return page(
         f"{rule.id}: {rule.title}",
         [
@@ -60,7 +60,7 @@ def _baseline(rule: Rule) -> str:
     if rule.baseline is None:
         return ""
     how, least = rule.baseline
-    only = "" if rule.compare else "; it holds against a baseline only"
+    only = "" if rule.compare else "; applies with a baseline only"
     number = f", more than {amount(100 * least, '%')}" if how in ("rise", "fall") else ""
     number = f", more than {amount(least, rule.unit)}" if how == "points" else number
     return f"{BASELINES[how]}{number}{only}"
@@ -70,39 +70,39 @@ def _need(name: str) -> str:
     table, _, column = name.rpartition(".")
     if table.startswith("role."):
         return f"{name}: {roles.entity(table.removeprefix('role.')).roles[column].text}"
-    known = metrics.table(table).column(column) if table in metrics.tables() else None
-    return f"{name}: {known.text}" if known else name
+    fact = metrics.table(table).column(column) if table in metrics.tables() else None
+    return f"{name}: {fact.text}" if fact else name
 
 
 def _query(rule: Rule) -> list[str]:
     return [line for line in rule.query.splitlines() if line.strip()]
 
 
-def _overview(known: dict[str, Rule]) -> str:
-    computed = [rule for rule in known.values() if rule.computable]
-    notes = [rule for rule in known.values() if not rule.computable]
+def _overview(all_rules: dict[str, Rule]) -> str:
+    computed = [rule for rule in all_rules.values() if rule.computable]
+    notes = [rule for rule in all_rules.values() if not rule.computable]
     lines = [
         page(
-            f"findings: {len(computed)} rules, and {len(notes)} notes that nothing in the data decides",
+            f"findings: {len(computed)} rules, and {len(notes)} notes that the data cannot decide",
             [
                 ("What", _INTRO),
                 ("Classes", [f"{name}: {text}" for name, text in CLASSES.items()]),
                 ("Kinds", [f"{name}: {text}" for name, text in KINDS.items()]),
                 (
                     "Your own",
-                    f"one file each in {rules.user_root()}, or in a folder that is named (option rules); "
-                    "a rule with the id of another stands in its place; "
-                    "facts/rules/_skeleton.toml is one to copy",
+                    f"one file each in {rules.user_root()}, or in a folder given with the option rules; "
+                    "a rule with the id of another replaces it; "
+                    "facts/rules/_skeleton.toml is a template",
                 ),
             ],
         )
     ]
-    for area in dict.fromkeys(rule.area for rule in known.values()):
+    for area in dict.fromkeys(rule.area for rule in all_rules.values()):
         lines.append(area)
-        for rule in known.values():
+        for rule in all_rules.values():
             if rule.area == area:
-                what = rule.threshold_class if rule.kind == "rule" else rule.kind
-                lines.append(hang(f"  {rule.id:<9} {what:<10} ", rule.title))
+                label = rule.threshold_class if rule.kind == "rule" else rule.kind
+                lines.append(hang(f"  {rule.id:<9} {label:<10} ", rule.title))
         lines.append("")
     lines.append("Example  zlens explain CPU-001")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What is known of SMF records: their raw tables, fields of their sections, columns of counter records."""
+"""`zlens explain` of SMF records: raw tables, fields of sections, columns of counter records."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Iterator
 from zlens.catalog import expressions, roles, smf, smf_sections
 from zlens.catalog.smf_sections import Field, Layout, Section
 
-#: A title, and facts under it.
+#: A title and its facts.
 Page = tuple[str, list[tuple[str, str | list[str]]]]
 
 _RECORD = re.compile(r"smf ?(\d+)(?:\.(\d+))?")
 
 
 def smf_pages(name: str) -> Iterator[Page]:
-    """A record type, a raw table or a field, by its name in lower case."""
+    """Pages of a record type, raw table or field, by its name in lower case."""
     match = _RECORD.fullmatch(name)
     if match is not None:
         yield from _record(int(match[1]))
-    found = smf_sections.find(name)
-    if found is not None:
-        yield _table(*found)
+    section = smf_sections.find(name)
+    if section is not None:
+        yield _table(*section)
     if "_" in name or name.startswith(("smf", "r72")):
         yield from _fields(name)
 
 
 def smf_names() -> list[str]:
-    """Raw tables of SMF records and the fields in them."""
+    """Names of the raw tables of SMF records and their fields."""
     names = [smf.layout(record).table for record in smf.decoded()]
     for record in smf_sections.records():
         for section in smf_sections.layout(record).sections:
@@ -37,16 +37,16 @@ def smf_names() -> list[str]:
 
 
 def place_lines(table: str, name: str) -> list[str]:
-    """Where a field of a section stands; nothing for a table that is none of sections."""
-    found = smf_sections.find(table)
-    if found is None:
+    """The place of a field in its section; empty if the table is not of a section."""
+    layout_and_section = smf_sections.find(table)
+    if layout_and_section is None:
         return []
-    _, section = found
+    _, section = layout_and_section
     return [_place(section, field) for field in section.fields if field.column == name.lower()]
 
 
 def summary() -> list[tuple[str, str]]:
-    """Each raw table of SMF records, and what a row of it is."""
+    """All raw tables of SMF records, with a description."""
     rows = [(smf.layout(record).table, smf.layout(record).text) for record in smf.decoded()]
     for record in smf_sections.records():
         rows += [(section.table, section.title) for section in smf_sections.layout(record).sections]
@@ -55,15 +55,15 @@ def summary() -> list[tuple[str, str]]:
 
 def _record(record: int) -> Iterator[Page]:
     if record in smf.decoded():
-        what = smf.layout(record)
-        own = [f"{number}: {subtype.text}" for number, subtype in what.subtypes.items()]
+        counters = smf.layout(record)
+        subtypes = [f"{number}: {subtype.text}" for number, subtype in counters.subtypes.items()]
         columns = [f"{name}: {text}" for name, _, _, text in smf.columns(record) if not _is_counter(name)]
         facts: list[tuple[str, str | list[str]]] = [
-            ("Subtypes", own),
-            ("Columns", [*columns, "c0_d and so on: what was counted, by number"]),
-            ("Example", f"SELECT * FROM {what.table} LIMIT 10"),
+            ("Subtypes", subtypes),
+            ("Columns", [*columns, "c0_d and so on: counts, by counter number"]),
+            ("Example", f"SELECT * FROM {counters.table} LIMIT 10"),
         ]
-        yield f"{what.table}: {what.text}", facts
+        yield f"{counters.table}: {counters.text}", facts
     elif record in smf_sections.records():
         layout = smf_sections.layout(record)
         yield (
@@ -83,12 +83,12 @@ def _is_counter(name: str) -> bool:
 def _table(layout: Layout, section: Section) -> Page:
     keys = smf_sections.key_columns(layout, section)
     where = "the header" if section.triplet is None else f"triplet at {section.triplet}"
-    known = f"{section.structure}, {where}, {section.length} bytes at the level described"
+    place = f"{section.structure}, {where}, {section.length} bytes at the level described"
     return (
         f"{section.table}: {section.title}",
         [
             ("Record", f"SMF {layout.record}, {layout.title}"),
-            ("Section", known.removeprefix(", ")),
+            ("Section", place.removeprefix(", ")),
             ("Status", section.status),
             ("Source", section.source),
             ("Note", section.note),
@@ -106,9 +106,9 @@ def _line(field: Field) -> str:
 
 
 def _place(section: Section, field: Field) -> str:
-    of = section.structure or section.table
+    structure = section.structure or section.table
     length = "1 byte" if field.length == 1 else f"{field.length} bytes"
-    return f"{field.kind}, {length} at {field.offset} of {of}"
+    return f"{field.kind}, {length} at {field.offset} of {structure}"
 
 
 def _fields(name: str) -> Iterator[Page]:
@@ -133,11 +133,11 @@ def _fields(name: str) -> Iterator[Page]:
 
 
 def _roles(table: str, column: str) -> Iterator[str]:
-    """The roles that a column feeds."""
+    """The roles that use a column."""
     for entity in roles.entities():
         for origin in roles.entity(entity).origins:
-            for role, how in origin.roles.items():
-                named = {field.lower() for field in roles.fields(how)}
-                named |= {*expressions.names(how["expression"])} if "expression" in how else set()
-                if origin.table == table and column in named:
+            for role, rule in origin.roles.items():
+                columns = {field.lower() for field in roles.fields(rule)}
+                columns |= {*expressions.names(rule["expression"])} if "expression" in rule else set()
+                if origin.table == table and column in columns:
                     yield f"{entity}.{role}"

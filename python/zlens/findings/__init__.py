@@ -1,4 +1,4 @@
-"""Findings: the rules of the catalog held against an input, and what they tell, worst first."""
+"""Findings: the rules of the catalog checked against an input, worst first."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["FORMATS", "Finding", "Findings", "check", "evaluate", "render"]
 
 
 def render(findings: Findings, format: str = "text", *, missing: bool = False) -> str:
-    """Findings in one of FORMATS; `missing`: in text also every rule that could not be computed."""
-    # Imported when asked for: text does not pay for the others.
+    """Findings in one of FORMATS; `missing`: text also lists the rules that could not be computed."""
+    # Imported on demand: text does not need the others.
     if format == "text":
         from zlens.findings import as_text
 

@@ -1,4 +1,4 @@
-"""A session against a baseline: which subjects belong together, and what counts as a change."""
+"""Comparison with a baseline: matching subjects, and what counts as a change."""
 
 from __future__ import annotations
 
@@ -7,59 +7,59 @@ from collections.abc import Sequence
 from zlens.catalog.rules import Rule
 from zlens.findings.finding import Tested, amount
 
-#: Of two runs of the same work, what IBM takes for noise in its regression tests (rule CMP-001).
+#: Relative difference between runs of the same work that IBM's regression tests accept (rule CMP-001).
 NOISE = 0.05
 
 
 def pairs(tested: Sequence[Tested], earlier: Sequence[Tested]) -> dict[int, Tested]:
-    """For each subject by its place the one of the baseline that it is held against.
+    """The matching subject of the baseline for each subject, by index.
 
-    The same system is meant, or, where both have just one, that one: a run may have been given another name.
+    Systems match by name; if both inputs have a single system, these match under any name.
     """
-    known = {(each.system, each.data, each.subject): each for each in earlier}
-    one = {(each.system, each.data) for each in tested}
-    other = {(each.system, each.data) for each in earlier}
-    alone = next(iter(other)) if len(one) == len(other) == 1 else None
-    found = {}
-    for index, each in enumerate(tested):
-        before = known.get((each.system, each.data, each.subject))
-        if before is None and alone is not None:
-            before = known.get((*alone, each.subject))
-        if before is not None:
-            found[index] = before
-    return found
+    by_key = {(test.system, test.data, test.subject): test for test in earlier}
+    systems = {(test.system, test.data) for test in tested}
+    earlier_systems = {(test.system, test.data) for test in earlier}
+    only_system = next(iter(earlier_systems)) if len(systems) == len(earlier_systems) == 1 else None
+    matches = {}
+    for index, test in enumerate(tested):
+        match = by_key.get((test.system, test.data, test.subject))
+        if match is None and only_system is not None:
+            match = by_key.get((*only_system, test.subject))
+        if match is not None:
+            matches[index] = match
+    return matches
 
 
-def changed(rule: Rule, each: Tested, before: Tested) -> tuple[float | None, str] | None:
-    """The value from which on it is a change, and that in words; None where there is none."""
+def changed(rule: Rule, test: Tested, before: Tested) -> tuple[float | None, str] | None:
+    """The threshold of the change and its text; None if nothing changed."""
     if rule.baseline is None:
         return None
     how, least = rule.baseline
     if how == "differs":
-        if each.any_detail == before.any_detail:
+        if test.any_detail == before.any_detail:
             return None
         return None, f"{before.any_detail or 'nothing'} in the baseline"
-    if each.mean is None or before.mean is None:
+    if test.mean is None or before.mean is None:
         return None
-    was = amount(before.mean, rule.unit)
+    baseline = amount(before.mean, rule.unit)
     if how == "points":
-        if abs(each.mean - before.mean) <= least:
+        if abs(test.mean - before.mean) <= least:
             return None
-        return None, f"more than {amount(least, rule.unit)} from the baseline's {was}"
+        return None, f"more than {amount(least, rule.unit)} from the baseline's {baseline}"
     if before.mean <= 0:
         return None
     threshold = before.mean * (1 + least if how == "rise" else 1 - least)
-    beyond = each.mean > threshold if how == "rise" else each.mean < threshold
+    beyond = test.mean > threshold if how == "rise" else test.mean < threshold
     if not beyond:
         return None
     word = "above" if how == "rise" else "below"
-    return threshold, f"more than {amount(100 * least, '%')} {word} the baseline's {was}"
+    return threshold, f"more than {amount(100 * least, '%')} {word} the baseline's {baseline}"
 
 
-def worse(rule: Rule, each: Tested, before: Tested) -> bool:
-    """Whether the baseline was better by more than noise."""
-    if each.mean is None or before.mean is None:
+def worse(rule: Rule, test: Tested, before: Tested) -> bool:
+    """Whether the value is worse than in the baseline by more than noise."""
+    if test.mean is None or before.mean is None:
         return False
     if rule.compare in ("<", "<="):
-        return each.mean < before.mean * (1 - NOISE)
-    return each.mean > before.mean * (1 + NOISE)
+        return test.mean < before.mean * (1 - NOISE)
+    return test.mean > before.mean * (1 + NOISE)

@@ -1,4 +1,4 @@
-"""Findings as CSV, JSON and one HTML page: every finding, with all that is known of it."""
+"""Findings as CSV, JSON and one HTML page, with all details."""
 
 from __future__ import annotations
 
@@ -47,32 +47,36 @@ def to_json(findings: Findings) -> str:
 
 
 def to_html(findings: Findings) -> str:
-    sections = [_section(each) for each in findings.rows] or ["<p>Nothing found.</p>"]
-    held = f"<p>{len(findings.asked)} rules checked; {len(findings.missing)} not computable.</p>"
-    return page("Findings", "\n".join(["<h1>Findings</h1>", held, *sections]), _STYLE)
+    sections = [_section(finding) for finding in findings.rows] or ["<p>Nothing found.</p>"]
+    counts = f"<p>{len(findings.asked)} rules checked; {len(findings.missing)} not computable.</p>"
+    return page("Findings", "\n".join(["<h1>Findings</h1>", counts, *sections]), _STYLE)
 
 
-def _section(each: Finding) -> str:
-    row = each.row()
-    value = amount(each.value, each.rule.unit)
-    found = f"{value} against {each.limit}" if value and each.limit else value or each.limit
-    if each.detail:
-        found = f"{found}; {each.detail}" if found else each.detail
-    when = f"{row['from']} to {row['to']}, {each.held:,} of {each.tested:,} intervals" if each.first else ""
+def _section(finding: Finding) -> str:
+    row = finding.row()
+    value = amount(finding.value, finding.rule.unit)
+    value_text = f"{value} against {finding.limit}" if value and finding.limit else value or finding.limit
+    if finding.detail:
+        value_text = f"{value_text}; {finding.detail}" if value_text else finding.detail
+    interval = (
+        f"{row['from']} to {row['to']}, {finding.held:,} of {finding.tested:,} intervals"
+        if finding.first
+        else ""
+    )
     facts = [
-        ("On", " ".join(filter(None, (each.system, each.subject)))),
-        ("Found", found),
-        ("When", when),
-        ("Means", each.rule.meaning),
-        ("Action", each.rule.action),
-        ("Caution", each.rule.guard),
-        *(("But", other) for other in each.others),
-        ("Source", each.rule.source),
+        ("On", " ".join(filter(None, (finding.system, finding.subject)))),
+        ("Found", value_text),
+        ("When", interval),
+        ("Means", finding.rule.meaning),
+        ("Action", finding.rule.action),
+        ("Caution", finding.rule.guard),
+        *(("But", other) for other in finding.others),
+        ("Source", finding.rule.source),
     ]
-    listed = "".join(f"<dt>{head}</dt><dd>{escape(fact)}</dd>" for head, fact in facts if fact)
-    title = f"{escape(each.rule.id)} {escape(each.rule.title)}"
-    note = f"<small>{each.severity}, class {escape(each.rule.threshold_class)}</small>"
-    return f'<section class="{each.severity}"><h2>{title} {note}</h2><dl>{listed}</dl></section>'
+    items = "".join(f"<dt>{head}</dt><dd>{escape(fact)}</dd>" for head, fact in facts if fact)
+    title = f"{escape(finding.rule.id)} {escape(finding.rule.title)}"
+    note = f"<small>{finding.severity}, class {escape(finding.rule.threshold_class)}</small>"
+    return f'<section class="{finding.severity}"><h2>{title} {note}</h2><dl>{items}</dl></section>'
 
 
 RENDER: dict[str, Callable[[Findings], str]] = {"csv": to_csv, "json": to_json, "html": to_html}

@@ -1,4 +1,4 @@
-"""Findings as an analyst reads them: one block for each rule and system, the worst first."""
+"""Findings as text: one block for each rule and system, worst first."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from zlens.version import VERSION
 
 WIDTH = 100
 _MARGIN = 10
-#: Of one rule and system so many subjects are printed; the other formats have all.
+#: Maximum subjects printed for a rule and system; the other formats contain all.
 SHOWN = 8
-_CALLED = {"crit": "CRITICAL", "warn": "WARNING", "info": "INFO"}
+_LABELS = {"crit": "CRITICAL", "warn": "WARNING", "info": "INFO"}
 _COUNTED = {
     "crit": ("critical", "critical"),
     "warn": ("warning", "warnings"),
@@ -25,7 +25,7 @@ _COUNTED = {
 
 
 def render(findings: Findings, *, missing: bool = False, now: datetime | None = None) -> str:
-    """All of them, then what could not be computed."""
+    """The findings, then the rules that could not be computed."""
     lines = list(_head(findings, now or datetime.now()))
     for block in _blocks(findings.rows):
         lines += ["", *_block(block, findings)]
@@ -41,13 +41,15 @@ def _head(findings: Findings, now: datetime) -> Iterator[str]:
     if findings.baseline is not None:
         yield from (f"against {line}" for line in _inputs(findings.baseline))
     counts = Counter(block[0].severity for block in _blocks(findings.rows))
-    told = [f"{n} {_COUNTED[severity][n > 1]}" for severity in SEVERITIES if (n := counts[severity])]
-    yield f"{', '.join(told) or 'Nothing found'}; {len(findings.asked)} rules checked"
+    summary = [
+        f"{count} {_COUNTED[severity][count > 1]}" for severity in SEVERITIES if (count := counts[severity])
+    ]
+    yield f"{', '.join(summary) or 'Nothing found'}; {len(findings.asked)} rules checked"
     yield "_" * WIDTH
 
 
 def _inputs(session: Session) -> Iterator[str]:
-    """The systems of a session and their time."""
+    """The systems of a session and their time spans."""
     spans = session.sql(
         "SELECT system, source, count(*), min(interval_start), max(interval_end) "
         'FROM "interval" GROUP BY ALL ORDER BY ALL'
@@ -57,10 +59,10 @@ def _inputs(session: Session) -> Iterator[str]:
 
 
 def _blocks(rows: list[Finding]) -> list[list[Finding]]:
-    """Findings of one rule and system together, in the order of the worst of each."""
+    """Findings grouped by rule and system, ordered by the worst of each group."""
     blocks: dict[tuple[object, ...], list[Finding]] = {}
-    for each in rows:
-        blocks.setdefault((each.rule.id, each.system, each.data), []).append(each)
+    for finding in rows:
+        blocks.setdefault((finding.rule.id, finding.system, finding.data), []).append(finding)
     return list(blocks.values())
 
 
@@ -68,21 +70,21 @@ def _block(block: list[Finding], findings: Findings) -> Iterator[str]:
     first = block[0]
     rule = first.rule
     kind = "balance, tolerance" if rule.kind == "balance" else "class"
-    left = f"{_CALLED[first.severity]:<{_MARGIN}}{rule.id}  {rule.title}"
+    left = f"{_LABELS[first.severity]:<{_MARGIN}}{rule.id}  {rule.title}"
     right = f"[{kind} {rule.threshold_class}]"
     yield f"{left}{right:>{max(WIDTH - len(left), len(right) + 2)}}"
     on = _one_line(first.system or "this input")
     if len(block) == 1:
         yield from _hung("On", on)
-        yield from _hung("", _told(first, findings))
+        yield from _hung("", _summary(first, findings))
     else:
-        heads = (f"{on}, {len(block):,} found", *_shared(block, findings))
+        heads = (f"{on}, {len(block):,} found", *_common(block, findings))
         yield from _hung("On", "; ".join(heads))
-        limits = {each.limit for each in block}
-        for each in block[:SHOWN]:
-            yield from _hung("", _listed(each, findings, limit=len(limits) > 1))
+        limits = {finding.limit for finding in block}
+        for finding in block[:SHOWN]:
+            yield from _hung("", _entry(finding, findings, limit=len(limits) > 1))
     if len(block) > SHOWN:
-        yield from _hung("", f"and {len(block) - SHOWN:,} more (--format csv has all)")
+        yield from _hung("", f"and {len(block) - SHOWN:,} more (--format csv lists all)")
     yield from _hung("Means", rule.meaning)
     yield from _hung("Action", rule.action)
     yield from _hung("Caution", rule.guard)
@@ -91,81 +93,81 @@ def _block(block: list[Finding], findings: Findings) -> Iterator[str]:
     yield from _hung("Source", rule.source)
 
 
-def _told(each: Finding, findings: Findings) -> str:
-    """Subject, value against threshold, when."""
-    parts = [*_found(each, limit=True), _when(each, findings)]
-    told = "; ".join(filter(None, parts))
-    return _one_line(f"{each.subject}: {told}" if each.subject and told else each.subject or told)
+def _summary(finding: Finding, findings: Findings) -> str:
+    """Subject, value against threshold, and time."""
+    parts = [*_values(finding, limit=True), _interval(finding, findings)]
+    text = "; ".join(filter(None, parts))
+    return _one_line(f"{finding.subject}: {text}" if finding.subject and text else finding.subject or text)
 
 
-def _shared(block: list[Finding], findings: Findings) -> Iterator[str]:
-    """What holds for all subjects of a block: the threshold, and within which time."""
-    limits = {each.limit for each in block}
+def _common(block: list[Finding], findings: Findings) -> Iterator[str]:
+    """Facts common to all subjects of a block: the threshold and the time span."""
+    limits = {finding.limit for finding in block}
     if len(limits) == 1 and block[0].limit and block[0].value is not None:
         yield f"against {block[0].limit}"
-    starts = [each.first for each in block if each.first]
-    ends = [each.last for each in block if each.last]
+    starts = [finding.first for finding in block if finding.first]
+    ends = [finding.last for finding in block if finding.last]
     if starts and ends:
         yield _span(findings.session, block[0].system or "", min(starts), max(ends))
 
 
-def _listed(each: Finding, findings: Findings, *, limit: bool) -> str:
-    """One of several subjects of a rule: its value, and for how long."""
-    parts = _found(each, limit=limit)
-    if each.rule.compare == "exists" or not each.worst:
-        parts += [f"{each.held:,} times"] if each.held > 1 else []
-    elif each.tested > 1:
-        at = _clock(findings, each.system or "", each.worst, each.last or each.worst)
-        parts.append(f"in {each.held:,} of {each.tested:,} intervals, worst at {at}")
-    told = "; ".join(parts)
-    return _one_line(f"{each.subject or 'all'}: {told}" if told else each.subject)
+def _entry(finding: Finding, findings: Findings, *, limit: bool) -> str:
+    """One of several subjects of a rule: its value and number of intervals."""
+    parts = _values(finding, limit=limit)
+    if finding.rule.compare == "exists" or not finding.worst:
+        parts += [f"{finding.held:,} times"] if finding.held > 1 else []
+    elif finding.tested > 1:
+        time = _clock(findings, finding.system or "", finding.worst, finding.last or finding.worst)
+        parts.append(f"in {finding.held:,} of {finding.tested:,} intervals, worst at {time}")
+    text = "; ".join(parts)
+    return _one_line(f"{finding.subject or 'all'}: {text}" if text else finding.subject)
 
 
-def _found(each: Finding, *, limit: bool) -> list[str]:
-    """The value, against its threshold where that is not said elsewhere, and what else is known."""
+def _values(finding: Finding, *, limit: bool) -> list[str]:
+    """The value (with its threshold if `limit`), the detail, and the mean with a baseline."""
     parts = []
-    value = amount(each.value, each.rule.unit)
-    words = each.limit if limit else ""
-    if value or words:
-        parts.append(f"{value} against {words}" if value and words else value or words)
-    if not value and words and each.detail:
-        return [f"{each.detail} against {words}"]
-    if each.detail:
-        parts.append(each.detail)
-    if each.baseline is not None and each.value != each.mean:
-        mean, was = amount(each.mean, each.rule.unit), amount(each.baseline, each.rule.unit)
-        parts.append(f"mean {mean}, in the baseline {was}")
+    value = amount(finding.value, finding.rule.unit)
+    threshold = finding.limit if limit else ""
+    if value or threshold:
+        parts.append(f"{value} against {threshold}" if value and threshold else value or threshold)
+    if not value and threshold and finding.detail:
+        return [f"{finding.detail} against {threshold}"]
+    if finding.detail:
+        parts.append(finding.detail)
+    if finding.baseline is not None and finding.value != finding.mean:
+        mean, baseline = amount(finding.mean, finding.rule.unit), amount(finding.baseline, finding.rule.unit)
+        parts.append(f"mean {mean}, in the baseline {baseline}")
     return parts
 
 
-def _when(each: Finding, findings: Findings) -> str:
-    if each.first is None or each.last is None:
+def _interval(finding: Finding, findings: Findings) -> str:
+    if finding.first is None or finding.last is None:
         return ""
-    system = each.system or ""
-    span = _span(findings.session, system, each.first, each.last)
-    if each.rule.compare == "exists":
-        return f"{span}, {each.held:,} times" if each.held > 1 else span
-    if each.tested == 1:
+    system = finding.system or ""
+    span = _span(findings.session, system, finding.first, finding.last)
+    if finding.rule.compare == "exists":
+        return f"{span}, {finding.held:,} times" if finding.held > 1 else span
+    if finding.tested == 1:
         return span
-    told = f"{span}, in {each.held:,} of {each.tested:,} intervals"
-    if each.worst is not None and each.held > 1:
-        told += f", worst at {_clock(findings, system, each.worst, each.last)}"
-    return told
+    text = f"{span}, in {finding.held:,} of {finding.tested:,} intervals"
+    if finding.worst is not None and finding.held > 1:
+        text += f", worst at {_clock(findings, system, finding.worst, finding.last)}"
+    return text
 
 
 def _span(session: Session, system: str, start: datetime | None, end: datetime | None) -> str:
     if start is None or end is None:
         return ""
-    a, b = session.display(start, system), session.display(end, system)
+    first, last = session.display(start, system), session.display(end, system)
     if end - start < timedelta(seconds=1):
-        return f"{b:%Y/%m/%d %H:%M:%S}"
-    if a.date() == b.date():
-        return f"{a:%Y/%m/%d %H:%M:%S} to {b:%H:%M:%S}"
-    return f"{a:%Y/%m/%d %H:%M} to {b:%Y/%m/%d %H:%M}"
+        return f"{last:%Y/%m/%d %H:%M:%S}"
+    if first.date() == last.date():
+        return f"{first:%Y/%m/%d %H:%M:%S} to {last:%H:%M:%S}"
+    return f"{first:%Y/%m/%d %H:%M} to {last:%Y/%m/%d %H:%M}"
 
 
-def _clock(findings: Findings, system: str, when: datetime, last: datetime) -> str:
-    shown, end = findings.session.display(when, system), findings.session.display(last, system)
+def _clock(findings: Findings, system: str, time: datetime, last: datetime) -> str:
+    shown, end = findings.session.display(time, system), findings.session.display(last, system)
     return f"{shown:%H:%M:%S}" if shown.date() == end.date() else f"{shown:%Y/%m/%d %H:%M:%S}"
 
 
@@ -174,17 +176,17 @@ def _tail(findings: Findings, missing: bool) -> Iterator[str]:
     if findings.off:
         classes = sorted({rule.threshold_class for rule in findings.off}, key=list(CLASSES).index)
         yield from _wrapped(
-            f"Not asked: {len(findings.off)} rules of class {', '.join(classes)} "
+            f"Not checked: {len(findings.off)} rules of class {', '.join(classes)} "
             "(--all, --class, or --baseline with an input to compare with)."
         )
     if not findings.missing:
         return
     tables = Counter(table for _, names in findings.missing for table in dict.fromkeys(map(_table, names)))
-    listed = sorted(tables.items(), key=lambda each: (-each[1], each[0]))
-    most = ", ".join(f"{table} ({count})" for table, count in listed)
+    listed = sorted(tables.items(), key=lambda item: (-item[1], item[0]))
+    counts = ", ".join(f"{table} ({count})" for table, count in listed)
     yield from _wrapped(
-        f"Not computable here: {len(findings.missing)} rules, for want of values in {most}."
-        + ("" if missing else " --missing tells of each.")
+        f"Not computable here: {len(findings.missing)} rules that need values of {counts}."
+        + ("" if missing else " --missing lists them.")
     )
     if missing:
         for rule, names in findings.missing:
@@ -192,7 +194,7 @@ def _tail(findings: Findings, missing: bool) -> Iterator[str]:
 
 
 def _table(name: str) -> str:
-    """The measure of a column that is missing; a baseline is no column."""
+    """The measure of a missing column; a baseline is not a column."""
     return "the baseline" if " " in name else name.rpartition(".")[0]
 
 
@@ -214,5 +216,5 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    """Names come from input: a control character in one must not act on the terminal."""
+    """Text without control characters: names come from the input and must not act on the terminal."""
     return "".join(char if char.isprintable() else "?" for char in text)

@@ -1,4 +1,4 @@
-"""Holds rules against an input: one question for each rule whose measures have values, else none."""
+"""Checks rules against an input: one query for each rule whose measures have values."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from zlens.findings import against
 from zlens.findings.finding import Finding, Tested, amount
 from zlens.schema.wording import say
 
-#: Asked for without being named: a rule of thumb of our own is not.
+#: Classes checked by default: all but our own rules of thumb.
 USUAL = tuple(name for name in CLASSES if name != "ours")
-#: Tables whose emptiness is an answer: nothing happened.
+#: Tables that may be empty: nothing happened.
 _ANSWER = frozenset({"event", "inventory", "interval", "problem"})
 
 _SMALL = ("<", "<=")
@@ -33,7 +33,7 @@ class _Answer(Protocol):
 
 
 class Session(Protocol):
-    """What findings ask of a session."""
+    """The interface of a session that findings need."""
 
     def sql(self, query: str) -> _Answer: ...
 
@@ -46,14 +46,14 @@ class Session(Protocol):
 
 @dataclass
 class Findings:
-    """What came of it.
+    """The result of checking rules.
 
     rows     the findings, worst first
-    asked    rules that were checked against the input
-    systems  of each of these the systems that have values for it; None: every system
-    missing  rules that could not be, with the columns that have no value in this input
-    off      rules that were not asked for, by class
-    baseline what the session was held against
+    asked    rules that were checked
+    systems  systems with values for each checked rule; None: every system
+    missing  rules that could not be checked, with the columns that have no value in this input
+    off      rules of classes that were not requested
+    baseline the session compared with
     """
 
     session: Session
@@ -79,24 +79,24 @@ def find(
     folders: Iterable[str | os.PathLike[str]] = (),
     baseline: Session | None = None,
 ) -> Findings:
-    """The findings of a session by the rules of the catalog, the user's and those of more folders."""
-    known = load(*folders)
+    """The findings of a session by the rules of the catalog, the user and more folders."""
+    rules = load(*folders)
     wanted = frozenset(USUAL if classes is None else classes)
     if wanted - set(CLASSES):
-        strange = ", ".join(sorted(wanted - set(CLASSES)))
-        raise QueryError(f"there is no class {strange}", expected=", ".join(CLASSES))
+        unknown = ", ".join(sorted(wanted - set(CLASSES)))
+        raise QueryError(f"there is no class {unknown}", expected=", ".join(CLASSES))
     if only is not None:
         named = [name.upper() for name in only]
         for name in named:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, 3)
-                meant = f"did you mean {' or '.join(near)}?" if near else say("rules")
-                raise QueryError(f"there is no rule {name}", cure=meant)
-            if not known[name].computable:
-                raise QueryError(f"{name} is a note and no condition", cure=say("explain_rule", name=name))
-        known = {name: known[name] for name in named}
+            if name not in rules:
+                near = difflib.get_close_matches(name, rules, 3)
+                suggestion = f"did you mean {' or '.join(near)}?" if near else say("rules")
+                raise QueryError(f"there is no rule {name}", cure=suggestion)
+            if not rules[name].computable:
+                raise QueryError(f"{name} is a note without a condition", cure=say("explain_rule", name=name))
+        rules = {name: rules[name] for name in named}
         wanted = frozenset(CLASSES)
-    return evaluate(session, known, classes=wanted, baseline=baseline)
+    return evaluate(session, rules, classes=wanted, baseline=baseline)
 
 
 def evaluate(
@@ -108,10 +108,10 @@ def evaluate(
 ) -> Findings:
     """The findings of a session.
 
-    Rules of classes not asked for are left out; balances are always held. With a baseline, rules that compare
-    with one are held too, and those of class `ours` where they hold and the baseline was clearly better.
+    Rules of classes not requested are left out; balances are always checked. With a baseline, rules that
+    compare with one are checked too, and those of class `ours` count if the baseline was clearly better.
     """
-    found = Findings(session, baseline=baseline)
+    findings = Findings(session, baseline=baseline)
     chosen: list[Rule] = []
     for rule in rules.values():
         if not rule.computable:
@@ -119,11 +119,13 @@ def evaluate(
         if rule.kind == "balance" or rule.threshold_class in classes or (baseline and _may_relate(rule)):
             chosen.append(rule)
         else:
-            found.off.append(rule)
-    asked = Asked(session, chosen)
-    related = Asked(baseline, chosen) if baseline is not None else None
-    empty = asked.empty(chosen)
-    before = related.empty([rule for rule in chosen if rule.baseline]) if related else {}
+            findings.off.append(rule)
+    checker = Checker(session, chosen)
+    baseline_checker = Checker(baseline, chosen) if baseline is not None else None
+    empty = checker.empty(chosen)
+    baseline_empty = (
+        baseline_checker.empty([rule for rule in chosen if rule.baseline]) if baseline_checker else {}
+    )
     tested: dict[str, list[Tested]] = {}
     for done, rule in enumerate(chosen):
         tell(done, len(chosen), f"rule {rule.id}")
@@ -132,49 +134,51 @@ def evaluate(
             if baseline is None:
                 absent.append("a baseline")
             else:
-                absent += [f"{name} in the baseline" for name in rule.needs if before.get(name, False)]
+                absent += [
+                    f"{name} in the baseline" for name in rule.needs if baseline_empty.get(name, False)
+                ]
         if absent:
-            found.missing.append((rule, tuple(absent)))
+            findings.missing.append((rule, tuple(absent)))
             continue
-        found.asked.append(rule)
-        found.systems[rule.id] = asked.systems(rule)
-        tested[rule.id] = asked.test(rule)
-        earlier = related.test(rule, baseline=True) if related else []
-        found.rows += _holding(rule, tested[rule.id], earlier, baseline is not None, classes)
-    found.rows = sorted(
-        (replace(each, others=_others(each, rules, tested, found)) for each in found.rows),
-        key=lambda each: each.order,
+        findings.asked.append(rule)
+        findings.systems[rule.id] = checker.systems(rule)
+        tested[rule.id] = checker.test(rule)
+        earlier = baseline_checker.test(rule, baseline=True) if baseline_checker else []
+        findings.rows += _holding(rule, tested[rule.id], earlier, baseline is not None, classes)
+    findings.rows = sorted(
+        (replace(finding, others=_others(finding, rules, tested, findings)) for finding in findings.rows),
+        key=lambda finding: finding.order,
     )
-    return found
+    return findings
 
 
 def check(session: Session, rules: Mapping[str, Rule]) -> list[str]:
-    """Rules whose query cannot be asked, a sentence each; a session over nothing will do."""
-    found = []
-    asked = Asked(session, ())
+    """Errors of rules whose query fails, one sentence each; a session without inputs suffices."""
+    errors = []
+    checker = Checker(session, ())
     for rule in rules.values():
         queries = [False] * rule.computable + [True] * bool(rule.baseline_query)
         for baseline in queries:
             try:
-                asked.test(rule, baseline=baseline)
+                checker.test(rule, baseline=baseline)
             except CatalogError as error:
-                found.append(str(error))
-    return found
+                errors.append(str(error))
+    return errors
 
 
 def _may_relate(rule: Rule) -> bool:
     return rule.threshold_class == "ours" or rule.baseline is not None
 
 
-# Asking
+# Queries
 
 
-class Asked:
-    """A session that rules are held against; what they read is worked out once for all of them."""
+class Checker:
+    """A session that rules are checked against; the data they share are computed once."""
 
     def __init__(self, session: Session, rules: Iterable[Rule]) -> None:
         self._session = session
-        #: The systems with values in a column that rules need.
+        #: Systems with values, for each column that rules need.
         self._systems: dict[str, frozenset[str]] = {}
         questions = [*self._counts(rules).values()]
         for rule in rules:
@@ -182,7 +186,7 @@ class Asked:
                 questions.append(question(rule))
                 if rule.baseline_query:
                     questions.append(question(rule, baseline=True))
-        # A rule of the user may be wrong: that is said when it is asked.
+        # A user's rule may be wrong; its check reports that.
         with suppress(QueryError):
             session.expect(questions)
 
@@ -191,7 +195,7 @@ class Asked:
         return table in _ANSWER or self._session.fills(table)
 
     def _counts(self, rules: Iterable[Rule]) -> dict[tuple[str, ...], str]:
-        """For the columns of each table that rules need, the question how many values they have."""
+        """Queries that count the values of the columns that rules need, one for each table."""
         by_table: dict[str, dict[str, None]] = {}
         for rule in rules:
             unknown = missing_columns(rule)
@@ -211,23 +215,23 @@ class Asked:
         }
 
     def empty(self, rules: Iterable[Rule]) -> dict[str, bool]:
-        """Of the columns that rules need, whether they have no value at all."""
+        """Whether a column has no value, for each column that the rules need."""
         rules = list(rules)
-        found = {name: True for rule in rules for name in rule.needs if not self._filled(name)}
+        empty = {name: True for rule in rules for name in rule.needs if not self._filled(name)}
         for names, query in self._counts(rules).items():
             rows = self._session.sql(query).rows
-            for place, name in enumerate(names, 1):
-                self._systems[name] = frozenset(str(row[0]) for row in rows if row[place])
-                found[name] = not self._systems[name]
-        return found
+            for index, name in enumerate(names, 1):
+                self._systems[name] = frozenset(str(row[0]) for row in rows if row[index])
+                empty[name] = not self._systems[name]
+        return empty
 
     def systems(self, rule: Rule) -> frozenset[str] | None:
-        """The systems with values in all columns that a rule needs; None where it needs none."""
+        """The systems with values in all columns that a rule needs; None if it needs no column."""
         needed = [self._systems[name] for name in rule.needs if name in self._systems]
         return frozenset.intersection(*needed) if needed else None
 
     def test(self, rule: Rule, *, baseline: bool = False) -> list[Tested]:
-        """What a rule says of every subject."""
+        """The result of a rule for every subject."""
         try:
             rows = self._session.sql(question(rule, baseline=baseline)).rows
         except QueryError as error:
@@ -244,7 +248,7 @@ def _count(table: str, columns: Iterable[str]) -> str:
 
 
 def threshold(rule: Rule, *, baseline: bool = False) -> str:
-    """SQL of what the value is held against; NULL where the rule compares no number."""
+    """SQL of the threshold of a rule; NULL if it compares no number."""
     if rule.gives("threshold", baseline=baseline):
         return "CAST(threshold AS DOUBLE)"
     if "T" not in rule.threshold or rule.compare in ("exists", "holds", ""):
@@ -253,7 +257,7 @@ def threshold(rule: Rule, *, baseline: bool = False) -> str:
 
 
 def holding(rule: Rule, *, baseline: bool = False) -> str:
-    """SQL of whether the rule holds in a row of its query."""
+    """SQL of the condition of a rule on a row of its query."""
     conditions = []
     if rule.compare in COMPARES and rule.compare not in ("holds", "exists"):
         conditions.append(f"CAST(value AS DOUBLE) {rule.compare} {threshold(rule, baseline=baseline)}")
@@ -263,35 +267,35 @@ def holding(rule: Rule, *, baseline: bool = False) -> str:
 
 
 def question(rule: Rule, *, baseline: bool = False) -> str:
-    """The SQL of a rule: one row per system and subject of what its query tests."""
+    """The SQL of a rule: one row per system and subject that its query tests."""
 
     def gives(column: str) -> bool:
         return rule.gives(column, baseline=baseline)
 
-    held = holding(rule, baseline=baseline)
+    condition = holding(rule, baseline=baseline)
     detail = "detail" if gives("detail") else "NULL"
-    # A text made of every row that is tested costs more than the test: only a baseline asks for it.
-    every = f"coalesce(min(CAST({detail} AS VARCHAR)), '')" if rule.baseline else "''"
-    shown = "threshold" if gives("threshold") else "NULL"
+    # Building the text of every tested row costs more than the test; only a baseline needs it.
+    any_detail = f"coalesce(min(CAST({detail} AS VARCHAR)), '')" if rule.baseline else "''"
+    threshold_column = "threshold" if gives("threshold") else "NULL"
     columns = ", ".join(
         ["system, source, subject, interval_end, value", *filter(gives, ("detail", "threshold"))]
     )
     best = "arg_min" if rule.compare in _SMALL else "arg_max"
     worst = "min" if rule.compare in _SMALL else "max"
     tested = "" if rule.compare == "exists" else "WHERE value IS NOT NULL"
-    # What merely happened, such as an event, is shown as it was the first time.
-    place = "coalesce(-epoch(interval_end), 0)" if rule.compare == "exists" else "CAST(value AS DOUBLE)"
+    # Of occurrences without a value, such as events, the first is shown.
+    rank = "coalesce(-epoch(interval_end), 0)" if rule.compare == "exists" else "CAST(value AS DOUBLE)"
     return f"""
 SELECT system, source, coalesce(subject, ''), count(*), count(*) FILTER (WHERE held),
     {worst}(CAST(value AS DOUBLE)) FILTER (WHERE held),
-    {best}(CAST({shown} AS DOUBLE), {place}) FILTER (WHERE held),
-    coalesce({best}(CAST({detail} AS VARCHAR), {place}) FILTER (WHERE held), ''),
+    {best}(CAST({threshold_column} AS DOUBLE), {rank}) FILTER (WHERE held),
+    coalesce({best}(CAST({detail} AS VARCHAR), {rank}) FILTER (WHERE held), ''),
     min(began) FILTER (WHERE held), max(interval_end) FILTER (WHERE held),
-    {best}(interval_end, {place}) FILTER (WHERE held),
+    {best}(interval_end, {rank}) FILTER (WHERE held),
     avg(CAST(value AS DOUBLE)), min(began), max(interval_end),
-    {every}
+    {any_detail}
 FROM (
-    SELECT {columns}, coalesce({held}, false) AS held,
+    SELECT {columns}, coalesce({condition}, false) AS held,
         interval_end - to_seconds(coalesce(CAST(seconds AS DOUBLE), 0)) AS began
     FROM (
 {rule.sql(baseline=baseline)}
@@ -304,68 +308,68 @@ ORDER BY system, source, subject
 
 
 def _holding(
-    rule: Rule, tested: list[Tested], earlier: list[Tested], related: bool, classes: Collection[str]
+    rule: Rule, tested: list[Tested], earlier: list[Tested], with_baseline: bool, classes: Collection[str]
 ) -> list[Finding]:
-    """The findings of one rule: beyond its threshold, or against the baseline."""
-    found: list[Finding] = []
-    pairs = against.pairs(tested, earlier) if related else {}
-    for index, each in enumerate(tested):
+    """The findings of one rule: beyond its threshold, or changed from the baseline."""
+    findings: list[Finding] = []
+    pairs = against.pairs(tested, earlier) if with_baseline else {}
+    for index, test in enumerate(tested):
         before = pairs.get(index)
-        if related and rule.baseline and before is not None:
-            change = against.changed(rule, each, before)
+        if with_baseline and rule.baseline and before is not None:
+            change = against.changed(rule, test, before)
             if change is not None:
-                found.append(_related(rule, each, before, *change))
+                findings.append(_related(rule, test, before, *change))
                 continue
-        if not each.held or not rule.compare:
+        if not test.held or not rule.compare:
             continue
-        usual = rule.kind == "balance" or rule.threshold_class in classes
-        if not usual and (before is None or not against.worse(rule, each, before)):
+        requested = rule.kind == "balance" or rule.threshold_class in classes
+        if not requested and (before is None or not against.worse(rule, test, before)):
             continue
-        found.append(_absolute(rule, each, before.mean if before else None))
-    return found
+        findings.append(_absolute(rule, test, before.mean if before else None))
+    return findings
 
 
-def _absolute(rule: Rule, each: Tested, baseline: float | None) -> Finding:
-    threshold = each.threshold if each.threshold is not None else rule.threshold.get("T")
+def _absolute(rule: Rule, test: Tested, baseline: float | None) -> Finding:
+    threshold = test.threshold if test.threshold is not None else rule.threshold.get("T")
     if rule.compare == "exists":
         threshold = None
     return Finding(
         rule=rule,
-        severity=_severity(rule, each.value),
-        system=each.system,
-        data=each.data,
-        subject=each.subject,
-        value=each.value,
+        severity=_severity(rule, test.value),
+        system=test.system,
+        data=test.data,
+        subject=test.subject,
+        value=test.value,
         threshold=threshold,
-        limit=_limit_of(rule, each.value, threshold),
-        detail=each.detail,
-        first=each.first,
-        last=each.last,
-        worst=each.worst,
-        held=each.held,
-        tested=each.tested,
-        mean=each.mean,
+        limit=_limit_of(rule, test.value, threshold),
+        detail=test.detail,
+        first=test.first,
+        last=test.last,
+        worst=test.worst,
+        held=test.held,
+        tested=test.tested,
+        mean=test.mean,
         baseline=baseline,
     )
 
 
-def _related(rule: Rule, each: Tested, before: Tested, threshold: float | None, words: str) -> Finding:
+def _related(rule: Rule, test: Tested, before: Tested, threshold: float | None, limit_text: str) -> Finding:
     return Finding(
         rule=rule,
         severity=rule.severity,
-        system=each.system,
-        data=each.data,
-        subject=each.subject,
-        value=None if rule.baseline and rule.baseline[0] == "differs" else each.mean,
+        system=test.system,
+        data=test.data,
+        subject=test.subject,
+        value=None if rule.baseline and rule.baseline[0] == "differs" else test.mean,
         threshold=threshold,
-        limit=words,
-        detail=each.any_detail,
-        first=each.all_first,
-        last=each.all_last,
+        limit=limit_text,
+        detail=test.any_detail,
+        first=test.all_first,
+        last=test.all_last,
         worst=None,
-        held=each.tested,
-        tested=each.tested,
-        mean=each.mean,
+        held=test.tested,
+        tested=test.tested,
+        mean=test.mean,
         baseline=before.mean,
     )
 
@@ -378,7 +382,7 @@ def _severity(rule: Rule, value: float | None) -> str:
 
 
 def _limit_of(rule: Rule, value: float | None, threshold: float | None) -> str:
-    """The threshold in words, with that of the severity where a value is beyond it."""
+    """The threshold in words, with the critical one if the value is beyond it."""
     text = limit(rule, threshold)
     if rule.critical is None or _severity(rule, value) == rule.severity:
         return text
@@ -387,7 +391,7 @@ def _limit_of(rule: Rule, value: float | None, threshold: float | None) -> str:
 
 
 def limit(rule: Rule, threshold: float | None) -> str:
-    """The threshold in words: what the rule says itself, or its comparison."""
+    """The threshold in words: the rule's own text, or its comparison."""
     if rule.limit:
         text = rule.limit
         for name, number in rule.threshold.items():
@@ -402,26 +406,30 @@ def limit(rule: Rule, threshold: float | None) -> str:
 
 
 def _others(
-    each: Finding, rules: Mapping[str, Rule], tested: Mapping[str, list[Tested]], found: Findings
+    finding: Finding, rules: Mapping[str, Rule], tested: Mapping[str, list[Tested]], findings: Findings
 ) -> tuple[str, ...]:
-    """What each rule says that sees the matter of a finding otherwise, whether or not it holds."""
-    said = []
-    absent = {rule.id: names for rule, names in found.missing}
-    for name in each.rule.disagrees:
+    """The results of rules that disagree with the rule of a finding, whether they hold or not."""
+    texts = []
+    absent = {rule.id: names for rule, names in findings.missing}
+    for name in finding.rule.disagrees:
         other = rules.get(name)
         if other is None:
             continue
         head = f"{other.id} ({other.threshold_class}): {other.title}"
-        mine = [one for one in tested.get(name, ()) if (one.system, one.data) == (each.system, each.data)]
+        own_tests = [
+            test
+            for test in tested.get(name, ())
+            if (test.system, test.data) == (finding.system, finding.data)
+        ]
         if name in absent:
-            said.append(f"{head}: not computable here, without {', '.join(absent[name])}; {other.meaning}")
-        elif not mine:
-            said.append(f"{head}: not checked; {other.meaning}")
-        for one in mine:
-            threshold = one.threshold if one.threshold is not None else other.threshold.get("T")
-            value = one.value if one.held else one.mean
-            state = "holds too" if one.held else "does not hold"
-            number = f", {amount(value, other.unit)}" + ("" if one.held else " on average")
-            words = limit(other, threshold)
-            said.append(f"{head}: {state}{number} against {words}; {other.meaning}")
-    return tuple(said)
+            texts.append(f"{head}: not computable here, without {', '.join(absent[name])}; {other.meaning}")
+        elif not own_tests:
+            texts.append(f"{head}: not checked; {other.meaning}")
+        for test in own_tests:
+            threshold = test.threshold if test.threshold is not None else other.threshold.get("T")
+            value = test.value if test.held else test.mean
+            state = "holds too" if test.held else "does not hold"
+            number = f", {amount(value, other.unit)}" + ("" if test.held else " on average")
+            threshold_text = limit(other, threshold)
+            texts.append(f"{head}: {state}{number} against {threshold_text}; {other.meaning}")
+    return tuple(texts)

@@ -1,4 +1,4 @@
-"""What a rule looked at: its value over time for one subject, beside the threshold it is held against."""
+"""Evidence of a rule: its value and threshold over time for one subject."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from zlens.errors import QueryError
 from zlens.findings.evaluate import Session, holding, threshold
 from zlens.schema.wording import say
 
-#: More points than a screen has pixels say nothing; what is left out lies between a smallest and a largest.
+#: Maximum points, about the width of a screen; omitted ones lie between extremes of a stretch.
 POINTS = 1500
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Points in order of time: end of the interval (UTC), value, threshold, and whether the rule held.
+    """Points in order of time: end of the interval (UTC), value, threshold, and whether the condition held.
 
-    Of more intervals than `POINTS` the smallest and the largest value of each stretch are given, as they are.
+    With more than `POINTS` intervals, the smallest and largest value of each stretch, unchanged.
     """
 
     rule: Rule

@@ -9,18 +9,18 @@ from datetime import datetime
 from zlens.catalog.rules import SEVERITIES, Rule
 from zlens.present.rows import iso
 
-#: How a value is given to people: more digits say nothing.
+#: Significant digits of a printed value.
 _DIGITS = 4
-#: A value this many times its threshold is as bad as any.
+#: Upper bound of the excess over a threshold.
 _WORST = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What a rule says of one subject of one system.
+    """The result of a rule for one subject of one system.
 
-    value, threshold, detail, first, last and worst are of the rows where it holds, the others of all;
-    any_detail is empty where the rule has no baseline.
+    value, threshold, detail, first, last and worst are of the rows where it holds, the others of all rows;
+    any_detail is empty if the rule has no baseline.
     """
 
     system: str | None
@@ -42,15 +42,15 @@ class Tested:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule, what it holds on, and what was found.
+    """A rule, the subject it holds for, and the values.
 
-    value      the worst value where the rule holds; against a baseline the mean of all
-    threshold  what it is held against, None where the rule compares no number
+    value      the worst value where the rule holds; with a baseline, the mean of all
+    threshold  the threshold, None if the rule compares no number
     limit      the threshold in words, with its unit
-    first, last, worst   when it held first and last, and when it was worst, UTC
-    held, tested         in how many rows (mostly intervals) it held, and of how many
+    first, last, worst   first and last time it held, and the worst time, UTC
+    held, tested         number of rows (mostly intervals) where it held, and of all tested rows
     baseline   the mean of the value in the baseline
-    others     what rules say that see the same matter otherwise
+    others     results of rules that disagree with this one
     """
 
     rule: Rule
@@ -73,7 +73,7 @@ class Finding:
 
     @property
     def excess(self) -> float:
-        """How many times worse than its threshold; 1 where nothing can be divided."""
+        """The factor by which the value exceeds its threshold; 1 if there is no ratio."""
         if self.value is None or not self.threshold or self.value * self.threshold <= 0:
             return 1.0
         ratio = self.value / self.threshold
@@ -82,7 +82,7 @@ class Finding:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Worst first: severity, how far beyond the threshold, how much of the time."""
+        """Sort key, worst first: severity, excess over the threshold, share of the intervals."""
         share = self.held / self.tested if self.tested else 1.0
         return (
             SEVERITIES.index(self.severity),
@@ -95,7 +95,7 @@ class Finding:
         )
 
     def row(self) -> dict[str, object]:
-        """The finding as one flat row: CSV, JSON, the page."""
+        """The finding as one flat row for CSV, JSON and the page."""
         rule = self.rule
         return {
             "rule": rule.id,
@@ -133,7 +133,7 @@ def finite(value: float | None) -> float | None:
 
 
 def amount(value: float | None, unit: str = "") -> str:
-    """A number with as many digits as say something, and its unit.
+    """A number with its significant digits and unit.
 
     >>> amount(81.2345, "%"), amount(0.000257, "s"), amount(60.0), amount(None)
     ('81.23 %', '0.000257 s', '60', '')
@@ -143,6 +143,6 @@ def amount(value: float | None, unit: str = "") -> str:
     text = f"{value:,.0f}" if abs(value) >= 10**_DIGITS else f"{value:.{_DIGITS}g}"
     if "e" in text:
         text = f"{value:.3g}"
-    # What is printed as equal to a threshold but is not would be read as a mistake; 4 digits keep them apart.
+    # Four digits: a value printed as equal to a threshold that it exceeds would look like a mistake.
     shown = {"ratio": "", "index": "", "count": ""}.get(unit, unit)
     return f"{text} {shown}".strip() if not shown.startswith("/") else f"{text}{shown}"

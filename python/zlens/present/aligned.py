@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Sequence[bool]) -> list[str]:
-    """Rows of cells as lines: columns as wide as their widest cell, to the left or to the right.
+    """Rows of cells as lines: columns as wide as their widest cell, aligned left or right.
 
     >>> aligned([["name", "n"], ["a", "10"]], [True, False])
     ['name   n', 'a     10']
@@ -16,7 +16,7 @@ def aligned(rows: Sequence[Sequence[str]], left: Sequence[bool]) -> list[str]:
 
 
 def line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
-    """One row of cells as a line, without blanks at its end."""
+    """One row of cells as a line without trailing blanks."""
     padded = (
         cell.ljust(width) if side else cell.rjust(width)
         for cell, width, side in zip(cells, widths, left, strict=True)

@@ -1,7 +1,7 @@
-"""Charts as inline SVG: bars and lines, for pages that fetch nothing.
+"""Charts as inline SVG: bars and lines, for self-contained pages.
 
-Colors are those of Okabe and Ito, which people who see colors differently can distinguish; text takes the
-color of the page, so that charts read in the dark as well.
+Colors are those of Okabe and Ito, which people with color vision deficiency can distinguish; text takes the
+color of the page, so that charts are readable in dark mode.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from html import escape
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
 WIDTH, HEIGHT = 760, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 34, 46
-#: Width of a letter of the labels, on average.
+#: Average width of a letter of the labels.
 _LETTER = 7.5
-#: A chart with more places than this shows the first of them and says so.
+#: A bar chart with more places shows the first of them and says so in its title.
 MOST_BARS = 60
 
 
@@ -41,7 +41,7 @@ class Chart:
 
 
 def svg(chart: Chart) -> str:
-    """The chart as one <svg> element; "" where it has no value."""
+    """The chart as one <svg> element; "" if it has no value."""
     chart = _cut(chart)
     values = [value for line in chart.series for value in line.values if value is not None]
     if not values:
@@ -60,8 +60,8 @@ def svg(chart: Chart) -> str:
 
 
 def axis(low: float, high: float) -> tuple[float, float, float]:
-    """Ends and step of an axis that holds both: steps of 1, 2 or 5 times a power of ten, five or so."""
-    # What lies closer together than powers of ten can be distinguished is one value.
+    """Ends and step of an axis for this range: about five steps of 1, 2 or 5 times a power of ten."""
+    # Values too close for a power of ten to separate count as one value.
     if high - low < 1e-300:
         high = low + 1
     raw = (high - low) / 5
@@ -84,8 +84,8 @@ def _y(value: float, low: float, high: float) -> float:
 
 def _grid(low: float, high: float, step: float, unit: str) -> list[str]:
     parts = [f'<text x="4" y="14" class="u">{escape(unit)}</text>'] if unit else []
-    for at in range(round((high - low) / step) + 1):
-        value = low + at * step
+    for index in range(round((high - low) / step) + 1):
+        value = low + index * step
         y = _y(value, low, high)
         parts.append(f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="g"/>')
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(value)}</text>')
@@ -93,26 +93,26 @@ def _grid(low: float, high: float, step: float, unit: str) -> list[str]:
 
 
 def _bars(chart: Chart, low: float, high: float) -> list[str]:
-    room = (WIDTH - _LEFT - _RIGHT) / max(1, len(chart.places))
-    wide = room * 0.8 / max(1, len(chart.series))
+    slot = (WIDTH - _LEFT - _RIGHT) / max(1, len(chart.places))
+    width = slot * 0.8 / max(1, len(chart.series))
     zero = _y(0.0, low, high)
     parts = []
     every = max(1, math.ceil(len(chart.places) * 70 / (WIDTH - _LEFT - _RIGHT)))
-    for at, place in enumerate(chart.places):
-        left = _LEFT + at * room + room * 0.1
-        for n, one in enumerate(chart.series):
-            value = one.values[at]
+    for index, place in enumerate(chart.places):
+        left = _LEFT + index * slot + slot * 0.1
+        for number, line in enumerate(chart.series):
+            value = line.values[index]
             if value is None:
                 continue
             y = _y(value, low, high)
             parts.append(
-                f'<rect x="{left + n * wide:.1f}" y="{min(y, zero):.1f}" width="{wide:.1f}" '
-                f'height="{abs(y - zero):.1f}" fill="{COLORS[n % len(COLORS)]}">'
-                f"{_hover(str(place), one.name, value, chart.unit)}</rect>"
+                f'<rect x="{left + number * width:.1f}" y="{min(y, zero):.1f}" width="{width:.1f}" '
+                f'height="{abs(y - zero):.1f}" fill="{COLORS[number % len(COLORS)]}">'
+                f"{_hover(str(place), line.name, value, chart.unit)}</rect>"
             )
-        if at % every == 0:
-            middle = left + room * 0.4
-            label = escape(_fitting(str(place), room * every))
+        if index % every == 0:
+            middle = left + slot * 0.4
+            label = escape(_fitting(str(place), slot * every))
             parts.append(
                 f'<text x="{middle:.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle">{label}</text>'
             )
@@ -128,30 +128,30 @@ def _lines(chart: Chart, low: float, high: float) -> list[str]:
         return _LEFT + (WIDTH - _LEFT - _RIGHT) * (place - first) / (last - first)
 
     parts = []
-    at = math.ceil(first / step - 1e-9) * step
-    while at <= last + step * 1e-9:
-        x = across(at)
+    tick = math.ceil(first / step - 1e-9) * step
+    while tick <= last + step * 1e-9:
+        x = across(tick)
         parts.append(
-            f'<text x="{x:.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle">{_number(at)}</text>'
+            f'<text x="{x:.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle">{_number(tick)}</text>'
         )
-        at += step
+        tick += step
     along = escape(chart.along)
     parts.append(f'<text x="{(WIDTH + _LEFT) / 2:.0f}" y="{HEIGHT - 10}" text-anchor="middle">{along}</text>')
-    for n, one in enumerate(chart.series):
-        color = COLORS[n % len(COLORS)]
-        for run in _runs(places, one.values):
+    for number, line in enumerate(chart.series):
+        color = COLORS[number % len(COLORS)]
+        for run in _runs(places, line.values):
             points = " ".join(f"{across(x):.1f},{_y(y, low, high):.1f}" for x, y in run)
             parts.append(f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="2"/>')
-        for place, value in zip(places, one.values, strict=True):
+        for place, value in zip(places, line.values, strict=True):
             if value is not None:
                 x, y = across(place), _y(value, low, high)
-                hover = _hover(f"{place:,.6g}", one.name, value, chart.unit)
+                hover = _hover(f"{place:,.6g}", line.name, value, chart.unit)
                 parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{color}">{hover}</circle>')
     return parts
 
 
 def _runs(places: Sequence[float], values: Sequence[float | None]) -> list[list[tuple[float, float]]]:
-    """What is known in one piece: a line does not bridge what is not."""
+    """Runs of known points of a line, which does not bridge gaps."""
     runs: list[list[tuple[float, float]]] = [[]]
     for place, value in zip(places, values, strict=True):
         if value is None:
@@ -162,22 +162,24 @@ def _runs(places: Sequence[float], values: Sequence[float | None]) -> list[list[
 
 
 def _fitting(label: str, room: float) -> str:
-    """A label cut to the room it has between its neighbors."""
+    """A label cut to the width between its neighbors."""
     most = max(8, int(room / _LETTER))
     return label if len(label) <= most else label[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _legend(series: Sequence[Series], unit: str) -> list[str]:
     parts, x = [], max(float(_LEFT), 14 + _LETTER * len(unit))
-    for n, one in enumerate(series):
-        parts.append(f'<rect x="{x:.0f}" y="4" width="12" height="12" fill="{COLORS[n % len(COLORS)]}"/>')
-        parts.append(f'<text x="{x + 16:.0f}" y="14">{escape(one.name)}</text>')
-        x += 30 + _LETTER * len(one.name)
+    for number, line in enumerate(series):
+        parts.append(
+            f'<rect x="{x:.0f}" y="4" width="12" height="12" fill="{COLORS[number % len(COLORS)]}"/>'
+        )
+        parts.append(f'<text x="{x + 16:.0f}" y="14">{escape(line.name)}</text>')
+        x += 30 + _LETTER * len(line.name)
     return parts
 
 
 def _hover(place: str, name: str, value: float, unit: str) -> str:
-    """The exact value, for who points at it."""
+    """A tooltip with the exact value."""
     return f"<title>{escape(f'{place}, {name}: {value:,.6g} {unit}'.rstrip())}</title>"
 
 

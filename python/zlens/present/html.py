@@ -1,4 +1,4 @@
-"""The frame of HTML pages: one file that fetches nothing."""
+"""The frame of HTML pages, which are self-contained files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ svg .g {{ stroke: currentColor; stroke-opacity: .15; }}
 
 
 def page(title: str, body: str, style: str = "", script: str = "") -> str:
-    """A page with a title, which is escaped, and a body, style and script, which are not."""
+    """A page; the title is escaped, the body, style and script are not."""
     return _FRAME.format(
         title=escape(title),
         body=body,

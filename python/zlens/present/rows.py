@@ -11,14 +11,14 @@ from typing import Any, TextIO
 
 from zlens.engine.answers import distinct
 
-#: How many rows a terminal is shown before it is told how to see the rest.
+#: Maximum rows shown on a terminal by default.
 TERMINAL_ROWS = 60
-#: Digits that a number in a table shows; CSV and JSON have them all.
+#: Digits of a number in a table; CSV and JSON have all digits.
 DIGITS = 6
-#: Nor is a column made wider than this on a terminal.
+#: Maximum width of a column on a terminal.
 WIDEST = 100
 
-#: A time and the row it stands in (whose system decides the zone) as text.
+#: Formats a time, given its row, whose system decides the zone.
 Show = Callable[[dt.datetime, Sequence[Any]], str]
 
 
@@ -30,8 +30,8 @@ def write_table(
     show_time: Show,
     widest: int | None = None,
 ) -> None:
-    """Aligned columns under their names: numbers to the right, the rest to the left, cut at `widest`."""
-    cells = [_column(kind, at, rows, show_time) for at, kind in enumerate(types)]
+    """Write aligned columns under their names: numbers right, the rest left, cut at `widest`."""
+    cells = [_column(kind, index, rows, show_time) for index, kind in enumerate(types)]
     widths = [
         max([_width(name), *(_width(cell) for cell in column)])
         for name, column in zip(columns, cells, strict=True)
@@ -54,14 +54,14 @@ def write_table(
 
 
 def write_csv(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """RFC 4180 with one header line and \\n; NULL is an empty field, empty text "", times ISO 8601 with Z."""
+    """Write RFC 4180: one header line, lines end in \\n, NULL empty, empty text "", times ISO 8601 with Z."""
     out.write(",".join(map(_field, columns)) + "\n")
     for row in rows:
         out.write(",".join(_field(_plain(value)) for value in row) + "\n")
 
 
 def _field(value: Any) -> str:
-    # The csv module leaves a carriage return bare when lines end without one, and readers split there.
+    # The csv module does not quote a carriage return if lines end without one, and readers split there.
     text = "" if value is None else str(value)
     if text and not any(char in text for char in '",\r\n'):
         return text
@@ -70,23 +70,23 @@ def _field(value: Any) -> str:
 
 
 def write_json(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """One array of objects; times ISO 8601 with Z, integers exact, what is not finite null."""
+    """Write one array of objects; times ISO 8601 with Z, integers exact, non-finite numbers null."""
     names = distinct(columns)
     write_objects(out, (dict(zip(names, row, strict=True)) for row in rows))
 
 
 def write_objects(out: TextIO, objects: Iterable[Mapping[str, Any]]) -> None:
-    """One array of objects, whose names may differ."""
-    between = "["
-    for one in objects:
-        plain = {name: _jsonable(value) for name, value in one.items()}
-        out.write(f"{between}\n {json.dumps(plain, ensure_ascii=False, allow_nan=False)}")
-        between = ","
-    out.write("\n]\n" if between == "," else "[]\n")
+    """Write one array of objects, whose names may differ."""
+    separator = "["
+    for item in objects:
+        plain = {name: _jsonable(value) for name, value in item.items()}
+        out.write(f"{separator}\n {json.dumps(plain, ensure_ascii=False, allow_nan=False)}")
+        separator = ","
+    out.write("\n]\n" if separator == "," else "[]\n")
 
 
 def iso(value: dt.datetime) -> str:
-    """2010-03-09T08:30:00Z, with fractions only where there are any."""
+    """2010-03-09T08:30:00Z, with a fraction only if there is one."""
     utc = value.astimezone(dt.UTC) if value.tzinfo else value.replace(tzinfo=dt.UTC)
     text = utc.strftime("%Y-%m-%dT%H:%M:%S")
     return f"{text}.{utc.microsecond:06}Z" if utc.microsecond else f"{text}Z"
@@ -108,18 +108,18 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
-        return {str(key): _jsonable(one) for key, one in value.items()}
+        return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_jsonable(one) for one in value]
+        return [_jsonable(item) for item in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return str(value)
 
 
-def _column(kind: str, at: int, rows: Sequence[Sequence[Any]], show_time: Show) -> list[str]:
+def _column(kind: str, index: int, rows: Sequence[Sequence[Any]], show_time: Show) -> list[str]:
     if kind == "float":
-        return _numbers([row[at] for row in rows])
-    return [_cell(row[at], row, show_time) for row in rows]
+        return _numbers([row[index] for row in rows])
+    return [_cell(row[index], row, show_time) for row in rows]
 
 
 def _cell(value: Any, row: Sequence[Any], show_time: Show) -> str:
@@ -133,15 +133,15 @@ def _cell(value: Any, row: Sequence[Any], show_time: Show) -> str:
 
 
 def _numbers(values: Sequence[Any]) -> list[str]:
-    """One number of decimals for the whole column, so that points stand under points."""
+    """The column with one number of decimals, so that decimal points align."""
     finite = [abs(value) for value in values if isinstance(value, (int, float)) and math.isfinite(value)]
     largest = max(finite, default=0.0)
     smallest = min((value for value in finite if value), default=1.0)
     if largest >= 1e15 or (largest < 1e-3 and largest > 0):
         return ["NULL" if value is None else f"{value:.{DIGITS}g}" for value in values]
-    whole = len(str(int(largest)))
-    # As many decimals as the digits leave, but enough that small values do not vanish beside large ones.
-    most = max(DIGITS - whole, min(4, 1 - math.floor(math.log10(smallest))), 0)
+    integer_digits = len(str(int(largest)))
+    # As many decimals as the digits allow, but enough that small values do not vanish next to large ones.
+    most = max(DIGITS - integer_digits, min(4, 1 - math.floor(math.log10(smallest))), 0)
     texts = [f"{value:.{most}f}" for value in finite]
     needed = max((len(text.rstrip("0").partition(".")[2]) for text in texts if "." in text), default=0)
     return ["NULL" if value is None else f"{value:.{needed}f}" for value in values]

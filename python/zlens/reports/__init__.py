@@ -1,4 +1,4 @@
-"""Reports: what the catalog defines, printed as text, CSV, JSON or HTML."""
+"""Reports defined by the catalog, printed as text, CSV, JSON or HTML."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def render(
     only: Sequence[str] = (),
     folder: Path = FOLDER,
 ) -> str:
-    """A report of a session as one text; see `chunks`."""
+    """A report of a session as one string; see `chunks`."""
     return "".join(chunks(report, session, format, now=now, width=width, only=only, folder=folder))
 
 
@@ -52,11 +52,11 @@ def chunks(
     only: Sequence[str] = (),
     folder: Path = FOLDER,
 ) -> Iterator[str]:
-    """A report of a session, to be written piece by piece: memory does not grow with its rows.
+    """A report of a session in pieces, so that memory does not grow with its rows.
 
-    `report` is a definition, a short name or an FCX number; `now` is the time of running as it is to be shown
-    (this moment, by the local clock); `width` folds wide tables (give it on a terminal only; files keep their
-    full width); `only` keeps the subjects of these names or patterns.
+    `report` is a definition, a short name or an FCX number; `now` is the run time to print (default: the
+    local clock); `width` folds wide tables (for terminals; files keep their full width); `only` keeps the
+    subjects that match these names or patterns.
     """
     if format not in FORMATS:
         raise QueryError(f"reports have no format {format!r}", expected=f"one of {', '.join(FORMATS)}")
@@ -66,7 +66,7 @@ def chunks(
 
         definition = narrowed(definition, only, session)
     now = now or datetime.now()
-    # Imported when asked for: a text report does not pay for csv, json or html.
+    # Imported on demand: a text report needs neither csv, json nor html.
     if format == "csv":
         from zlens.reports import as_csv
 

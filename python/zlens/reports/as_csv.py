@@ -1,7 +1,7 @@
 """Reports as CSV: a header row of keys, then every row with its exact values.
 
-Before the columns of the report stand the kind of row, the system and, where rows have one, the time (UTC,
-ISO 8601) and the flag of the interval. Several tables of one report follow each other after an empty line.
+The kind of row, the system and, if rows have a time, the time (UTC, ISO 8601) and the flag of the interval
+precede the columns of the report. An empty line separates the tables of a report.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from zlens.reports.rows import Session, fetch, printable
 
 def chunks(definition: Definition, session: Session) -> Iterator[str]:
     blocks = fetch(definition, session)
-    for n, table in enumerate(definition.tables):
+    for index, table in enumerate(definition.tables):
         names = [*fields(definition, table), *(column.key for column in table.columns)]
-        yield ("\n" if n else "") + ",".join(names) + "\n"
+        yield ("\n" if index else "") + ",".join(names) + "\n"
         first = [table.key] if len(definition.tables) > 1 else []
         for block in blocks:
-            for part in block.tables[n][1]:
-                before = [[*first, section.rows.called, block.name] for section in part]
-                yield from Lines.csv(printable(part), before, timed=bool(table.time))
+            for part in block.tables[index][1]:
+                leading = [[*first, section.rows.called, block.name] for section in part]
+                yield from Lines.csv(printable(part), leading, timed=bool(table.time))
 
 
 def fields(definition: Definition, table: Table) -> list[str]:
-    """What stands before the columns of the report."""
+    """The names of the fields that precede the columns of the report."""
     names = ["table"] if len(definition.tables) > 1 else []
     names += ["row", definition.block]
     return names + (["interval_end", "flag"] if table.time else [])

@@ -1,4 +1,4 @@
-"""Reports as one HTML file: nothing is fetched, columns sort on a click, every text is escaped."""
+"""Reports as one self-contained HTML file: columns sort on a click, all text is escaped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ tbody { border-top: 1px solid GrayText; }
 tr:hover td { background: color-mix(in srgb, Highlight 15%, Canvas); }
 """
 
-#: Stands for the body where the page is split.
+#: Placeholder of the body, where the page is split.
 _BODY = "\0"
 
 # Rows are sorted within their body: means stay above the rows of the intervals.
@@ -97,9 +97,9 @@ def _block(definition: Definition, block: Block, session: Session, now: datetime
 def _table(table: Table, parts: list[Part], offset: int) -> Iterator[str]:
     lines = [f"<h2>{escape(table.title)}</h2>"] if table.title else []
     lines += ["<div><table>", "<thead>"]
-    before = 2 if table.time else 1
+    leading = 2 if table.time else 1
     if table.groups:
-        cells = ["<td></td>"] * before
+        cells = ["<td></td>"] * leading
         next_free = 0
         for key, first, last in group_spans(table.columns):
             cells += ["<td></td>"] * (first - next_free)
@@ -109,14 +109,14 @@ def _table(table: Table, parts: list[Part], offset: int) -> Iterator[str]:
     heads = ['<th data-i="0" tabindex="0">Row</th>']
     if table.time:
         heads.append(f'<th data-i="1" tabindex="0">{" ".join(TIME_HEADING)}</th>')
-    for i, column in enumerate(table.columns):
+    for index, column in enumerate(table.columns):
         name = "<br>".join(escape(line.strip()) for line in column.heading if line.strip()) or escape(
             column.name
         )
         unit = facts.unit(column)
         title = escape(facts.text(column) + (f" ({unit})" if unit else ""))
         numeric = ' class="r" data-n' if column.type in ("number", "id") else ""
-        heads.append(f'<th data-i="{i + before}"{numeric} tabindex="0" title="{title}">{name}</th>')
+        heads.append(f'<th data-i="{index + leading}"{numeric} tabindex="0" title="{title}">{name}</th>')
     lines += [f"<tr>{''.join(heads)}</tr>", "</thead>"]
     yield "\n".join(lines) + "\n"
     for part in parts:
@@ -131,7 +131,12 @@ def _rows(table: Table, part: Part, offset: int) -> Iterator[str]:
     empty = []
     for section in part:
         cells = section.rows.cells
-        fixed.append([f"<td>{escape(cells[c.key])}</td>" if c.key in cells else None for c in table.columns])
+        fixed.append(
+            [
+                f"<td>{escape(cells[column.key])}</td>" if column.key in cells else None
+                for column in table.columns
+            ]
+        )
         empty.append([_empty(section, column) for column in table.columns])
     return _native.Lines.html(
         printable(part),

@@ -1,7 +1,7 @@
-"""Reports as JSON: one array of objects, column keys as names, exact values, null where there is none.
+"""Reports as JSON: one array of objects, column keys as names, exact values, null for missing values.
 
-`row` says what kind of row it is, or the label of rows that have a question of their own; in a total a column
-holds what its rule makes of it, such as the number of rows.
+`row` is the kind of row, or the label of rows with their own query; in a total, a column contains the result
+of its rule, such as the number of rows.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from zlens.reports.rows import Session, fetch, printable
 
 def chunks(definition: Definition, session: Session) -> Iterator[str]:
     blocks = fetch(definition, session)
-    between = "[\n"
-    for n, table in enumerate(definition.tables):
+    separator = "[\n"
+    for index, table in enumerate(definition.tables):
         first = [("table", table.key)] if len(definition.tables) > 1 else []
         names = [column.key for column in table.columns]
-        nothing: list[str | None] = [None] * len(names)
+        no_cells: list[str | None] = [None] * len(names)
         for block in blocks:
-            for part in block.tables[n][1]:
-                before = [
+            for part in block.tables[index][1]:
+                leading = [
                     [*first, ("row", section.rows.called), (definition.block, block.name)] for section in part
                 ]
-                fixed = [nothing] * len(part)
-                lines = Lines.json(printable(part), before, names, fixed, timed=bool(table.time))
-                for place, chunk in enumerate(lines):
-                    yield chunk if place else between + chunk
-                    between = ",\n"
-    yield "\n]\n" if between == ",\n" else "[]\n"
+                fixed = [no_cells] * len(part)
+                lines = Lines.json(printable(part), leading, names, fixed, timed=bool(table.time))
+                for position, chunk in enumerate(lines):
+                    yield chunk if position else separator + chunk
+                    separator = ",\n"
+    yield "\n]\n" if separator == ",\n" else "[]\n"

@@ -1,8 +1,8 @@
 """The classic text report: header block, headings over columns, rows, footnotes.
 
-A table is printed at its full width. Only where a width is given (a terminal) and the table is wider, it is
-folded: the columns are laid on several parts below each other, each beginning with the time and the columns
-that say what a row is about. Words longer than such a part are cut at its end.
+A table is printed at its full width. If a width is given (a terminal) and the table is wider, it is folded
+into parts below each other, each beginning with the time and the columns that identify the rows. Words longer
+than a part are cut.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from zlens.reports.definition import LABEL_WIDTH, TIME_HEADING, Column, Definiti
 from zlens.reports.header import header, notes
 from zlens.reports.rows import Block, Part, Section, Session, fetch, offset_us, printable, timed
 
-#: Header block and footnotes are at least this wide.
+#: Minimum width of the header block and the footnotes.
 NARROWEST = 80
 
 _DAY_US = 86_400_000_000
@@ -30,8 +30,8 @@ def chunks(
     blocks = fetch(definition, session)
     if not blocks:
         yield f"{definition.name}: no system in this input; {definition.needs}\n"
-    for place, block in enumerate(blocks):
-        if place:
+    for index, block in enumerate(blocks):
+        if index:
             yield "\n\n"
         yield from _block(definition, block, session, now, width)
 
@@ -48,8 +48,8 @@ def _block(
     full = max([NARROWEST if width is None else min(NARROWEST, width), *(sheet.width for sheet in sheets)])
     yield _lines([*header(definition, block, display, now, full), "_" * full])
     if block.empty:
-        lacking = f"This input has nothing for this report. It needs: {definition.needs}"
-        yield _lines(["", *textwrap.wrap(lacking, full, break_on_hyphens=False, break_long_words=False)])
+        message = f"This input has nothing for this report. It needs: {definition.needs}"
+        yield _lines(["", *textwrap.wrap(message, full, break_on_hyphens=False, break_long_words=False)])
     for sheet in sheets:
         yield "\n"
         yield from sheet.chunks()
@@ -63,20 +63,20 @@ def _lines(lines: list[str]) -> str:
 
 
 def local(block: Block, session: Session) -> style.Display:
-    """Shows a time as the system of the block does; each time is converted once."""
+    """Converts times to the local time of the block's system; each time is converted once."""
     system = block.system
-    shown: dict[datetime, datetime] = {}
+    converted: dict[datetime, datetime] = {}
 
-    def display(when: datetime) -> datetime:
-        if when not in shown:
-            shown[when] = session.display(when, system)
-        return shown[when]
+    def display(time: datetime) -> datetime:
+        if time not in converted:
+            converted[time] = session.display(time, system)
+        return converted[time]
 
     return display
 
 
 class Sheet:
-    """One table, or one part of a folded one, ready to print."""
+    """One table, or one part of a folded table, ready to print."""
 
     def __init__(self, table: Table, parts: list[Part], offset_us: int) -> None:
         self.table = table
@@ -87,7 +87,7 @@ class Sheet:
         self.chosen = list(range(len(table.columns)))
 
     def _column_width(self, i: int, column: Column) -> int:
-        """As the catalog says, wider only for a name or number that has no shorter form."""
+        """The catalog's width, or more for a name or number that cannot be shortened."""
         sections = [section for part in self.parts for section in part if len(section)]
         longest = max((section.longest[i] for section in sections), default=0)
         fixed = max((len(rows.cells.get(column.key, "")) for rows in self.table.rows), default=0)
@@ -102,53 +102,55 @@ class Sheet:
         return self.label_width + sum(self.widths[i] + 1 for i in self.chosen) - 1
 
     def fold(self, width: int | None) -> list[Sheet]:
-        """This table in as many parts as the width asks for; columns under one heading stay together."""
+        """This table in as many parts as the width requires; columns under one heading stay together."""
         if width is None:
             return [self]
-        # The flag of an interval stands behind its row.
+        # The flag of an interval follows its row.
         flags = {flag for part in self.parts for section in part for flag in section.flags}
         width -= max((len(flag) + 1 for flag in flags), default=0)
         if self.width <= width:
             return [self]
-        kept = [i for i, column in enumerate(self.table.columns) if column.keep]
-        room = width - self.label_width - sum(self.widths[i] + 1 for i in kept) + 1
+        kept = [index for index, column in enumerate(self.table.columns) if column.keep]
+        room = width - self.label_width - sum(self.widths[index] + 1 for index in kept) + 1
         self.widths = [
-            max(column.width, min(wide, room - 1)) if column.type == "text" and i not in kept else wide
-            for i, (column, wide) in enumerate(zip(self.table.columns, self.widths, strict=True))
+            max(column.width, min(column_width, room - 1))
+            if column.type == "text" and index not in kept
+            else column_width
+            for index, (column, column_width) in enumerate(zip(self.table.columns, self.widths, strict=True))
         ]
         pages: list[list[int]] = []
         left = 0
         for unit in self._units(kept, room):
-            needed = sum(self.widths[i] + 1 for i in unit)
+            needed = sum(self.widths[index] + 1 for index in unit)
             if not pages or needed > left:
                 pages.append([])
                 left = room
             pages[-1] += unit
             left -= needed
         sheets = []
-        for n, page in enumerate(pages, 1):
+        for number, page in enumerate(pages, 1):
             sheet = copy(self)
             sheet.chosen = sorted([*kept, *page])
-            sheet.title = f"{self.table.title} (part {n} of {len(pages)})".strip()
+            sheet.title = f"{self.table.title} (part {number} of {len(pages)})".strip()
             sheets.append(sheet)
         return sheets
 
     def _units(self, kept: list[int], room: int) -> list[list[int]]:
-        """The columns to lay out, in what must not be torn apart unless it is wider than a part."""
+        """The columns to lay out, in units that stay together unless wider than a part."""
         units: list[list[int]] = []
         columns = self.table.columns
-        for i, column in enumerate(columns):
-            if i in kept:
+        for index, column in enumerate(columns):
+            if index in kept:
                 continue
             if units and column.group and columns[units[-1][-1]].group == column.group:
-                units[-1].append(i)
+                units[-1].append(index)
             else:
-                units.append([i])
-        whole = []
+                units.append([index])
+        fitting = []
         for unit in units:
-            fits = sum(self.widths[i] + 1 for i in unit) <= room
-            whole += [unit] if fits else [[i] for i in unit]
-        return whole
+            fits = sum(self.widths[index] + 1 for index in unit) <= room
+            fitting += [unit] if fits else [[index] for index in unit]
+        return fitting
 
     def chunks(self) -> Iterator[str]:
         yield _lines([*([self.title, ""] if self.title else []), *self.headings()])
@@ -200,14 +202,14 @@ class Sheet:
         )
 
     def _over_midnight(self, part: Part) -> bool:
-        """Whether a time of day does not say which day."""
+        """Whether the part spans midnight, so that times need a date."""
         if part[0].times is None:
             return False
         first, last = ((time + self.offset_us) // _DAY_US for time in part[0].times)
         return first != last
 
     def _section(self, section: Section) -> tuple[str, list[str | None], list[str]]:
-        """Label, fixed texts, and what stands for no value."""
+        """Label, fixed texts, and the texts for missing values."""
         fixed: list[str | None] = []
         empty = []
         for i in self.chosen:
@@ -220,7 +222,7 @@ class Sheet:
 
 
 def blank(section: Section, column: Column) -> bool:
-    """A text that a total does not have is left blank; anything else without a value is dotted."""
+    """Whether a missing value is left blank, as a text in a total; others are dotted."""
     return section.rows.kind == "total" and column.type != "number" and column.total == "none"
 
 
@@ -229,7 +231,7 @@ def pad(text: str, width: int, align: str) -> str:
 
 
 def group_heading(text: str, width: int) -> str:
-    """`<--- Percent Busy ---->` over that many characters."""
+    """`<--- Percent Busy ---->` of the given width."""
     inner = width - 2
     text = f" {text} " if inner >= len(text) + 4 else text[: max(inner, 0)]
     dashes = inner - len(text)

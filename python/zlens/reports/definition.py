@@ -1,8 +1,8 @@
-"""What a report is: one file of the catalog, read and checked here.
+"""Definitions of reports: files of the catalog, read and checked here.
 
 A report is data, not a program. It has one or more tables; a table has a query over the measures, columns
-that show what the query gives, and kinds of row (means, totals, interval rows). `_skeleton.toml` explains
-every key to the person who writes one. Nothing here reads measurements.
+that show the results of the query, and kinds of row (means, totals, interval rows). `_skeleton.toml` explains
+every key to authors. Nothing here reads measurements.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from zlens.schema.wording import say
 
 FOLDER = FACTS / "reports"
 
-#: How well we know that a column shows what its heading says; the words of the whole catalog.
+#: How certain it is that a column shows what its heading says; the catalog's statuses.
 STATUSES = tuple(metrics.STATUSES)
-#: Statuses that put a footnote under the report.
+#: Statuses that add a footnote to the report.
 REMARKABLE = ("constructed", "derived", "unverified")
 TYPES = ("number", "id", "text", "time", "bool")
 KINDS = ("mean", "total", "interval", "row", "query")
 MEAN_RULES = ("mean", "plain", "sum", "min", "max", "first", "last", "mix", "none")
-#: What the means of a report are: as the catalog states of the measures, or as IBM's report prints them.
+#: Means of a report: weighted by the rules of the catalog, or plain as IBM's report prints them.
 MEANS = ("weighted", "plain")
 TOTAL_RULES = ("sum", "mean", "min", "max", "mix", "count", "none")
 
@@ -40,11 +40,11 @@ _NUMBER_LINE = re.compile(r'^number\s*=\s*"([^"]*)"', re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: what it shows, how wide, and what we know about it."""
+    """One column: contents, width and documentation."""
 
     key: str
-    column: str  # the column of the query it shows
-    name: str  # its full name where there is room for one line
+    column: str  # the column of the query that it shows
+    name: str  # its full name on one line
     heading: tuple[str, ...]
     group: str | None
     type: str
@@ -57,19 +57,19 @@ class Column:
     measures: tuple[
         str, ...
     ]  # table.column of the measures it shows; unit, source and status come from there
-    text: str  # what it shows, where the measures do not say it
+    text: str  # its description, if the measures have none
     unit: str
-    source_note: str  # what is to be said about its source beyond that
+    source_note: str  # a remark on its source beyond that of the measures
     status: str  # its own status; '' = that of its measures
     missing: str  # why it may be dotted, and what would give it, beyond what the measures need
 
     @property
     def declared(self) -> metrics.Column | None:
-        """What says how it is averaged; a column that no measure explains weighs as long as its interval."""
+        """The measure whose rule averages it; a column without measures is weighted by interval length."""
         if not self.measures:
             return replace(metrics.LEADING[0], name=self.column, type="float", aggregate="gauge")
-        found = metrics.columns_named(self.measures[0])
-        return next((column for _, column in found if "mean" in aggregation.gives(column)), None)
+        measured = metrics.columns_named(self.measures[0])
+        return next((column for _, column in measured if "mean" in aggregation.gives(column)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +90,13 @@ class Rows:
     by: tuple[str, ...]  # total: one row for each of these columns of the query
     rule: str | None  # total: one rule for every number column instead of the columns' own
     cells: dict[str, str]  # fixed texts by column key
-    query: str  # query: its own question
+    query: str  # query: its own query
     blank: bool  # a blank line between intervals
     overall: bool  # query: over all members, never over the user's groups
 
     @property
     def called(self) -> str:
-        """What csv and json call such a row: its kind, or its label where its question is its own."""
+        """The name of such a row in csv and json: its kind, or its label if it has its own query."""
         return self.label.strip("<>. ").lower() if self.kind == "query" and self.label else self.kind
 
 
@@ -110,13 +110,13 @@ class Table:
     columns: tuple[Column, ...]
     groups: tuple[Group, ...]
     rows: tuple[Rows, ...]
-    #: Where the names stand in rows, not in headings: columns of names, each with the column of their values.
+    #: If names are in rows instead of headings: columns of names, each with the column of their values.
     lines: dict[str, str]
-    line_count: int  # how many names its rows have; 0 = its columns are counted
+    line_count: int  # number of names in its rows; 0 = its columns are counted
 
     @property
     def shown(self) -> int:
-        """How many things it shows a value of."""
+        """The number of columns or names for which it shows values."""
         return self.line_count or len(self.columns)
 
     def group(self, key: str) -> Group:
@@ -125,7 +125,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A footnote; with `when`, only if that question has a row."""
+    """A footnote; with `when`, only if that query returns a row."""
 
     text: str
     when: str
@@ -133,10 +133,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """Columns that the classic report has and ours leaves out, because nothing public gives them."""
+    """Columns of the classic report that ours leaves out, because no public source provides them."""
 
     columns: tuple[str, ...]  # their headings
-    role: str  # the role or record that would give them
+    role: str  # the role or record that would provide them
     why: str
 
 
@@ -150,8 +150,8 @@ class Definition:
     source: str
     status: str
     needs: str
-    block: str  # the column of every query whose values get a header block each
-    members: str  # which systems a block is of, where the table of systems has no such column: system, block
+    block: str  # the column of every query for whose values there is a header block each
+    members: str  # query of system and block, if the table `system` has no such column
     tables: tuple[Table, ...]
     notes: tuple[Note, ...]
     absent: tuple[Absent, ...]
@@ -159,27 +159,27 @@ class Definition:
 
     @property
     def shown(self) -> int:
-        """How many columns it has; a table whose names stand in rows has as many as there are names."""
+        """The number of its columns; a table with names in rows counts its names."""
         return sum(table.shown for table in self.tables)
 
     @property
     def known(self) -> int:
-        """How many columns the classic report has, as far as they are known: ours and the absent ones."""
-        return self.shown + sum(len(one.columns) for one in self.absent)
+        """The number of known columns of the classic report: ours and the absent ones."""
+        return self.shown + sum(len(absent.columns) for absent in self.absent)
 
 
 @cache
 def files(folder: Path = FOLDER) -> dict[str, Path]:
-    """The files of the reports in a folder and the folders of their groups, by the names of the reports.
+    """The report files in a folder and its group folders, by report name.
 
     A leading underscore hides a file.
     """
-    known: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in sorted([*folder.glob("[!_]*.toml"), *folder.glob("*/[!_]*.toml")]):
-        other = known.setdefault(path.stem, path)
+        other = paths.setdefault(path.stem, path)
         if other is not path:
             raise CatalogError(f"the report {path.stem} is also in {other.parent.name}", file=str(path))
-    return dict(sorted(known.items()))
+    return dict(sorted(paths.items()))
 
 
 def names(folder: Path = FOLDER) -> list[str]:
@@ -188,38 +188,38 @@ def names(folder: Path = FOLDER) -> list[str]:
 
 
 def folder_of(group: str) -> str:
-    """The name of the folder that has the reports of a group: `pci_functions` for `PCI functions`."""
+    """The folder name of a group of reports: `pci_functions` for `PCI functions`."""
     return re.sub(r"[^a-z0-9 ]", "", group.lower()).replace(" ", "_")
 
 
 def numbers(folder: Path = FOLDER) -> dict[str, str]:
-    """The numbers of reports, and the short names they lead to; the files are not read beyond that."""
-    found: dict[str, str] = {}
+    """Short names of reports by their numbers, without parsing the files."""
+    names_by_number: dict[str, str] = {}
     for name, path in files(folder).items():
         line = _NUMBER_LINE.search(path.read_text(encoding="utf-8"))
         if line and line[1]:
-            found.setdefault(line[1], name)
-    return found
+            names_by_number.setdefault(line[1], name)
+    return names_by_number
 
 
 def find(wanted: str, folder: Path = FOLDER) -> str:
-    """The short name for a name or number as people type it: FCX 304, Device CPOWNED."""
-    asked = wanted.strip().lower()
-    known = names(folder)
+    """The short name for a name or number as typed: FCX 304, Device CPOWNED."""
+    lowered = wanted.strip().lower()
+    short_names = names(folder)
     numbered = {number.lower(): name for number, name in numbers(folder).items()}
-    words = asked.split()
-    # A name of several words is a short name with underscores, or one behind its menu.
+    words = lowered.split()
+    # A name of several words is a short name with underscores, or follows the name of its menu.
     for typed in dict.fromkeys(("_".join(words), "".join(words), *words[-1:])):
-        if typed in known:
+        if typed in short_names:
             return typed
         if typed in numbered:
             return numbered[typed]
-    menu = menus.find(asked)
+    menu = menus.find(lowered)
     if menu is not None:
         raise QueryError(
-            f"{menu.number} is a menu of reports, not one of them", cure=say("report_menu", name=asked)
+            f"{menu.number} is a menu of reports, not a report", cure=say("report_menu", name=lowered)
         )
-    near = difflib.get_close_matches("_".join(words), [*known, *numbered], 4, 0.5)
+    near = difflib.get_close_matches("_".join(words), [*short_names, *numbered], 4, 0.5)
     raise QueryError(
         f"there is no report {wanted!r}",
         expected=f"a name such as {', '.join(near)}" if near else None,
@@ -228,7 +228,7 @@ def find(wanted: str, folder: Path = FOLDER) -> str:
 
 
 def load(wanted: str, folder: Path = FOLDER) -> Definition:
-    """The report of that short name or number, read and checked."""
+    """The report with that short name or number, read and checked."""
     from zlens.reports.definition_file import read
 
     path = files(folder)[find(wanted, folder)]
@@ -236,7 +236,7 @@ def load(wanted: str, folder: Path = FOLDER) -> Definition:
 
 
 def group_spans(columns: tuple[Column, ...]) -> list[tuple[str, int, int]]:
-    """The runs of neighboring columns of one group: group, first, last."""
+    """Runs of neighboring columns of one group: group, first index, last index."""
     spans: list[tuple[str, int, int]] = []
     for i, column in enumerate(columns):
         if column.group is None:

@@ -1,4 +1,4 @@
-"""The files of reports: their keys, and what must fit together; `_skeleton.toml` explains every key."""
+"""The files of reports: their keys and consistency checks; `_skeleton.toml` explains every key."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from zlens.reports.definition import (
 from zlens.schema import document
 from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Named, Problem, Prose, Spec, Text
 
-#: Keys and columns go into SQL between quotes: only plain lower-case names are let through.
+#: Keys and columns are quoted in SQL: only plain lower-case names are allowed.
 _NAME = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*"), "a name of lower-case letters, digits and _")
 _MEASURE = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*"), "table.column")
 _WORDS = Prose(empty=True)
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """A SELECT, and only one, with the means it names written out."""
+class _Query:
+    """A single SELECT, in which names of means are expanded."""
 
     empty: bool = False
 
@@ -62,7 +62,7 @@ class _Question:
 
 
 def _column(**values: Any) -> Column:
-    """A column; what it leaves out follows from its type and heading."""
+    """A column; defaults follow from its type and heading."""
     kind, heading = values["type"], values["heading"]
     defaults = {
         "column": values["key"],
@@ -80,17 +80,17 @@ _COLUMN = Spec(
         Key("name", _WORDS, "its full name", default=""),
         Key("heading", Many(Line(200, 0), into=tuple), "the lines of its heading"),
         Key("group", _NAME, "the heading over several columns that it is under", default=None),
-        Key("type", Choice(TYPES), "what its values are", default="number"),
-        Key("width", Integer(1, 200), "how many characters wide it is"),
-        Key("decimals", Integer(0, 9), "how many digits it has behind the point", default=0),
-        Key("align", Choice(("left", "right")), "where in the column values stand", default=""),
+        Key("type", Choice(TYPES), "the type of its values", default="number"),
+        Key("width", Integer(1, 200), "its width in characters"),
+        Key("decimals", Integer(0, 9), "its digits after the decimal point", default=0),
+        Key("align", Choice(("left", "right")), "the alignment of its values", default=""),
         Key("keep", Flag(), "whether it is repeated on every part of a folded report", default=False),
-        Key("mean", Choice(MEAN_RULES), "how its mean is made", default=""),
-        Key("total", Choice(TOTAL_RULES), "how its total is made", default="none"),
+        Key("mean", Choice(MEAN_RULES), "how its mean is computed", default=""),
+        Key("total", Choice(TOTAL_RULES), "how its total is computed", default="none"),
         Key("measures", Many(_MEASURE, into=tuple), "the measures that it shows", default=()),
-        Key("text", Prose(), "what it shows", default=""),
+        Key("text", Prose(), "its description", default=""),
         Key("unit", _WORDS, "the unit of its values", default=""),
-        Key("source_note", Prose(), "where it is from", default=""),
+        Key("source_note", Prose(), "a remark on its source", default=""),
         Key("status", Choice(STATUSES), "how well that is known", default=""),
         Key("missing", _WORDS, "why it may have no value", default=""),
     ),
@@ -99,13 +99,13 @@ _COLUMN = Spec(
 _ROWS = Spec(
     (
         Key("kind", Choice(KINDS), "what its rows are"),
-        Key("label", _WORDS, "what stands in place of the time", default=""),
+        Key("label", _WORDS, "the text in place of the time", default=""),
         Key("of", Choice(("mean", "interval", "row")), "the kind of row it adds up", default="mean"),
-        Key("by", Many(_NAME, into=tuple), "columns whose values get totals of their own", default=()),
+        Key("by", Many(_NAME, into=tuple), "columns with a total for each value", default=()),
         Key("rule", Choice(TOTAL_RULES), "one rule for every column", default=None),
         Key("cells", Named(_WORDS, 0), "fixed texts by column key", default={}),
-        Key("query", _Question(empty=True), "a query of its own", default=""),
-        Key("blank", Flag(), "whether a blank line parts intervals", default=False),
+        Key("query", _Query(empty=True), "its own query", default=""),
+        Key("blank", Flag(), "whether a blank line separates intervals", default=False),
         Key("overall", Flag(), "query: over all members, whatever groups are shown", default=False),
     ),
     Rows,
@@ -115,9 +115,9 @@ _TABLE = Spec(
     (
         Key("key", _NAME, "its name in CSV and JSON"),
         Key("title", _WORDS, "its heading", default=""),
-        Key("query", _Question(), "what its rows are made of"),
+        Key("query", _Query(), "the query of its rows"),
         Key("time", _NAME, "the query's column of times", default=None),
-        Key("subject", Many(_NAME, into=tuple), "the columns that tell its rows apart", default=()),
+        Key("subject", Many(_NAME, into=tuple), "the columns that identify its rows", default=()),
         Key(
             "groups",
             Many(
@@ -126,25 +126,25 @@ _TABLE = Spec(
             "headings over several columns",
             default=(),
         ),
-        Key("columns", Many(_COLUMN, into=tuple), "what it shows", default=()),
+        Key("columns", Many(_COLUMN, into=tuple), "its columns", default=()),
         Key("rows", Many(_ROWS, into=tuple), "the kinds of its rows", default=()),
         Key("lines", Named(_WORDS, 0), "columns of names, each with that of their values", default={}),
-        Key("line_count", Integer(0, 1000), "how many names its rows have", default=0),
+        Key("line_count", Integer(0, 1000), "the number of names in its rows", default=0),
     ),
     Table,
 )
 _NOTE = Spec(
     (
         Key("text", Prose(), "the footnote"),
-        Key("when", _Question(empty=True), "a query that has a row where it applies", default=""),
+        Key("when", _Query(empty=True), "a query that returns a row if it applies", default=""),
     ),
     Note,
 )
 _ABSENT = Spec(
     (
         Key("columns", Many(Prose(), 1, into=tuple), "the headings of the columns it leaves out"),
-        Key("role", Prose(), "what would give them"),
-        Key("why", Prose(), "why nothing does"),
+        Key("role", Prose(), "what would provide them"),
+        Key("why", Prose(), "why nothing provides them"),
     ),
     Absent,
 )
@@ -153,14 +153,14 @@ _REPORT = Spec(
         Key("name", Prose(), "its short name, that of its file"),
         Key("number", _WORDS, "its number", default=""),
         Key("title", Prose(), "its title"),
-        Key("group", Prose(), "what it is listed under"),
-        Key("text", Prose(), "what it shows"),
+        Key("group", Prose(), "the group in the list of reports"),
+        Key("text", Prose(), "its description"),
         Key("source", Prose(), "where it is described"),
         Key("status", Choice(STATUSES), "how well it is known"),
-        Key("needs", Prose(), "the records it is made of"),
-        Key("block", _NAME, "the column whose values get a header each", default="system"),
-        Key("members", _Question(empty=True), "which systems a block is of", default=""),
-        Key("means", Choice(MEANS), "what its means are", default="weighted"),
+        Key("needs", Prose(), "the records it needs"),
+        Key("block", _NAME, "the column with a header for each value", default="system"),
+        Key("members", _Query(empty=True), "the systems of each block", default=""),
+        Key("means", Choice(MEANS), "how its means are weighted", default="weighted"),
         Key("tables", Many(_TABLE, into=tuple), "its tables", default=()),
         Key("notes", Many(_NOTE, into=tuple), "its footnotes", default=()),
         Key("absent", Many(_ABSENT, into=tuple), "columns it leaves out", default=()),
@@ -170,7 +170,7 @@ _REPORT = Spec(
 
 @lru_cache(maxsize=128)
 def read(text: str, file: str, stem: str) -> Definition:
-    """A definition from the text of its file; CatalogError says what is wrong in it."""
+    """The definition in the text of its file; CatalogError names an error in it."""
     problem = Problem(file, root="the report", text=text)
     values = _REPORT.check(document.parsed(text, file), "", problem)
     if values["name"] != stem:
@@ -180,66 +180,69 @@ def read(text: str, file: str, stem: str) -> Definition:
     if not tables:
         raise problem.wrong("the report has no table", "add [[tables]]")
     _once([table.key for table in tables], "tables", problem)
-    for at, table in enumerate(tables, 1):
-        _check_columns(table, f"tables[{at}]", problem)
-        _check_rows(table, mean, f"tables[{at}]", problem)
+    for number, table in enumerate(tables, 1):
+        _check_columns(table, f"tables[{number}]", problem)
+        _check_rows(table, mean, f"tables[{number}]", problem)
     return Definition(**values, tables=tuple(_with_means(table, mean) for table in tables), file=file)
 
 
 def _with_means(table: Table, mean: str) -> Table:
-    """The table whose columns without a rule of their own have the report's."""
+    """The table with the report's rule for columns without their own."""
     columns = (column if column.mean else replace(column, mean=mean) for column in table.columns)
     return replace(table, columns=tuple(columns))
 
 
 def _once(keys: list[str], where: str, problem: Problem) -> None:
-    for at, key in enumerate(keys, 1):
-        if key in keys[: at - 1]:
-            raise problem.wrong(
-                f'{where}[{at}].key is "{key}" again', "give it a key of its own", None, where
-            )
+    for number, key in enumerate(keys, 1):
+        if key in keys[: number - 1]:
+            raise problem.wrong(f'{where}[{number}].key is "{key}" again', "give it another key", None, where)
 
 
 def _check_columns(table: Table, where: str, problem: Problem) -> None:
-    wrong = problem.wrong
+    error = problem.wrong
     if not table.columns:
-        raise wrong(f"{where} has no column", "add [[tables.columns]]", None, where)
+        raise error(f"{where} has no column", "add [[tables.columns]]", None, where)
     if not table.subject:
-        raise wrong(
-            f"{where}.subject is empty", "name columns", "the columns that tell its rows apart", where
-        )
+        raise error(f"{where}.subject is empty", "name columns", "the columns that identify its rows", where)
     _once([column.key for column in table.columns], f"{where}.columns", problem)
     _once([group.key for group in table.groups], f"{where}.groups", problem)
-    for at, column in enumerate(table.columns, 1):
+    for number, column in enumerate(table.columns, 1):
         for message, expected in _faults(table, column):
-            raise wrong(
-                f"{where}.columns[{at}] ({column.key}): {message}", None, expected, f"{where}.columns[{at}]"
+            raise error(
+                f"{where}.columns[{number}] ({column.key}): {message}",
+                None,
+                expected,
+                f"{where}.columns[{number}]",
             )
     spans = group_spans(table.columns)
-    for at, group in enumerate(table.groups, 1):
-        here = f"{where}.groups[{at}]"
+    for number, group in enumerate(table.groups, 1):
+        here = f"{where}.groups[{number}]"
         runs = [span for span in spans if span[0] == group.key]
         if len(runs) != 1:
-            what = "over no column" if not runs else "over columns that are not neighbors"
-            raise wrong(f'the group "{group.key}" is {what}', None, "one run of neighboring columns", here)
+            position = "over no column" if not runs else "over columns that are not neighbors"
+            raise error(
+                f'the group "{group.key}" is {position}', None, "one run of neighboring columns", here
+            )
         _, first, last = runs[0]
         width = sum(column.width for column in table.columns[first : last + 1]) + last - first
         if len(group.heading) + 2 > width:
             message = f'the group heading "{group.heading}" is wider than its columns'
-            raise wrong(message, None, f"at most {width - 2} characters", here)
+            raise error(message, None, f"at most {width - 2} characters", here)
     if bool(table.lines) != bool(table.line_count):
-        raise wrong(f"{where} has lines or line_count alone", None, "both or none", f"{where}.line_count")
-    strange = {*table.lines, *table.lines.values()} - {column.key for column in table.columns}
-    if strange:
-        raise wrong(f'lines of the column "{min(strange)}"', None, "keys of columns", f"{where}.lines")
+        raise error(
+            f"{where} has only one of lines and line_count", None, "both or none", f"{where}.line_count"
+        )
+    unknown = {*table.lines, *table.lines.values()} - {column.key for column in table.columns}
+    if unknown:
+        raise error(f'lines of the column "{min(unknown)}"', None, "keys of columns", f"{where}.lines")
 
 
 def _faults(table: Table, column: Column) -> Iterator[tuple[str, str]]:
-    """What is wrong with a column, and what was expected."""
+    """The errors of a column, with what was expected."""
     number = column.type == "number"
     if column.key in ("row", "table", "flag", "system", "interval_end"):
-        yield f'the key "{column.key}" is the name of a field every row has', "another key"
-    # What no measure explains, the report explains itself.
+        yield f'the key "{column.key}" is the name of a field of every row', "another key"
+    # Without measures, the report must document the column itself.
     for key in ("text", "source_note", "status"):
         if not column.measures and not getattr(column, key):
             yield f"{key} is missing", f"{key}, or measures"
@@ -259,20 +262,20 @@ def _check_rows(table: Table, mean: str, where: str, problem: Problem) -> None:
         raise problem.wrong(f"{where} has no rows", "add [[tables.rows]]", None, where)
     kinds = {rows.kind for rows in table.rows}
     if mean == "mean" and "mean" in kinds:
-        for at, column in enumerate(table.columns, 1):
-            known = any(metrics.columns_named(name) for name in column.measures)
-            if not column.mean and known and column.declared is None:
-                here = f"{where}.columns[{at}]"
+        for number, column in enumerate(table.columns, 1):
+            measured = any(metrics.columns_named(name) for name in column.measures)
+            if not column.mean and measured and column.declared is None:
+                here = f"{where}.columns[{number}]"
                 message = f"{here} ({column.key}) is of a measure that has no mean"
                 raise problem.wrong(message, None, "another rule: last, mix, none", here)
-    for at, rows in enumerate(table.rows, 1):
+    for number, rows in enumerate(table.rows, 1):
         for message, expected in _row_faults(table, rows, kinds):
-            here = f"{where}.rows[{at}]"
+            here = f"{where}.rows[{number}]"
             raise problem.wrong(f"{here}: {message}", None, expected, here)
 
 
 def _row_faults(table: Table, rows: Rows, kinds: set[str]) -> Iterator[tuple[str, str]]:
-    """What is wrong with a kind of rows, and what was expected."""
+    """The errors of a kind of rows, with what was expected."""
     if (rows.kind == "query") != bool(rows.query):
         yield f'rows of kind "{rows.kind}" and a query of their own', 'a query with kind "query" only'
     if rows.kind in ("mean", "interval") and not table.time:
@@ -280,14 +283,17 @@ def _row_faults(table: Table, rows: Rows, kinds: set[str]) -> Iterator[tuple[str
     if rows.kind == "row" and table.time:
         yield 'rows of kind "row" have no time', 'kind "interval", or no time in the table'
     if rows.kind == "total" and rows.of not in kinds:
-        yield f'a total of "{rows.of}" rows, of which it has none', f"one of {', '.join(sorted(kinds))}"
+        yield (
+            f'a total of "{rows.of}" rows, which the table does not have',
+            f"one of {', '.join(sorted(kinds))}",
+        )
     if rows.kind != "total" and (rows.by or rows.rule):
         yield f'by or rule in rows of kind "{rows.kind}"', 'them in rows of kind "total" only'
     unknown = {*rows.by} - {column.column for column in table.columns} - {*table.subject}
     if unknown:
         yield f'a total by "{min(unknown)}"', "a column of the subject, or one that is shown"
-    strange = {*rows.cells} - {column.key for column in table.columns}
-    if strange:
-        yield f'a fixed text for the column "{min(strange)}"', "the key of a column"
+    extra = {*rows.cells} - {column.key for column in table.columns}
+    if extra:
+        yield f'a fixed text for the column "{min(extra)}"', "the key of a column"
     if table.time and len(rows.label) > LABEL_WIDTH:
         yield f'the label "{rows.label}" is too long', f"at most {LABEL_WIDTH} characters"

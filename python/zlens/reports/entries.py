@@ -1,4 +1,4 @@
-"""What reports there are, and of how many of their columns a session has values."""
+"""The list of reports, with the number of columns for which a session has values."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Entry:
     number: str
     title: str
     group: str
-    columns: int  # how many the report has
-    known: int  # how many the classic report has, those included that ours leaves out
-    available: int | None  # for how many of them a session has a value; None: no session was asked
+    columns: int  # columns of the report
+    known: int  # columns of the classic report, including those that ours leaves out
+    available: int | None  # columns with values in a session; None: no session
 
     @property
     def state(self) -> str:
-        """none, partial (under half of the known columns), available or complete; without a session only
-        whether it is partial."""
+        """none, partial (under half of the known columns), available or complete; without a session, partial
+        or empty."""
         if self.available == 0:
             return "none"
         if self.partial:
@@ -36,19 +36,19 @@ class Entry:
 
     @property
     def partial(self) -> bool:
-        found = self.columns if self.available is None else self.available
-        return 0 < found < self.known / 2
+        columns = self.columns if self.available is None else self.available
+        return 0 < columns < self.known / 2
 
     @property
     def counted(self) -> str:
-        """Its columns of those known: `21 columns`, `12 of 15 columns`."""
+        """Its number of known columns: `21 columns`, `12 of 15 columns`."""
         return f"{f'{self.columns} of ' if self.columns < self.known else ''}{self.known} columns"
 
 
 def listing(
     session: Session | None = None, folder: Path = FOLDER, *, menu: menus.Menu | None = None
 ) -> list[Entry]:
-    """Reports (of a menu), by group and name; with a session, how many columns it has values for."""
+    """Reports (of a menu) by group and name; with a session, the number of columns with values."""
     definitions = [
         definition
         for definition in (load(name, folder) for name in names(folder))
@@ -66,7 +66,7 @@ def listing(
 
 
 def entry(definition: Definition, available: int | None) -> Entry:
-    """The line of a report, of which so many columns have values."""
+    """The entry of a report with `available` columns with values."""
     return Entry(
         definition.name,
         definition.number,
@@ -79,7 +79,7 @@ def entry(definition: Definition, available: int | None) -> Entry:
 
 
 def listing_text(entries: list[Entry]) -> str:
-    """The list as the command prints it."""
+    """The list as printed by the command."""
     lines: list[str] = []
     group = ""
     width = max((len(entry.name) for entry in entries), default=0)
@@ -100,7 +100,7 @@ def listing_text(entries: list[Entry]) -> str:
 
 
 def expect(definitions: Iterable[Definition], session: Session) -> None:
-    """Say that columns with values are asked for next."""
+    """Announce the queries that count columns with values."""
     session.expect(
         query
         for definition in definitions
@@ -110,23 +110,23 @@ def expect(definitions: Iterable[Definition], session: Session) -> None:
 
 
 def with_values(definition: Definition, session: Session) -> set[tuple[str, str]]:
-    """Columns that have at least one value."""
-    found = set()
+    """Columns with at least one value: table key and column key."""
+    filled = set()
     for table in definition.tables:
         row = session.sql(_counts(table)).rows[0]
-        found |= {(table.key, column.key) for column, count in zip(table.columns, row, strict=True) if count}
-    return found
+        filled |= {(table.key, column.key) for column, count in zip(table.columns, row, strict=True) if count}
+    return filled
 
 
 def values_of(definition: Definition, session: Session, filled: set[tuple[str, str]]) -> int:
-    """How many of what a report shows has a value: columns, or names where these stand in rows."""
-    found = 0
+    """The number of columns with values, or of names if a table has them in rows."""
+    total = 0
     for table in definition.tables:
         if not table.lines:
-            found += sum(key == table.key for key, _ in filled)
+            total += sum(key == table.key for key, _ in filled)
             continue
-        found += sum(int(str(session.sql(query).rows[0][0])) for query in _names(table))
-    return found
+        total += sum(int(str(session.sql(query).rows[0][0])) for query in _names(table))
+    return total
 
 
 def _counts(table: Table) -> str:
@@ -135,7 +135,7 @@ def _counts(table: Table) -> str:
 
 
 def _names(table: Table) -> list[str]:
-    """For each pair of columns that are names and values of rows, how many names have a value."""
+    """For each pair of columns of names and values, a query of the number of names with a value."""
     column = {column.key: quote(column.column) for column in table.columns}
     return [
         f"SELECT count(DISTINCT {column[name]}) FROM ({table.query}) AS base "

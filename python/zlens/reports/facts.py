@@ -1,4 +1,4 @@
-"""What the catalog of measures says about the columns of a report: a column is explained once, there."""
+"""Facts of the measures behind the columns of a report, from the catalog."""
 
 from __future__ import annotations
 
@@ -11,47 +11,49 @@ from zlens.reports.definition import FOLDER, STATUSES, Column, files, folder_of,
 
 
 def facts(column: Column) -> list[tuple[str, metrics.Column]]:
-    """The measures behind a column of a report: `table.column` and what the catalog says of it."""
-    found = []
+    """The measures behind a column of a report: `table.column` and its entry in the catalog."""
+    measures = []
     for measure in column.measures:
         table, _, name = measure.partition(".")
         fact = metrics.table(table).column(name)
         if fact is None:
             raise CatalogError(
-                f"column {column.key!r} of the report shows {measure!r}, which is no measure",
+                f"column {column.key!r} of the report shows {measure!r}, which is not a measure",
                 expected=f"a column of the table {table!r}",
             )
-        found.append((measure, fact))
-    return found
+        measures.append((measure, fact))
+    return measures
 
 
 def status(column: Column) -> str:
-    """Its own status, else the weakest of its measures."""
+    """The status of a column: its own, else the weakest of its measures."""
     return column.status or max((fact.status for _, fact in facts(column)), key=STATUSES.index)
 
 
 def unit(column: Column) -> str:
-    """Its own unit, else that of its first measure."""
+    """The unit of a column: its own, else that of its first measure."""
     return column.unit or next((fact.unit for _, fact in facts(column)), "")
 
 
 def text(column: Column) -> str:
-    """What it shows: its own words, else those of its measures."""
+    """The description of a column: its own, else those of its measures."""
     return column.text or "; ".join(dict.fromkeys(fact.text for _, fact in facts(column)))
 
 
 def check(folder: Path = FOLDER) -> list[str]:
-    """What is wrong with the report files, a sentence each; a measure that nobody has is wrong, too."""
-    wrong = []
+    """Errors in the report files, one sentence each, including unknown measures."""
+    errors = []
     for name, path in files(folder).items():
         here = f"reports/{path.relative_to(folder).as_posix()}"
         try:
             report = load(name, folder)
             if path.parent.name != folder_of(report.group):
-                wrong.append(f"{here}: its group {report.group!r} has the folder {folder_of(report.group)}")
+                errors.append(
+                    f"{here}: its group {report.group!r} belongs in the folder {folder_of(report.group)}"
+                )
             for table in report.tables:
                 for column in table.columns:
                     facts(column)
         except CatalogError as error:
-            wrong.append(str(error).replace(f"{folder}{os.sep}", f"reports{os.sep}"))
-    return wrong
+            errors.append(str(error).replace(f"{folder}{os.sep}", f"reports{os.sep}"))
+    return errors

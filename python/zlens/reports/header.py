@@ -13,21 +13,21 @@ from zlens.reports.rows import Block, Session, dotted
 from zlens.version import VERSION
 
 MADE = "Synthetic data, written by zlens demo; nothing in it was measured."
-_PLACE = 40  # where the name of the report and the note on synthetic data begin
-_HARD = "\u00a0"  # a space where no line is broken
+_PLACE = 40  # column of the report name and of the note on synthetic data
+_HARD = "\u00a0"  # no-break space
 _PROBLEMS = 'zlens sql INPUT -q "SELECT * FROM problem"'.replace(" ", _HARD)
 _LEVEL = re.compile(r"\d+(\.\d+)+\Z")
 
 
 def program() -> str:
-    """Name and version of this program, as the header shows them."""
+    """Name and version of zlens for the header."""
     return f"zlens {VERSION}"
 
 
 def header(
     definition: Definition, block: Block, display: style.Display, now: datetime, width: int
 ) -> list[str]:
-    """Number, time of running and name; title; span of the data; the system it is of."""
+    """The lines of the header: number, run time and name; title; time span; system."""
     number = f"{definition.number} "
     first = f"{number:<8}Run {style.stamp(now)}"
     start = style.stamp(display(block.start)) if block.start else "...."
@@ -36,14 +36,14 @@ def header(
     if block.start and block.end:
         seconds = round((block.end - block.start).total_seconds())
         span = f"{seconds:>6} Secs {hours(seconds)}"
-    made = '"synthetic, not measured"' if block.made else ""
+    synthetic = '"synthetic, not measured"' if block.made else ""
     return [
         _ends(f"{first:<{_PLACE}}{definition.name.upper()}", program(), width),
         definition.title,
         "",
         _ends(f"From {start}", block.name, width),
         _ends(f"To   {end}", _machine(block), width),
-        _ends(f"{f'For {span}':<{_PLACE}}{made}".rstrip(), level(block), width),
+        _ends(f"{f'For {span}':<{_PLACE}}{synthetic}".rstrip(), level(block), width),
     ]
 
 
@@ -54,7 +54,7 @@ def hours(seconds: int) -> str:
 
 
 def value(block: Block, name: str) -> str:
-    """The first that one of its systems says."""
+    """The first value that a system of the block has."""
     return next((str(system[name]).strip() for system in block.systems if system.get(name)), "")
 
 
@@ -69,7 +69,7 @@ def _machine(block: Block) -> str:
 
 
 def level(block: Block) -> str:
-    """Releases of its systems: `z/VM V.6.3.0`, `z/OS 3.1`; what names itself stays as it is."""
+    """Releases of its systems: `z/VM V.6.3.0`, `z/OS 3.1`; releases with a product name are unchanged."""
     return ", ".join(dict.fromkeys(filter(None, map(_level, block.systems))))
 
 
@@ -103,18 +103,18 @@ def notes(definition: Definition, block: Block, session: Session, width: int) ->
 
 
 def footnotes(definition: Definition, block: Block, session: Session) -> list[str]:
-    """What a reader of the report must know, most important first."""
-    found = [MADE] if block.made else []
+    """The footnotes of a block, most important first."""
+    lines = [MADE] if block.made else []
     count = len(session.problems)
     if count:
-        what = "1 problem" if count == 1 else f"{count:,} problems"
-        found.append(f"{what} in reading, see: {_PROBLEMS}")
-    # Without rows a note on them is about nothing; a known fault may be why there are none.
+        problems = "1 problem" if count == 1 else f"{count:,} problems"
+        lines.append(f"{problems} while reading, see: {_PROBLEMS}")
+    # Notes on rows need rows; a known fault may explain why there are none.
     wanted = [note for note in definition.notes if note.when or not block.empty]
-    found += [note.text for note in wanted if _holds(note, definition.block, block, session)]
-    found += known_faults(definition, block)
+    lines += [note.text for note in wanted if _applies(note, definition.block, block, session)]
+    lines += known_faults(definition, block)
     if block.empty:
-        return found
+        return lines
     empty = dotted(block)
     for status in REMARKABLE:
         columns = [
@@ -124,48 +124,48 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
             if column not in empty and facts.status(column) == status
         ]
         if columns:
-            found.append(f"{_STATUS[status]}: {_named(columns)}.")
+            lines.append(f"{_STATUS[status]}: {_column_names(columns)}.")
     if empty:
-        found.append(f"Not available in this input: {_named(empty)}.")
-    if empty or found:
-        found.append(f"More about every column: zlens{_HARD}explain{_HARD}{definition.name}")
-    found.append(times(block, session))
-    return found
+        lines.append(f"Not available in this input: {_column_names(empty)}.")
+    if empty or lines:
+        lines.append(f"More about every column: zlens{_HARD}explain{_HARD}{definition.name}")
+    lines.append(times(block, session))
+    return lines
 
 
 def known_faults(definition: Definition, block: Block) -> list[str]:
-    """What the level of one of its systems is known to record wrongly, or not at all."""
-    return [each.note() + "." for each in caveats.of_report(definition.name, block.systems)]
+    """Known recording errors and omissions of the releases of its systems."""
+    return [caveat.note() + "." for caveat in caveats.of_report(definition.name, block.systems)]
 
 
-def _holds(note: Note, column: str, block: Block, session: Session) -> bool:
-    """Whether a footnote belongs to a block: an answer that names blocks is for those it names."""
+def _applies(note: Note, column: str, block: Block, session: Session) -> bool:
+    """Whether a footnote applies to a block; a query with a block column decides for each block."""
     if not note.when:
         return True
     answer = session.sql(note.when)
     if column not in answer.columns:
         return bool(answer.rows)
-    place = answer.columns.index(column)
-    return any(str(row[place]) == block.name for row in answer.rows)
+    index = answer.columns.index(column)
+    return any(str(row[index]) == block.name for row in answer.rows)
 
 
 _STATUS = {
     "constructed": "Constructed by zlens from other values",
-    "derived": "Derived by zlens, printed nowhere as a formula",
-    "unverified": "Not verified: the formula is held against no published number",
+    "derived": "Derived by zlens, not published as a formula",
+    "unverified": "Not verified: the formula is not confirmed by a published number",
 }
 
 
-def _named(columns: list[Column]) -> str:
+def _column_names(columns: list[Column]) -> str:
     return ", ".join(dict.fromkeys(column.name.replace(" ", _HARD) for column in columns))
 
 
 def times(block: Block, session: Session) -> str:
-    """In which time the report shows its times."""
+    """The footnote on the time zone of the report."""
     if any(system.get("local_time") is True for system in block.systems):
         return "Times are those of the source, local to a zone it does not name (option tz)."
-    when = block.end or block.start
-    offset = session.display(when, block.system).utcoffset() if when else None
+    time = block.end or block.start
+    offset = session.display(time, block.system).utcoffset() if time else None
     if not offset:
         return "Times are UTC."
     sign = "-" if offset < timedelta(0) else "+"

@@ -1,4 +1,4 @@
-"""The menus of the classic reports: groups of the list of reports, which a menu's number or name lists."""
+"""The menus of the classic reports: a menu's number or name lists groups of reports."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ class Menu:
 
 @cache
 def menus() -> tuple[Menu, ...]:
-    """All menus, as facts/menus.toml has them."""
-    found = document.facts(PATH)["menu"]
-    return tuple(Menu(one["number"], one["name"], one["title"], tuple(one["groups"])) for one in found)
+    """All menus of facts/menus.toml."""
+    entries = document.facts(PATH)["menu"]
+    return tuple(
+        Menu(entry["number"], entry["name"], entry["title"], tuple(entry["groups"])) for entry in entries
+    )
 
 
 def find(wanted: str) -> Menu | None:
-    """The menu of that number or name, in any case; None where it is none."""
-    asked = wanted.strip().upper()
-    return next((menu for menu in menus() if asked and asked in (menu.number, menu.name)), None)
+    """The menu with that number or name, in any case; None if there is none."""
+    name = wanted.strip().upper()
+    return next((menu for menu in menus() if name and name in (menu.number, menu.name)), None)
 
 
 def heading(group: str) -> str:
-    """A group with the menu that is known for it."""
+    """The heading of a group, with its menu if it has one."""
     menu = next((menu for menu in menus() if group in menu.groups), None)
     return f"{group} ({f'{menu.number} {menu.name}'.strip()})" if menu else group

@@ -1,7 +1,7 @@
-"""From a definition and a session to the rows of a report: the questions asked and the blocks they fill.
+"""The rows of a report: queries made from a definition, and the blocks they fill.
 
-Means and totals are computed by the engine, and rows never become Python values: they are read from Arrow
-streams into sections, which know what is to be known of all rows before the first is printed.
+The engine computes means and totals. Rows never become Python values: they are read from Arrow streams into
+sections, which know the properties of all rows before the first is printed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Result(Protocol):
 
 
 class Session(Protocol):
-    """What a report needs of a session."""
+    """The interface of a session that reports need."""
 
     def sql(self, query: str, /) -> Result: ...
     def expect(self, queries: Iterable[str], /) -> None: ...
@@ -49,9 +49,9 @@ class Session(Protocol):
 class Section:
     """The rows of one kind and block, in the order they are printed.
 
-    printed   the rows of all blocks, and the place of this block among them; None: it has none
-    values    of each column of the table, how many rows have a value
-    longest   of each column, how many characters its longest text has, at least the column's width
+    printed   the rows of all blocks, and the index of this block among them; None: it has none
+    values    number of rows with a value, for each column of the table
+    longest   characters of the longest text of each column, at least the column's width
     times     the earliest and the latest time, in microseconds since 1970 UTC
     """
 
@@ -67,13 +67,13 @@ class Section:
         return self.count
 
 
-#: Sections printed together: one alone, or interval rows and what follows each interval.
+#: Sections printed together: a single one, or interval rows and the rows that follow each interval.
 Part = list[Section]
 
 
 @dataclass(slots=True)
 class Block:
-    """All that is printed for one system (or one machine)."""
+    """The contents of the report for one system (or one machine)."""
 
     name: str
     systems: list[dict[str, Value]]  # rows of the table `system`
@@ -83,11 +83,11 @@ class Block:
 
     @property
     def shown(self) -> list[tuple[Table, list[Part]]]:
-        """The tables that have rows here; the others are for machines of another kind."""
+        """The tables with rows; the others apply to other kinds of machine."""
         return [
             (table, parts)
             for table, parts in self.tables
-            if any(len(section) for p in parts for section in p)
+            if any(len(section) for part in parts for section in part)
         ]
 
     @property
@@ -96,7 +96,7 @@ class Block:
 
     @property
     def made(self) -> bool:
-        """Whether any of this is data somebody made up."""
+        """Whether any of the data are synthetic."""
         return any(system.get("made") is True for system in self.systems)
 
     @property
@@ -106,41 +106,43 @@ class Block:
 
 
 def printable(part: Part) -> list[tuple[_native.Section, int | None]]:
-    """The rows of a part: of each section in turn those of a time, then those of the next time."""
+    """The rows of a part: for each time, the rows of each section in turn."""
     return [section.printed for section in part]
 
 
 def offset_us(block: Block, session: Session) -> int:
-    """What is added to UTC to give the time of the block's system, in microseconds."""
+    """The UTC offset of the block's system in microseconds."""
     offset = session.display(_EPOCH, block.system).utcoffset()
     return offset // timedelta(microseconds=1) if offset else 0
 
 
 def dotted(block: Block) -> list[Column]:
-    """Columns without a single value in the rows of this block; a row's fixed text wants none."""
-    found = []
+    """Columns without any value in this block; rows with a fixed text in the column do not count."""
+    columns = []
     for table, parts in block.tables:
         sections = [section for part in parts for section in part if len(section)]
-        for i, column in enumerate(table.columns):
-            wanting = [section for section in sections if column.key not in section.rows.cells]
-            if wanting and not any(section.values[i] for section in wanting):
-                found.append(column)
-    return found
+        for index, column in enumerate(table.columns):
+            counted = [section for section in sections if column.key not in section.rows.cells]
+            if counted and not any(section.values[index] for section in counted):
+                columns.append(column)
+    return columns
 
 
 def fetch(definition: Definition, session: Session) -> list[Block]:
-    """Ask the session for everything the report prints."""
-    beside = [query for query in (definition.members, *(note.when for note in definition.notes)) if query]
-    questions: dict[int, tuple[Session, list[str]]] = {id(session): (session, beside)}
+    """Query the session for all data that the report prints."""
+    other_queries = [
+        query for query in (definition.members, *(note.when for note in definition.notes)) if query
+    ]
+    by_session: dict[int, tuple[Session, list[str]]] = {id(session): (session, other_queries)}
     for table in definition.tables:
         for rows in table.rows:
-            asked = _asked(rows, session)
-            questions.setdefault(id(asked), (asked, []))[1].append(question(table, rows, definition.block))
-    for asked, queries in questions.values():
-        asked.expect(queries)
+            source = _source(rows, session)
+            by_session.setdefault(id(source), (source, []))[1].append(question(table, rows, definition.block))
+    for source, queries in by_session.values():
+        source.expect(queries)
     blocks = _blocks(definition, session)
     for table in definition.tables:
-        pieces = [(rows, *_ask(table, rows, definition.block, session)) for rows in table.rows]
+        pieces = [(rows, *_read(table, rows, definition.block, session)) for rows in table.rows]
         for _, _, by_block in pieces:
             for name in by_block:
                 blocks.setdefault(name, Block(name, [], None, None, []))
@@ -159,7 +161,7 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
 def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
     shown = ", ".join(quote(column.name) for column in metrics.table("system").columns)
     answer = session.sql(f'SELECT {shown} FROM "system" ORDER BY "system"')
-    # With --every the intervals shown are buckets, which end where no data are: these are as they came.
+    # With --every, shown intervals are buckets, which may end beyond the data; these are the recorded ones.
     spans = {
         str(system): (cast("datetime | None", start), cast("datetime | None", end))
         for system, start, end in session.sql(
@@ -167,8 +169,8 @@ def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
         ).rows
     }
     blocks: dict[str, Block] = {}
-    named = session.sql(definition.members).rows if definition.members else []
-    members = {row[0]: row[1] for row in named}
+    member_rows = session.sql(definition.members).rows if definition.members else []
+    members = {row[0]: row[1] for row in member_rows}
     for row in answer.rows:
         system = dict(zip(answer.columns, row, strict=True))
         name = str(members.get(system["system"]) or system.get(definition.block) or system["system"])
@@ -181,42 +183,42 @@ def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
 
 
 def timed(rows: Rows) -> bool:
-    """Whether its rows have a time of their own."""
+    """Whether its rows have a time each."""
     return rows.kind == "interval" or (rows.kind in ("total", "query") and rows.of == "interval")
 
 
-def _asked(rows: Rows, session: Session) -> Session:
-    """Which session answers for rows of a kind.
+def _source(rows: Rows, session: Session) -> Session:
+    """The session to query for rows of a kind.
 
-    Rows over the whole window are of the input's own intervals, whatever --every shows; rows over all members
-    are of the members, whatever --group shows.
+    Rows over the whole window use the recorded intervals regardless of --every; rows over all members use the
+    members regardless of --group.
     """
-    asked = session if timed(rows) else session.own_intervals
-    return asked.ungrouped if rows.kind == "total" or rows.overall else asked
+    source = session if timed(rows) else session.own_intervals
+    return source.ungrouped if rows.kind == "total" or rows.overall else source
 
 
-def _ask(
+def _read(
     table: Table, rows: Rows, block: str, session: Session
 ) -> tuple[_native.Section, dict[str, Section]]:
-    """The rows of one kind, and those of each block."""
-    result = _asked(rows, session).sql(question(table, rows, block))
+    """The rows of one kind, for all blocks and for each block."""
+    result = _source(rows, session).sql(question(table, rows, block))
     answer = result.read(lambda stream: _native.Section.read(stream, result.types, table.columns))
     by_block = {}
-    for place, (name, count, values, longest, times, flags) in enumerate(answer.runs):
-        by_block[str(name)] = Section(rows, (answer, place), count, values, longest, times, flags)
+    for index, (name, count, values, longest, times, flags) in enumerate(answer.runs):
+        by_block[str(name)] = Section(rows, (answer, index), count, values, longest, times, flags)
     return answer, by_block
 
 
 def question(table: Table, rows: Rows, block: str) -> str:
-    """The SQL for one kind of row: block, time, flag, then one column for each column of the table."""
+    """The SQL of one kind of row: block, time, flag, then one column for each column of the table."""
     keys = [block, *([table.time] if timed(rows) and table.time else [])]
     if rows.kind == "total":
         return _total(table, rows, keys)
     time = quote(table.time) if timed(rows) and table.time else "NULL"
     if rows.kind == "query":
         shown = ", ".join(quote(column.column) for column in table.columns)
-        known = {column.column for column in table.columns}
-        order = _sorted([*keys, *(name for name in table.subject if name in known)])
+        columns = {column.column for column in table.columns}
+        order = _sorted([*keys, *(name for name in table.subject if name in columns)])
         return f"SELECT {quote(block)}, {time}, NULL, {shown} FROM ({rows.query}) AS own ORDER BY {order}"
     flag = quote("flag") if rows.kind == "interval" else "NULL"
     if rows.kind == "mean":
@@ -234,7 +236,7 @@ def question(table: Table, rows: Rows, block: str) -> str:
 
 
 def _total(table: Table, rows: Rows, keys: list[str]) -> str:
-    # The rows added up get names of our own (c0, c1, ...): a column may be shown twice under two keys.
+    # The columns added up are renamed (c0, c1, ...): a column may be shown twice under two keys.
     by = [name for name in rows.by if name not in keys]
     inner = [quote(name) for name in keys]
     outer = [quote(name) for name in keys]
@@ -243,27 +245,29 @@ def _total(table: Table, rows: Rows, keys: list[str]) -> str:
             inner.append(quote(name))
             outer.append(quote(name))
         else:
-            outer.append(f"c{next(i for i, c in enumerate(table.columns) if c.column == name)}")
+            outer.append(
+                f"c{next(index for index, column in enumerate(table.columns) if column.column == name)}"
+            )
     weights = {
-        i: weight
-        for i, column in enumerate(table.columns)
+        index: weight
+        for index, column in enumerate(table.columns)
         if column.total == "mean" and not rows.rule and (weight := _weight(column))
     }
     if rows.of == "mean":
-        inner += [f"{_mean(table, column)} AS c{i}" for i, column in enumerate(table.columns)]
+        inner += [f"{_mean(table, column)} AS c{index}" for index, column in enumerate(table.columns)]
         inner += [
-            f"sum({weight}) FILTER (WHERE {quote(table.columns[i].column)} IS NOT NULL) AS w{i}"
-            for i, weight in weights.items()
+            f"sum({weight}) FILTER (WHERE {quote(table.columns[index].column)} IS NOT NULL) AS w{index}"
+            for index, weight in weights.items()
         ]
         grouping = f" WHERE {aggregation.kept()} GROUP BY {_list([keys[0], *table.subject])}"
     else:
-        inner += [f"{quote(column.column)} AS c{i}" for i, column in enumerate(table.columns)]
-        inner += [f"{weight} AS w{i}" for i, weight in weights.items()]
+        inner += [f"{quote(column.column)} AS c{index}" for index, column in enumerate(table.columns)]
+        inner += [f"{weight} AS w{index}" for index, weight in weights.items()]
         grouping = ""
     time = quote(keys[1]) if len(keys) > 1 else "NULL"
     shown = ", ".join(
-        _sum(rows, column, f"c{i}", f"w{i}" if i in weights else None)
-        for i, column in enumerate(table.columns)
+        _sum(rows, column, f"c{index}", f"w{index}" if index in weights else None)
+        for index, column in enumerate(table.columns)
     )
     return (
         f"SELECT {quote(keys[0])}, {time}, NULL, {shown} FROM "
@@ -284,7 +288,7 @@ def _mean(table: Table, column: Column) -> str:
 
 
 def _weight(column: Column) -> str | None:
-    """SQL of what a value of a column weighs among others; None where its means are plain."""
+    """SQL of the weight of a column's values; None if its means are plain."""
     if column.mean != "mean" or not column.measures or not column.declared:
         return None
     return aggregation.weight(column.declared)
@@ -293,7 +297,7 @@ def _weight(column: Column) -> str | None:
 def _sum(rows: Rows, column: Column, name: str, weight: str | None) -> str:
     rule = rows.rule if rows.rule and column.type == "number" else column.total
     if rule == "sum":
-        # The sum of what is known is not the total: one addend without a value leaves none.
+        # A sum of the known values is not the total: with one value missing, there is no total.
         return f"CASE WHEN count({name}) = count(*) THEN sum({name}) END"
     if rule == "mean" and weight:
         return f"sum({name} * {weight}) / nullif(sum({weight}) FILTER (WHERE {name} IS NOT NULL), 0)"

@@ -1,4 +1,4 @@
-"""How times and missing values look in the classic text reports; numbers: `crates/text/src/number.rs`."""
+"""Times and missing values in the classic text reports; for numbers see `crates/text/src/number.rs`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def dots(width: int) -> str:
     return "." * width
 
 
-def clock(when: datetime) -> str:
-    return when.strftime("%H:%M:%S")
+def clock(time: datetime) -> str:
+    return time.strftime("%H:%M:%S")
 
 
-def day(when: datetime) -> str:
-    return when.strftime("%Y/%m/%d")
+def day(time: datetime) -> str:
+    return time.strftime("%Y/%m/%d")
 
 
-def stamp(when: datetime) -> str:
-    return when.strftime("%Y/%m/%d %H:%M:%S")
+def stamp(time: datetime) -> str:
+    return time.strftime("%Y/%m/%d %H:%M:%S")

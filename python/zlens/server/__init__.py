@@ -1,5 +1,5 @@
-"""The page: its questions as endpoints over one opened session, and what guards them.
+"""The server of the page: endpoints over one opened session, and access control.
 
-`app.py` is the only module that knows HTTP. Every family of questions is a module of plain functions from a
-`Place` (what was opened) and checked values to what JSON can hold; `endpoints.py` lists them all.
+Only `app.py` handles HTTP. Each group of endpoints is a module of plain functions that take a `Place` (the
+opened inputs) and checked parameters and return JSON values; `endpoints.py` lists them all.
 """

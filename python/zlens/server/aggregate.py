@@ -1,4 +1,4 @@
-"""Columns of a measure put together by subject and time, as the catalog states of each column."""
+"""Columns of a measure aggregated by subject and time, each by its rule in the catalog."""
 
 from __future__ import annotations
 
@@ -16,47 +16,49 @@ from zlens.server import buckets, courses, values
 from zlens.server.place import Place
 from zlens.server.windows import Windowed
 
-#: Rows of an answer.
+#: Maximum rows of an answer.
 MOST = 100_000
 
 
-def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
-    table = _with_intervals(measure(asked["table"]))
-    wanted = _wanted(table, asked)
-    by = [_key(table, name) for name in dict.fromkeys(asked["by"])]
+def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    table = _with_intervals(measure(request["table"]))
+    wanted = _wanted(table, request)
+    by = [_key(table, name) for name in dict.fromkeys(request["by"])]
     types = {column.name: column.type for column in table.columns}
-    held = buckets.of_columns(asked, types)
-    # What leaves out whole groups is no part of what windows have in common.
-    groups = [held.pop(name) for name in [*held] if name in by]
-    if asked["system"] is not None:
-        held["system"] = buckets.is_one_of("system", [asked["system"]])
-    where = " AND ".join(held.values()) or "true"
-    pinned = aggregation.pinned(table, asked["where"])
+    conditions = buckets.of_columns(request, types)
+    # Conditions on groups are kept apart: what windows share does not depend on them.
+    groups = [conditions.pop(name) for name in [*conditions] if name in by]
+    if request["system"] is not None:
+        conditions["system"] = buckets.is_one_of("system", [request["system"]])
+    where = " AND ".join(conditions.values()) or "true"
+    pinned = aggregation.pinned(table, request["where"])
     width, time = 0.0, None
-    if asked["buckets"] is not None:
-        width, nominal = buckets.buckets(place, asked, asked["buckets"])
+    if request["buckets"] is not None:
+        width, nominal = buckets.buckets(place, request, request["buckets"])
         time = buckets.time_of(width, nominal)
-    fixed = _fixed(place, asked["system"], by)
+    fixed = _fixed(place, request["system"], by)
     top = None
-    if asked["top"] is not None:
+    if request["top"] is not None:
         if not by:
-            raise QueryError("top without by", expected="by: the column of whose values some are chosen")
-        chosen = [(wanted[0][0], ["mean", "max"])]
-        largest = Question(table, chosen, quote(table.name), by, pinned, where, fixed=fixed)
-        top = _largest(place, largest, asked, groups)
+            raise QueryError("top without by", expected="by: the column whose values are ranked")
+        ranked = [(wanted[0][0], ["mean", "max"])]
+        largest = Question(table, ranked, quote(table.name), by, pinned, where, fixed=fixed)
+        top = _largest(place, largest, request, groups)
         groups.append(buckets.is_one_of(by[0], top))
     question = Question(table, wanted, quote(table.name), by, pinned, where, time, fixed)
-    course = _course(place, question, asked) if asked["course"] else None
-    read = [*question.columns(), *(course.columns() if course else ()), *asked["where"]]
-    place.kept(table.name, [*read, *_ahead(table, asked["keep"])])
-    windowed = Windowed(place, table.name, read, buckets.window(asked), groups)
+    course = _course(place, question, request) if request["course"] else None
+    read = [*question.columns(), *(course.columns() if course else ()), *request["where"]]
+    place.kept(table.name, [*read, *_ahead(table, request["keep"])])
+    windowed = Windowed(place, table.name, read, buckets.window(request), groups)
 
-    def text(of: Callable[[Question], str]) -> str:
+    def query(of: Callable[[Question], str]) -> str:
         rows = courses.sql(question, course, of(question), of(course)) if course else of(question)
-        return f"{rows}{_order(asked, question)}"
+        return f"{rows}{_order(request, question)}"
 
-    found = place.session.select(f"{text(windowed.sql)}\nLIMIT {asked['limit'] + 1}", {table.name: read})
-    rows, lines, axis = values.limited(found, asked["limit"]), None, None
+    answer_rows = place.session.select(
+        f"{query(windowed.sql)}\nLIMIT {request['limit'] + 1}", {table.name: read}
+    )
+    rows, lines, axis = values.limited(answer_rows, request["limit"]), None, None
     if course:
         plain, lines, axis = courses.placed(json.loads(rows.text))
         rows = replace(rows, text=values.text(plain))
@@ -69,55 +71,55 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         "courses": lines,
         "course_t": axis,
         "top": top,
-        # What anybody can ask, of measures alone.
-        "sql": text(windowed.plain),
+        # SQL over the measures alone, which zlens sql accepts.
+        "sql": query(windowed.plain),
         "more": rows.more,
     }
 
 
 def _fixed(place: Place, system: str | None, by: list[str]) -> dict[str, str]:
-    """System and source, where all rows asked for have the same."""
+    """System and source if all requested rows have the same ones."""
     sources = {info.source for info in place.session.systems if info.system == system}
     if system is None or len(sources) != 1 or {"system", "source"} & {*by}:
         return {}
     return {"system": system, "source": sources.pop()}
 
 
-def _course(place: Place, question: Question, asked: dict[str, Any]) -> Question:
-    """The same question of one column over time."""
-    if asked["buckets"] is not None:
-        raise QueryError("course is asked for with buckets", expected="one of them")
-    course = asked["course"]
+def _course(place: Place, question: Question, request: dict[str, Any]) -> Question:
+    """The same query for one column over time."""
+    if request["buckets"] is not None:
+        raise QueryError("course and buckets exclude each other", expected="one of them")
+    course = request["course"]
     column = column_of(question.table, course["column"])
     _has(column, [course["statistic"]])
-    time = buckets.time_of(*buckets.buckets(place, asked, course["buckets"]))
+    time = buckets.time_of(*buckets.buckets(place, request, course["buckets"]))
     return replace(question, wanted=[(column, [course["statistic"]])], bucket=time)
 
 
 def _ahead(table: Table, keep: list[str]) -> list[str]:
-    """The columns that questions about some columns will read, by whatever they group."""
-    found = aggregation.counted(table) if keep else []
+    """The columns that queries for `keep` read, whatever they group by."""
+    columns = aggregation.counted(table) if keep else []
     for name in keep:
-        found += aggregation.columns(table, column_of(table, name), subjects=True)
-    return list(dict.fromkeys(found))
+        columns += aggregation.columns(table, column_of(table, name), subjects=True)
+    return list(dict.fromkeys(columns))
 
 
-def _largest(place: Place, question: Question, asked: dict[str, Any], groups: list[str]) -> list[Any]:
-    """The largest on average and the largest once, in turns: a mean alone hides who was busy for a moment."""
+def _largest(place: Place, question: Question, request: dict[str, Any], groups: list[str]) -> list[Any]:
+    """The values largest by mean and by maximum, alternating: a mean alone hides short peaks."""
     name = quote(question.by[0])
-    mean, most = (f"max({quote(name)})" for name in question.names())
-    read = [*question.columns(), *asked["where"]]
+    mean, peak = (f"max({quote(name)})" for name in question.names())
+    read = [*question.columns(), *request["where"]]
     place.kept(question.table.name, read)
-    sql = Windowed(place, question.table.name, read, buckets.window(asked), groups).sql(question)
-    found = place.session.select(
+    sql = Windowed(place, question.table.name, read, buckets.window(request), groups).sql(question)
+    ranking = place.session.select(
         f"SELECT {name} FROM (SELECT {name}, "
         f"row_number() OVER (ORDER BY {mean} DESC NULLS LAST, {name}) AS mostly, "
-        f"row_number() OVER (ORDER BY {most} DESC NULLS LAST, {name}) AS once "
+        f"row_number() OVER (ORDER BY {peak} DESC NULLS LAST, {name}) AS once "
         f"FROM ({sql}) WHERE {name} IS NOT NULL GROUP BY {name}) "
-        f"ORDER BY least(mostly, once), mostly LIMIT {asked['top']}",
+        f"ORDER BY least(mostly, once), mostly LIMIT {request['top']}",
         {question.table.name: read},
     )
-    return [row[0] for row in found.rows]
+    return [row[0] for row in ranking.rows]
 
 
 def measure(name: str) -> Table:
@@ -128,7 +130,7 @@ def measure(name: str) -> Table:
 
 def _with_intervals(table: Table) -> Table:
     if not {"interval_end", "seconds", "flag"} <= {column.name for column in table.columns} or table.plain:
-        raise QueryError(f"{table.name} has no intervals", cure="ask for its rows")
+        raise QueryError(f"{table.name} has no intervals", cure="use /rows for its rows")
     return table
 
 
@@ -142,48 +144,53 @@ def column_of(table: Table, name: str) -> Column:
 def _key(table: Table, name: str) -> str:
     column = column_of(table, name)
     if column.aggregate not in ("key", "state") or column.type == "time":
-        raise QueryError(f"{table.name}.{name} names nothing to group by", expected=", ".join(table.key))
+        raise QueryError(f"{table.name}.{name} is not a column to group by", expected=", ".join(table.key))
     return name
 
 
-def _wanted(table: Table, asked: dict[str, Any]) -> list[tuple[Column, list[str]]]:
-    """Columns and what is told of each: what was asked for of it, of all of them, else what is usual."""
-    if isinstance(asked["columns"], dict):
-        own = [(column_of(table, name), list(dict.fromkeys(told))) for name, told in asked["columns"].items()]
-        for column, told in own:
-            _has(column, told)
-        return own
-    columns = [column_of(table, name) for name in dict.fromkeys(asked["columns"])]
-    return [(column, _statistics(column, asked["statistics"])) for column in columns]
+def _wanted(table: Table, request: dict[str, Any]) -> list[tuple[Column, list[str]]]:
+    """Columns and their statistics: those requested for the column or for all columns, or the default."""
+    if isinstance(request["columns"], dict):
+        wanted = [
+            (column_of(table, name), list(dict.fromkeys(statistics)))
+            for name, statistics in request["columns"].items()
+        ]
+        for column, statistics in wanted:
+            _has(column, statistics)
+        return wanted
+    columns = [column_of(table, name) for name in dict.fromkeys(request["columns"])]
+    return [(column, _statistics(column, request["statistics"])) for column in columns]
 
 
-def _statistics(column: Column, asked: list[str] | None) -> list[str]:
-    """What is told of a column: what was asked for as far as it has that, else what is usual."""
-    if asked is None:
+def _statistics(column: Column, requested: list[str] | None) -> list[str]:
+    """The requested statistics that a column has; without a request, its default one."""
+    if requested is None:
         return [aggregation.usual(column)]
-    given = [what for what in dict.fromkeys(asked) if what in aggregation.gives(column)]
-    if not given:
-        _has(column, asked)
-    return given
+    statistics = [
+        statistic for statistic in dict.fromkeys(requested) if statistic in aggregation.gives(column)
+    ]
+    if not statistics:
+        _has(column, requested)
+    return statistics
 
 
-def _has(column: Column, asked: list[str]) -> None:
-    lacking = [what for what in asked if what not in aggregation.gives(column)]
-    if lacking:
+def _has(column: Column, requested: list[str]) -> None:
+    missing = [statistic for statistic in requested if statistic not in aggregation.gives(column)]
+    if missing:
         raise QueryError(
-            f"{column.name} has no {lacking[0]}", expected=f"one of {', '.join(aggregation.gives(column))}"
+            f"{column.name} has no {missing[0]}", expected=f"one of {', '.join(aggregation.gives(column))}"
         )
 
 
-def _order(asked: dict[str, Any], question: Question) -> str:
-    """ORDER BY of the answer, in place of the order of its keys."""
-    name = asked["order"]
+def _order(request: dict[str, Any], question: Question) -> str:
+    """ORDER BY of the answer: the requested column, or its keys."""
+    name = request["order"]
     keys = [*question.keys(), *(["t"] if question.bucket else [])]
-    of = "rows." if asked["course"] else ""
+    prefix = "rows." if request["course"] else ""
     if name is None:
-        return "\nORDER BY " + ", ".join(f"{of}{quote(key)}" for key in keys)
+        return "\nORDER BY " + ", ".join(f"{prefix}{quote(key)}" for key in keys)
     if name not in [*keys, *question.names()]:
         raise QueryError(f"order is {name!r}", expected=f"one of {', '.join([*keys, *question.names()])}")
-    direction = "DESC" if asked["descending"] else "ASC"
-    rest = "".join(f", {of}{quote(key)}" for key in keys if key != name)
-    return f"\nORDER BY {of}{quote(name)} {direction} NULLS LAST{rest}"
+    direction = "DESC" if request["descending"] else "ASC"
+    rest = "".join(f", {prefix}{quote(key)}" for key in keys if key != name)
+    return f"\nORDER BY {prefix}{quote(name)} {direction} NULLS LAST{rest}"

@@ -1,4 +1,4 @@
-"""The server: requests in, JSON out. What is asked and answered stands elsewhere; only this knows HTTP."""
+"""The HTTP application: requests in, JSON out. All other modules are independent of HTTP."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.place import Place
 from zlens.server.running import BusyError, Running
 
-#: A question has arrived whole after so many seconds, or never will.
+#: Seconds in which the body of a request must arrive.
 _ARRIVAL_S = 30.0
-#: Header of every answer: how many things could not be read as they stand, as far as is known by now.
+#: Header of every answer: the number of problems found so far.
 PROBLEMS = "zlens-problems"
 
 
 def create(place: Place, guard: Guard | None = None, running: Running | None = None) -> ASGIApp:
-    """The server over what was opened."""
+    """The application for a place."""
     running = running or Running()
     routes = [Route(path, _methods(path, place, running), methods=None) for path in _paths()]
     routes.append(Route("/{path:path}", _Any(_static), methods=None))
@@ -45,31 +45,31 @@ def _paths() -> list[str]:
 
 
 def _methods(path: str, place: Place, running: Running) -> Any:
-    """What answers a path: by the method, with an error in JSON for one it has not."""
+    """The handler of a path, with a JSON error for a method that it lacks."""
     by_method = {endpoint.method: endpoint for endpoint in ENDPOINTS if endpoint.path == path}
 
     async def handle(request: Request) -> Response:
         endpoint = by_method.get(request.method)
         if endpoint is None:
             allowed = ", ".join(by_method)
-            refusal = Refusal(405, "Method", f"{path} is asked with {allowed}", "see /api/v1/openapi.json")
+            refusal = Refusal(405, "Method", f"{path} accepts {allowed}", "see /api/v1/openapi.json")
             response = refused(refusal)
             response.headers["allow"] = allowed
             return response
         try:
             response = _json(await _answer(endpoint, request, place, running))
-            # A file may change while it is served: the page tells so beside the numbers.
+            # A file may change while it is served; the page shows the number of problems.
             response.headers[PROBLEMS] = str(len(place.session.problems))
             return response
         except ZlensError as error:
             return failed(error)
         except ClientDisconnect:
-            return refused(Refusal(400, "Disconnect", "the question did not arrive"))
+            return refused(Refusal(400, "Disconnect", "the request did not arrive"))
         except OSError as error:
             where = os.path.basename(str(error.filename)) if error.filename else "an input"
             return failed(InputError(f"{where}: {error.strerror or error}", cure="is the file still there?"))
         except MemoryError:
-            return failed(QueryError("there is not enough memory for this", cure="ask for less at a time"))
+            return failed(QueryError("not enough memory", cure="narrow the request"))
         except Exception as error:
             return unexpected(error)
 
@@ -77,7 +77,7 @@ def _methods(path: str, place: Place, running: Running) -> Any:
 
 
 class _Any:
-    """An application of one function, for every method."""
+    """An ASGI application that calls one function for every method."""
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
@@ -90,10 +90,10 @@ class _Any:
 async def _answer(endpoint: Endpoint, request: Request, place: Place, running: Running) -> Any:
     if endpoint.name == "openapi.json":
         return openapi.document()
-    given = _read(endpoint, request.query_params) if endpoint.method == "GET" else await _body(request)
-    asked = endpoint.check(given)
+    sent = _read(endpoint, request.query_params) if endpoint.method == "GET" else await _body(request)
+    parameters = endpoint.check(sent)
     if endpoint.name == "cancel":
-        return {"cancelled": running.cancel(asked["id"])}
+        return {"cancelled": running.cancel(parameters["id"])}
     if endpoint.name == "running":
         return running.rows()
 
@@ -101,26 +101,28 @@ async def _answer(endpoint: Endpoint, request: Request, place: Place, running: R
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
-    return await running.ask(asked["id"], endpoint.name, lambda: endpoint.answer(place, asked), gone)
+    return await running.ask(
+        parameters["id"], endpoint.name, lambda: endpoint.answer(place, parameters), gone
+    )
 
 
 def _read(endpoint: Endpoint, query: QueryParams) -> dict[str, Any]:
-    """The parameters of an address as the values they stand for."""
+    """The values of the parameters of an address."""
     kinds = {key.name: key.kind for key in endpoint.record.keys}
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for name, text in query.multi_items():
         kind = kinds.get(name)
         if isinstance(kind, Many):
-            found.setdefault(name, []).extend(kind.read(text))
-        elif name in found:
+            parameters.setdefault(name, []).extend(kind.read(text))
+        elif name in parameters:
             raise WrongParameterError(f"{name} given twice", cure="leave one out")
         else:
-            found[name] = kind.read(text) if kind is not None and text else text or None
-    return found
+            parameters[name] = kind.read(text) if kind is not None and text else text or None
+    return parameters
 
 
 async def _body(request: Request) -> Any:
-    """The JSON that was sent."""
+    """The JSON body of a request."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -128,10 +130,10 @@ async def _body(request: Request) -> Any:
             async for part in request.stream():
                 size += len(part)
                 if size > BODY:
-                    raise _TooLargeError("the question is too long", cure=f"send at most {BODY:,} bytes")
+                    raise _TooLargeError("the request is too long", cure=f"send at most {BODY:,} bytes")
                 parts.append(part)
     except TimeoutError:
-        raise WrongParameterError("the question did not arrive in time") from None
+        raise WrongParameterError("the request did not arrive in time") from None
 
     def no_number(word: str) -> Any:
         raise ValueError(word)
@@ -139,7 +141,7 @@ async def _body(request: Request) -> Any:
     try:
         return json.loads(b"".join(parts).decode("utf-8"), parse_constant=no_number)
     except (ValueError, RecursionError):
-        raise WrongParameterError("the question is no JSON", expected="one object in UTF-8") from None
+        raise WrongParameterError("the request is not JSON", expected="one object in UTF-8") from None
 
 
 class _TooLargeError(QueryError):
@@ -149,23 +151,23 @@ class _TooLargeError(QueryError):
 async def _static(request: Request) -> Response:
     path = request.url.path
     if path.startswith("/api"):
-        return refused(Refusal(404, "NotFound", "there is no such question", f"see {ROOT}/openapi.json"))
+        return refused(Refusal(404, "NotFound", "no such endpoint", f"see {ROOT}/openapi.json"))
     if request.method not in ("GET", "HEAD"):
-        response = refused(Refusal(405, "Method", "the page is read with GET"))
+        response = refused(Refusal(405, "Method", "the page accepts GET only"))
         response.headers["allow"] = "GET, HEAD"
         return response
-    found = static_files.find(path)
-    if found is None:
+    file = static_files.find(path)
+    if file is None:
         if path == "/":
             return refused(
                 Refusal(404, "NotFound", "the page is not built", "cd ui && npm ci && npm run build")
             )
-        return refused(Refusal(404, "NotFound", "there is no such page", "open /"))
-    headers = {"etag": found.tag, "cache-control": "no-cache"}
-    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
-    if found.tag in known:
+        return refused(Refusal(404, "NotFound", "no such page", "open /"))
+    headers = {"etag": file.tag, "cache-control": "no-cache"}
+    tags = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
+    if file.tag in tags:
         return Response(status_code=304, headers=headers)
-    return Response(found.content, media_type=None, headers={**headers, "content-type": found.kind})
+    return Response(file.content, media_type=None, headers={**headers, "content-type": file.kind})
 
 
 def _json(value: Any, status: int = 200) -> Response:
@@ -178,7 +180,7 @@ def refused(refusal: Refusal) -> Response:
 
 
 def failed(error: ZlensError) -> Response:
-    """A typed error of ours: of what was asked, of an input that is gone, or of our own catalog."""
+    """The response to a ZlensError: in a request, an input or the catalog."""
     kind = type(error).__name__
     statuses = {"Cancelled": 409, "InputError": 410, "LakeError": 410}
     status = statuses.get(kind, 400)
@@ -190,7 +192,7 @@ def failed(error: ZlensError) -> Response:
         status, kind = 413, "TooLarge"
     elif isinstance(error, WrongParameterError):
         kind = "QueryError"
-    # Where an input stands on this machine is nobody's matter who only looks at the page.
+    # The path of an input on this machine is not disclosed to users of the page.
     message = Wording.as_page(error.message)
     if error.file is not None:
         at = f" at byte {error.offset:,}" if error.offset is not None else ""
@@ -200,7 +202,7 @@ def failed(error: ZlensError) -> Response:
 
 
 def unexpected(error: Exception) -> Response:
-    """A fault of ours: one sentence, and the rest on the terminal of whoever asks for it."""
+    """The response to a bug: one sentence; with ZLENS_DEBUG, the traceback on the terminal."""
     if os.environ.get("ZLENS_DEBUG"):
         traceback.print_exception(error)
     return _error(
@@ -208,7 +210,7 @@ def unexpected(error: Exception) -> Response:
         "Unexpected",
         f"unexpected {type(error).__name__}; this is a bug in zlens",
         None,
-        "please report it with what was asked (ZLENS_DEBUG=1 shows where it arose)",
+        "please report it with the request (ZLENS_DEBUG=1 shows the traceback)",
     )
 
 
@@ -217,7 +219,7 @@ def _error(status: int, kind: str, message: str, expected: str | None, cure: str
 
 
 class Guarded:
-    """The guard before everything, and headers of security after it."""
+    """Checks every request with the guard and adds security headers to every answer."""
 
     def __init__(self, app: ASGIApp, guard: Guard) -> None:
         self._app = app
@@ -230,30 +232,30 @@ class Guarded:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            # Nothing else is spoken here.
+            # Only HTTP is supported.
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
             return
-        begun = False
+        started = False
 
         async def secured(message: Message) -> None:
-            nonlocal begun
+            nonlocal started
             if message["type"] == "http.response.start":
-                begun = True
+                started = True
                 message["headers"] = [*message.get("headers", []), *guards.SECURITY]
             await send(message)
 
-        asked = _guarded(scope)
-        refusal = self._guard.refuse(asked)
+        guarded = _guarded(scope)
+        refusal = self._guard.refuse(guarded)
         if refusal is not None:
             response = refused(refusal)
             if refusal.status == 401:
                 response.headers["www-authenticate"] = "Bearer"
             await response(scope, receive, secured)
             return
-        cookie = self._guard.entry(asked)
+        cookie = self._guard.entry(guarded)
         if cookie is not None:
-            # The token does not stay in the address, which is shown, kept and passed on.
+            # Remove the token from the address, which is displayed, stored and shared.
             entered = RedirectResponse("/", status_code=303)
             entered.headers["set-cookie"] = cookie
             await entered(scope, receive, secured)
@@ -261,7 +263,7 @@ class Guarded:
         try:
             await self._app(scope, receive, secured)
         except Exception as error:
-            if begun:
+            if started:
                 raise
             await unexpected(error)(scope, receive, secured)
 

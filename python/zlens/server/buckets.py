@@ -1,4 +1,4 @@
-"""The rows that a question of the page is about, and the buckets of whole intervals it puts them into."""
+"""SQL conditions for the rows of a request, and time buckets of whole intervals."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from zlens.catalog.expressions import literal, quote
 from zlens.errors import QueryError
 from zlens.server.place import Place, moment
 
-#: Columns of which one tells when a row is of.
+#: Columns that contain the time of a row, in order of preference.
 TIMES = ("interval_end", "time")
 
 
-def of_columns(asked: dict[str, Any], types: Mapping[str, str]) -> dict[str, str]:
-    """What holds for the columns of the rows that are asked for, as SQL says it."""
-    held = {}
-    for name, value in asked["where"].items():
+def of_columns(request: dict[str, Any], types: Mapping[str, str]) -> dict[str, str]:
+    """SQL conditions of `where`, by column."""
+    by_column = {}
+    for name, value in request["where"].items():
         if name not in types:
             raise QueryError(
-                f"{asked['table']} has no column {name!r}", cure=f"DESCRIBE {asked['table']} lists them"
+                f"{request['table']} has no column {name!r}", cure=f"DESCRIBE {request['table']} lists them"
             )
-        held[name] = is_one_of(name, value if isinstance(value, list) else [value])
-    return held
+        by_column[name] = is_one_of(name, value if isinstance(value, list) else [value])
+    return by_column
 
 
-def window(asked: dict[str, Any]) -> Window:
-    """The times that are asked for."""
+def window(request: dict[str, Any]) -> Window:
+    """The requested time window."""
     start, end = (
-        None if asked[name] is None else _instant(asked[name]).timestamp() for name in ("from", "to")
+        None if request[name] is None else _instant(request[name]).timestamp() for name in ("from", "to")
     )
     return Window(start, end)
 
 
-def conditions(asked: dict[str, Any], types: Mapping[str, str]) -> list[str]:
-    """What holds for the rows that are asked for, as SQL says it."""
-    held = [is_one_of("system", [asked["system"]])] if asked["system"] is not None else []
-    held += of_columns(asked, types).values()
+def conditions(request: dict[str, Any], types: Mapping[str, str]) -> list[str]:
+    """SQL conditions of the requested system, columns and times."""
+    tests = [is_one_of("system", [request["system"]])] if request["system"] is not None else []
+    tests += of_columns(request, types).values()
     for name, sign in (("from", ">"), ("to", "<=")):
-        if asked[name] is not None:
-            held.append(f"{_time(asked['table'], types)} {sign} {_literal(_instant(asked[name]))}")
-    return held
+        if request[name] is not None:
+            tests.append(f"{_time(request['table'], types)} {sign} {_literal(_instant(request[name]))}")
+    return tests
 
 
 def _time(table: str, types: Mapping[str, str]) -> str:
@@ -54,16 +54,16 @@ def _time(table: str, types: Mapping[str, str]) -> str:
 
 
 def _instant(value: float | str) -> dt.datetime:
-    found = moment(value)
-    if found.date is None:
+    parsed = moment(value)
+    if parsed.date is None:
         raise QueryError(f"{value!r} has no date", expected="seconds since 1970, or a date with a time")
-    return found.utc(dt.UTC, found.date)
+    return parsed.utc(dt.UTC, parsed.date)
 
 
 def is_one_of(name: str, wanted: Sequence[Any]) -> str:
-    """SQL: a column has one of some values."""
-    there = [_literal(value) for value in wanted if value is not None]
-    parts = [f"{quote(name)} IN ({', '.join(there)})"] if there else []
+    """SQL condition that a column has one of the values."""
+    literals = [_literal(value) for value in wanted if value is not None]
+    parts = [f"{quote(name)} IN ({', '.join(literals)})"] if literals else []
     if None in wanted:
         parts.append(f"{quote(name)} IS NULL")
     return f"({' OR '.join(parts)})" if parts else "false"
@@ -77,12 +77,12 @@ def _literal(value: Any) -> str:
     return repr(value) if isinstance(value, int | float) else literal(str(value))
 
 
-def buckets(place: Place, asked: dict[str, Any], most: int) -> tuple[float, float]:
-    """Length of a bucket and of an interval; 0 where all intervals are no more than `most`."""
+def buckets(place: Place, request: dict[str, Any], most: int) -> tuple[float, float]:
+    """Seconds of a bucket and of an interval; a bucket of 0 if there are at most `most` intervals."""
     infos = [
         info
         for info in place.session.systems
-        if info.nominal_s and asked["system"] in (None, info.system) and info.first_us is not None
+        if info.nominal_s and request["system"] in (None, info.system) and info.first_us is not None
     ]
     if not infos:
         return 0.0, 0.0
@@ -90,11 +90,11 @@ def buckets(place: Place, asked: dict[str, Any], most: int) -> tuple[float, floa
     nominal = max(min(info.nominal_s or 0.0 for info in infos), every or 0.0)
     first = min(info.first_us or 0 for info in infos) / 1e6
     last = max(info.last_us or 0 for info in infos) / 1e6
-    if asked["from"] is not None:
-        first = max(first, _instant(asked["from"]).timestamp())
-    if asked["to"] is not None:
-        last = min(last, _instant(asked["to"]).timestamp())
-    # Times of intervals move a little: what is one more by a hair is none.
+    if request["from"] is not None:
+        first = max(first, _instant(request["from"]).timestamp())
+    if request["to"] is not None:
+        last = min(last, _instant(request["to"]).timestamp())
+    # Interval ends drift by milliseconds; do not count such a remainder as another interval.
     intervals = math.ceil((last - first) / nominal - 0.01)
     if intervals <= most:
         return 0.0, nominal
@@ -102,8 +102,8 @@ def buckets(place: Place, asked: dict[str, Any], most: int) -> tuple[float, floa
 
 
 def time_of(width: float, nominal: float) -> str:
-    """SQL of the time that a row belongs to: its interval's end, or that of its bucket."""
+    """SQL of the time of a row: the end of its interval or of its bucket."""
     if not width:
         return "epoch(interval_end)"
-    # Where the middle of an interval lies decides: it ends some milliseconds after what names it.
+    # The middle of an interval decides: it ends some milliseconds after its nominal end.
     return f"(floor((epoch(interval_end) - {nominal / 2!r}) / {width!r}) + 1) * {width!r}"

@@ -1,4 +1,4 @@
-"""Systems, stretches of time or inputs held against each other."""
+"""Comparison of systems, time windows or inputs."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from zlens.server.place import Place
 _WINDOW = ("system", "from", "to", "input")
 
 
-def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
-    windows = [asked["base"], *asked["others"]]
+def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    windows = [request["base"], *request["others"]]
     names = [
-        window["name"] or ("base" if not at else "other" if at == 1 else f"other{at}")
-        for at, window in enumerate(windows)
+        window["name"] or ("base" if not index else "other" if index == 1 else f"other{index}")
+        for index, window in enumerate(windows)
     ]
     if len(set(names)) < len(names):
-        raise QueryError("two sides have one name", cure="tell them apart")
+        raise QueryError("two sides have the same name", cure="rename one of them")
     sides = []
-    for at, (name, window) in enumerate(zip(names, windows, strict=True)):
-        cancelling.tell(at, len(windows) + 1, f"measuring {name}")
+    for index, (name, window) in enumerate(zip(names, windows, strict=True)):
+        cancelling.tell(index, len(windows) + 1, f"measuring {name}")
         key = tuple(window[part] for part in _WINDOW)
 
         def work(key: tuple[Any, ...] = key, name: str = name) -> Any:
@@ -33,23 +33,26 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
 
         sides.append(Side(name, [place.once(("run", key), work)]))
     choice = Choice(
-        against=asked["against"], form=asked["form"], burg=asked["burg"], across=asked["across_generations"]
+        against=request["against"],
+        form=request["form"],
+        burg=request["burg"],
+        across=request["across_generations"],
     )
     cancelling.tell(len(windows), len(windows) + 1, "testing differences")
     comparison = compare(sides, choice)
-    if asked["format"] == "html":
+    if request["format"] == "html":
         return {"html": as_html.render(comparison)}
-    found: dict[str, list[Any]] = {"difference": [], "part": [], "warning": [], "note": []}
-    for one in objects(comparison):
-        found[one["kind"]].append(values.plain(one))
+    by_kind: dict[str, list[Any]] = {"difference": [], "part": [], "warning": [], "note": []}
+    for entry in objects(comparison):
+        by_kind[entry["kind"]].append(values.plain(entry))
     return {
         "sides": [
             {"name": side.name, "systems": side.systems, **values.plain(_span(side))} for side in sides
         ],
-        "differences": found["difference"],
-        "waterfall": found["part"],
-        "warnings": found["warning"],
-        "notes": found["note"],
+        "differences": by_kind["difference"],
+        "waterfall": by_kind["part"],
+        "warnings": by_kind["warning"],
+        "notes": by_kind["note"],
         "criterion": [
             line for system in comparison.systems for line in as_text.criterion_lines(system, names)
         ],
@@ -57,7 +60,7 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _span(side: Side) -> dict[str, Any]:
-    runs = [run for one in side.runs for run in one.systems.values()]
+    runs = [run for side_run in side.runs for run in side_run.systems.values()]
     return {
         "from": min((run.first for run in runs if run.first), default=None),
         "to": max((run.last for run in runs if run.last), default=None),

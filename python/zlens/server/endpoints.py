@@ -1,4 +1,4 @@
-"""All questions that can be asked, as data: requests are checked by it, and the OpenAPI document tells it."""
+"""All endpoints as data; requests are checked against it and the OpenAPI document is made from it."""
 
 from __future__ import annotations
 
@@ -30,42 +30,42 @@ from zlens.server.place import Place
 ROOT = "/api/v1"
 _NAME = Text(120, 1)
 
-_ID = Key("id", Text(64, 1), "a name by which POST /cancel ends the question", default=None)
+_ID = Key("id", Text(64, 1), "a name by which POST /cancel cancels the request", default=None)
 _SYSTEM = Key("system", _NAME, "only this system", default=None)
 _FROM = Key("from", Moment(), "intervals that end after this time", default=None)
-_TO = Key("to", Moment(), "intervals that end not after this time", default=None)
+_TO = Key("to", Moment(), "intervals that end at or before this time", default=None)
 _INPUT = Key("input", Text(1000, 1), "only this input, by its name in /schema", default=None)
 _WINDOW = (_SYSTEM, _FROM, _TO, _INPUT)
 _WHERE = Key(
     "where",
     Named(Either(Many(Anything(), 0, 1000), Anything()), 0, 20),
-    "what columns are to be: a value or a list of them",
+    "required values of columns: a value or a list of values",
     default={},
 )
 _STATISTICS = Many(Choice(STATISTICS), 1, len(STATISTICS))
 _COURSE = Spec(
     (
         Key("column", _NAME, "the column"),
-        Key("statistic", Choice(STATISTICS), "what is told of each bucket (max)", default="max"),
-        Key("buckets", Integer(1, 1000), "at most so many"),
+        Key("statistic", Choice(STATISTICS), "the statistic of each bucket (max)", default="max"),
+        Key("buckets", Integer(1, 1000), "maximum number of buckets"),
     )
 )
 _SET = Key("set", Many(Text(500), 0, 200), "other values: KEY=VALUE", default=[])
-_SIDE = Spec((*_WINDOW, Key("name", Text(40, 1), "what the side is called", default=None)))
+_SIDE = Spec((*_WINDOW, Key("name", Text(40, 1), "name of the side", default=None)))
 
 
 class WrongParameterError(QueryError):
-    """A parameter of a question is wrong."""
+    """A parameter of a request is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One question.
+    """One endpoint.
 
-    work     module and function of this package that answers it: (place, asked) -> what JSON holds;
-             "" where the server itself does
-    gives    names of what the answer holds, and what they are
-    lists    what the answer lists, where it is a list
+    work     module and function of this package that answers it: (place, request) -> JSON value;
+             "" if the application itself answers
+    gives    keys of the answer and their descriptions
+    lists    description of the answer if it is a list
     """
 
     method: str
@@ -85,16 +85,16 @@ class Endpoint:
         named = any(parameter.name == "id" for parameter in self.parameters)
         return Spec(self.parameters if named else (*self.parameters, _ID))
 
-    def check(self, given: Any) -> dict[str, Any]:
-        """The parameters of a question, checked; QueryError with what is allowed."""
-        found: dict[str, Any] = self.record.check(
-            given, "", Problem(error=WrongParameterError, root="the question", json=True)
+    def check(self, sent: Any) -> dict[str, Any]:
+        """The checked parameters of a request; QueryError names what is allowed."""
+        checked: dict[str, Any] = self.record.check(
+            sent, "", Problem(error=WrongParameterError, root="the request", json=True)
         )
-        return found
+        return checked
 
-    def answer(self, place: Place, asked: dict[str, Any]) -> Any:
+    def answer(self, place: Place, request: dict[str, Any]) -> Any:
         module, _, function = self.work.partition(":")
-        return getattr(import_module(f"zlens.server.{module}"), function)(place, asked)
+        return getattr(import_module(f"zlens.server.{module}"), function)(place, request)
 
 
 _ANSWER = {"answer": "model, title, figures, tables, charts, notes and assumptions"}
@@ -103,26 +103,26 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "schema",
-        "What is in the inputs and what can be asked of it",
+        "Contents of the inputs and what can be requested of them",
         "schema:answer",
         (),
         {
             "version": "of zlens",
-            "made": "whether any of the data were made and not measured",
-            "inputs": "what the server was started with",
+            "made": "whether any of the data are synthetic",
+            "inputs": "inputs the server was started with",
             "systems": "systems and their time spans",
             "tables": "measures, raw tables and roles with their columns",
-            "reports": "classic reports, and how many of their columns are possible here",
-            "subjects": "measures of who uses the processors, and how each is shown",
-            "models": "models, each with a scenario to begin with",
-            "expected": "models that can be asked of a measured interval",
+            "reports": "classic reports, with the number of columns possible with these inputs",
+            "subjects": "measures of processor use by subject, and how each is shown",
+            "models": "models, each with an example scenario",
+            "expected": "models that can be applied to a measured interval",
             "events": "whether events are recorded",
         },
     ),
     Endpoint(
         "GET",
         "reports",
-        "For how many columns of each report there are values; decodes everything once",
+        "Number of columns of each report that have values; decodes everything once",
         "schema:reports",
         (),
         {"reports": "name, has, of and state of each"},
@@ -130,15 +130,15 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "sql",
-        "Any question in SQL",
+        "Run a SQL query",
         "sql:answer",
         (
             Key("query", Text(200_000), "one SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN)"),
-            Key("rows", Integer(0, 200_000), "most rows that are handed out (10000)", default=10_000),
+            Key("rows", Integer(0, 200_000), "maximum number of rows returned (10000)", default=10_000),
             Key(
                 "keep",
                 Named(Many(_NAME, 0, 200), 0, 20),
-                "columns of measures that are worked out once: {guest} in the query is a table with them",
+                "columns of measures to compute once: {guest} in the query stands for a table with them",
                 default={},
             ),
         ),
@@ -147,13 +147,13 @@ ENDPOINTS = (
             "types": "int, float, text, bool or time of each",
             "rows": "lists of values; times in ISO 8601 with Z; whole numbers beyond 2**53 as text",
             "more": "whether there are more rows",
-            "seconds": "that it took",
+            "seconds": "run time of the query",
         },
     ),
     Endpoint(
         "POST",
         "aggregate",
-        "Columns of a measure by subject and time, each aggregated as the catalog states of it",
+        "Columns of a measure by subject and time, each aggregated by its rule in the catalog",
         "aggregate:answer",
         (
             Key("table", _NAME, "a measure"),
@@ -165,14 +165,14 @@ ENDPOINTS = (
             Key(
                 "statistics",
                 _STATISTICS,
-                "what is told of each column that has it; left out: its total, its mean or its last value",
+                "statistics of each column that has them; left out: its total, its mean or its last value",
                 default=None,
             ),
             Key("by", Many(_NAME, 0, 10), "columns whose values get rows of their own", default=[]),
             Key(
                 "top",
                 Integer(1, 1000),
-                "only so many values of the first of `by`: the largest of the first column, in mean and once",
+                "values of the first `by` to keep: the largest of the first column by mean and maximum",
                 default=None,
             ),
             _SYSTEM,
@@ -182,33 +182,33 @@ ENDPOINTS = (
             Key(
                 "buckets",
                 Integer(1, 10_000),
-                "rows over time, at most so many; left out: one row",
+                "rows over time, at most this many; left out: one row",
                 default=None,
             ),
             Key(
                 "course",
                 _COURSE,
-                "a column over time beside each row",
+                "a column over time for each row",
                 default=None,
             ),
             Key("order", _NAME, "a column of the answer to sort by (its keys)", default=None),
-            Key("descending", Flag(), "the largest first (true)", default=True),
-            Key("limit", Integer(1, MOST), "most rows that are handed out (10000)", default=10_000),
+            Key("descending", Flag(), "largest first (true)", default=True),
+            Key("limit", Integer(1, MOST), "maximum number of rows returned (10000)", default=10_000),
             Key(
                 "keep",
                 Many(_NAME, 0, 100),
-                "columns that other questions will be about, worked out at once with those of this one",
+                "columns that later requests will use, computed together with those of this one",
                 default=[],
             ),
         ),
         {
-            "columns": "names: system, source, those of `by`, t (seconds since 1970) where there are "
+            "columns": "names: system, source, those of `by`, t (seconds since 1970) with "
             "buckets, and COLUMN_STATISTIC",
             "rows": "lists of values",
             "units": "of the columns",
-            "unweighted": "columns without a mean over time, and why",
-            "bucket_s": "length of a bucket; 0: every interval as it is, or the whole window",
-            "courses": "of each row the values of `course`; else null",
+            "unweighted": "columns without a mean over time, and the reason",
+            "bucket_s": "length of a bucket; 0: every interval by itself, or the whole window",
+            "courses": "values of `course` for each row; else null",
             "course_t": "their times, seconds since 1970; else null",
             "top": "the values that `top` chose, largest first; else null",
             "sql": "the question, as zlens sql takes it",
@@ -218,7 +218,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "rows",
-        "Rows of a measure as they are",
+        "Rows of a measure, not aggregated",
         "rows:answer",
         (
             Key("table", _NAME, "a measure"),
@@ -228,8 +228,8 @@ ENDPOINTS = (
             _FROM,
             _TO,
             Key("order", _NAME, "a column to sort by (the time)", default=None),
-            Key("descending", Flag(), "the largest first (false)", default=False),
-            Key("limit", Integer(1, MOST), "most rows that are handed out (10000)", default=10_000),
+            Key("descending", Flag(), "largest first (false)", default=False),
+            Key("limit", Integer(1, MOST), "maximum number of rows returned (10000)", default=10_000),
         ),
         {
             "columns": "names",
@@ -242,10 +242,10 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "explain",
-        "Where a number comes from: formula, inputs, unit, source, status",
+        "Explain a number: formula, inputs, unit, source, status",
         "explain:answer",
         (Key("name", _NAME, "a measure, TABLE.COLUMN, a report, a rule, a record"),),
-        {"name": "as asked for", "text": "as zlens explain prints it"},
+        {"name": "the requested name", "text": "as zlens explain prints it"},
     ),
     Endpoint(
         "GET",
@@ -260,19 +260,19 @@ ENDPOINTS = (
                 "form of the report (text)",
                 default="text",
             ),
-            Key("only", Many(_NAME, 0, 50), "only these subjects; * and ? may be in it", default=[]),
+            Key("only", Many(_NAME, 0, 50), "only these subjects; * and ? match any characters", default=[]),
             *_WINDOW,
         ),
         {
             "name": "short name",
-            "text": "the report, where the form is text, csv, json or html",
-            "tables": "the tables, where the form is table, beside title, facts and notes",
+            "text": "the report if the form is text, csv, json or html",
+            "tables": "the tables if the form is table, with title, facts and notes",
         },
     ),
     Endpoint(
         "GET",
         "findings",
-        "What stands out, worst first",
+        "Findings, worst first",
         "findings:answer",
         (
             Key("classes", Many(_NAME, 0, 10), "classes of rules; all: every class", default=None),
@@ -280,15 +280,15 @@ ENDPOINTS = (
         ),
         {
             "rows": "the findings",
-            "asked": "how many rules were held against the input",
-            "missing": "rules that could not be, and why",
-            "off": "rules of classes not asked for",
+            "asked": "number of rules checked",
+            "missing": "rules that could not be checked, and why",
+            "off": "rules of classes not requested",
         },
     ),
     Endpoint(
         "GET",
         "evidence",
-        "What a rule looked at: its value over time beside the threshold",
+        "Evidence of a rule: its value and threshold over time",
         "findings:evidence",
         (
             Key("rule", _NAME, "the rule"),
@@ -302,24 +302,24 @@ ENDPOINTS = (
             "t": "ends of intervals, seconds since 1970",
             "value": "values",
             "threshold": "thresholds",
-            "held": "whether the rule held",
+            "held": "whether the condition was met",
         },
     ),
     Endpoint(
         "POST",
         "compare",
-        "Systems, stretches of time or inputs side by side",
+        "Compare systems, time windows or inputs",
         "compare:answer",
         (
-            Key("base", _SIDE, "what the others are held against"),
+            Key("base", _SIDE, "the side that the others are compared with"),
             Key("others", Many(_SIDE, 1, 8), "the other sides"),
             Key("form", Choice(FORMS), "form of differences (new/base)", default="new/base"),
             Key("against", Choice(AGAINST), "first or previous (first)", default="first"),
-            Key("burg", Flag(), "base/new of everything, shares too", default=False),
+            Key("burg", Flag(), "base/new for everything, including shares", default=False),
             Key(
                 "across_generations",
                 Flag(),
-                "everything, though the machines are of different generations",
+                "compare everything even if the machines are of different generations",
                 default=False,
             ),
             Key("format", Choice(("data", "html")), "data, or one HTML file (data)", default="data"),
@@ -329,46 +329,51 @@ ENDPOINTS = (
             "differences": "beyond the noise first",
             "waterfall": "parts of changes",
             "warnings": "what makes the sides not comparable",
-            "notes": "what to know beside",
-            "criterion": "what IBM's regression criterion of 5 % says, a line each",
+            "notes": "further remarks",
+            "criterion": "results of IBM's 5 % regression criterion, one line each",
             "html": "instead of all these: the comparison as one HTML file that fetches nothing",
         },
     ),
     Endpoint(
         "GET",
         "model",
-        "What a scenario of a model may say",
+        "Keys of a scenario of a model",
         "laboratory:keys",
         (Key("model", Choice(models.MODELS), "the model"),),
-        {"name": "of the model", "summary": "what it is", "example": "a scenario", "keys": "what it may say"},
+        {
+            "name": "the model",
+            "summary": "its purpose",
+            "example": "a scenario",
+            "keys": "keys of a scenario",
+        },
     ),
     Endpoint(
         "POST",
         "solve",
-        "What should happen: an exact answer to a scenario",
+        "Solve a scenario exactly",
         "laboratory:solve",
         (
             Key("model", Choice(models.MODELS), "the model"),
-            Key("scenario", Text(1_000_000), "the scenario, in TOML; it names no files"),
+            Key("scenario", Text(1_000_000), "the scenario, in TOML; it may not refer to files"),
             _SET,
             Key("sweep", Text(200), "KEY=START:STOP[:STEP]", default=None),
             Key("check", Flag(), "check the scenario only", default=False),
         ),
         {
             **_ANSWER,
-            "numbers": "of a check: the numbers of the scenario, as set takes them, and what they may be",
+            "numbers": "of a check: the numbers of the scenario by their keys for set, with allowed values",
             "wrong": "of a check: what is wrong with the scenario, as in an error, or null",
         },
     ),
     Endpoint(
         "POST",
         "expected",
-        "What should have happened in a measured interval beside what did",
+        "Expected and observed values of a measured interval",
         "laboratory:expected",
         (
             Key("model", Choice(models.MEASURED), "the model"),
             _SYSTEM,
-            Key("at", Moment(), "a time in the interval; the busiest where it is left out", default=None),
+            Key("at", Moment(), "a time in the interval; left out: the busiest", default=None),
             _SET,
         ),
         {**_ANSWER, "system": "the system", "at": "end of the interval"},
@@ -380,27 +385,29 @@ ENDPOINTS = (
         "laboratory:plan",
         (
             _SYSTEM,
-            Key("at", Moment(), "a time in the interval; the busiest where it is left out", default=None),
-            Key("set", Many(Text(500), 0, 200), "what to change; nothing: what can be asked", default=[]),
+            Key("at", Moment(), "a time in the interval; left out: the busiest", default=None),
+            Key(
+                "set", Many(Text(500), 0, 200), "what to change; empty: list what can be changed", default=[]
+            ),
         ),
         _ANSWER,
     ),
     Endpoint(
         "GET",
         "running",
-        "Questions that are being worked on",
+        "Requests in progress",
         "",
         (),
         {},
-        "a list: id, what, seconds, and done, of and text where the work tells how far it has come",
+        "a list: id, what, seconds, and done, of and text if the work reports its progress",
     ),
     Endpoint(
         "POST",
         "cancel",
-        "End a question",
+        "Cancel a request",
         "",
-        (Key("id", Text(64, 1), "the name of the question"),),
-        {"cancelled": "how many questions of that name there were"},
+        (Key("id", Text(64, 1), "the name of the request"),),
+        {"cancelled": "number of requests of that name"},
     ),
     Endpoint("GET", "openapi.json", "This description", "", (), {"openapi": "3.1.0"}),
 )

@@ -1,4 +1,4 @@
-"""Where a number comes from, as `zlens explain` tells it."""
+"""The texts of `zlens explain`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from zlens.explain import names as explain
 from zlens.server.place import Place
 
 
-def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
-    name = asked["name"]
+def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    name = request["name"]
     return {"name": name, "text": explain.explain(name)}

@@ -1,4 +1,4 @@
-"""What stands out, worst first."""
+"""Findings, worst first, and their evidence."""
 
 from __future__ import annotations
 
@@ -11,56 +11,56 @@ from zlens.server import values
 from zlens.server.place import Place
 
 
-def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
-    classes = asked["classes"]
+def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    classes = request["classes"]
     if classes == ["all"]:
         classes = list(CLASSES)
-    system = asked["system"]
-    window = (asked["from"], asked["to"], asked["input"])
+    system = request["system"]
+    window = (request["from"], request["to"], request["input"])
 
     def work() -> dict[str, Any]:
-        # Of all systems at once: each by itself would work out all measures again.
+        # All systems at once: evaluating each alone would compute all measures again.
         with place.narrowed(None, *window) as session:
-            found = find(session, classes=classes)
+            result = find(session, classes=classes)
         return {
-            "rows": [values.plain(row.row()) for row in found.rows],
-            "applies": [(rule, found.systems[rule.id]) for rule in found.asked],
+            "rows": [values.plain(row.row()) for row in result.rows],
+            "applies": [(rule, result.systems[rule.id]) for rule in result.asked],
             "missing": [
                 {"rule": rule.id, "title": rule.title, "why": f"without {', '.join(names)}"}
-                for rule, names in found.missing
+                for rule, names in result.missing
             ],
-            "off": [{"rule": rule.id, "class": rule.threshold_class} for rule in found.off],
+            "off": [{"rule": rule.id, "class": rule.threshold_class} for rule in result.off],
         }
 
     if system is not None:
-        place.known(system)
+        place.system_names(system)
     key = ("findings", window, None if classes is None else tuple(sorted(set(classes))))
-    found: dict[str, Any] = place.once(key, work)
+    findings: dict[str, Any] = place.once(key, work)
     applied, elsewhere = 0, []
-    for rule, systems in found["applies"]:
+    for rule, systems in findings["applies"]:
         if system is None or systems is None or system in systems:
             applied += 1
         else:
             why = f"only for {', '.join(sorted(systems))}"
             elsewhere.append({"rule": rule.id, "title": rule.title, "why": why})
     return {
-        "rows": [row for row in found["rows"] if system in (None, row["system"])],
+        "rows": [row for row in findings["rows"] if system in (None, row["system"])],
         "asked": applied,
-        "missing": [*found["missing"], *elsewhere],
-        "off": found["off"],
+        "missing": [*findings["missing"], *elsewhere],
+        "off": findings["off"],
     }
 
 
-def evidence(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
-    """What a rule looked at, for one subject."""
-    found = evidences.evidence(place.session, asked["rule"], asked["system"], asked["subject"])
-    times, value, threshold, held = zip(*found.points, strict=True) if found.points else ((), (), (), ())
+def evidence(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """The values and thresholds of a rule over time, for one subject."""
+    result = evidences.evidence(place.session, request["rule"], request["system"], request["subject"])
+    times, value, threshold, applied = zip(*result.points, strict=True) if result.points else ((), (), (), ())
     return {
-        "rule": found.rule.id,
-        "unit": found.rule.unit or "",
-        "sql": found.sql,
+        "rule": result.rule.id,
+        "unit": result.rule.unit or "",
+        "sql": result.sql,
         "t": [values.epoch(time) for time in times],
         "value": values.plain(list(value)),
         "threshold": values.plain(list(threshold)),
-        "held": list(held),
+        "held": list(applied),
     }

@@ -1,8 +1,8 @@
-"""Who may ask, and how: before any question is looked at.
+"""Access control, before any request is processed.
 
-A page of another site in the same browser can send requests to this machine. It cannot name our host in
-`Host` (a name of its own that it lets point here stands there), nor hide its own in `Origin`, nor send JSON
-without asking first, which nobody allows.
+A page of another site in the same browser can send requests to this machine. It cannot put our host into
+`Host` (which contains the site's own name, even if it resolves to this machine), nor hide its own name in
+`Origin`, nor send JSON without a preflight request, which is never granted.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
-#: Where questions are asked. All else is the page itself, which tells nothing of the data.
+#: Prefix of the API. All other paths are the page itself, which contains no data.
 API = "/api/"
-#: Longest body of a question.
+#: Maximum body of a request in bytes.
 BODY = 1024 * 1024
 
 SECURITY = (
@@ -37,7 +37,7 @@ SECURITY = (
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not answered."""
+    """The reason why a request is refused."""
 
     status: int
     kind: str
@@ -47,22 +47,22 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What of a request the guard looks at; names of headers in lower case."""
+    """The parts of a request that the guard checks; header names in lower case."""
 
     method: str
     path: str
     query: str
     headers: dict[str, list[str]]
 
-    def one(self, name: str) -> str | None:
-        """The value of a header that may be given once; "" where it is given twice."""
+    def header(self, name: str) -> str | None:
+        """The value of a header that may be given once; "" if it is given twice."""
         values = self.headers.get(name, [])
         return None if not values else values[0] if len(values) == 1 else ""
 
 
 @dataclass
 class Guard:
-    """hosts: names besides localhost by which this server may be called. token: what everybody must show."""
+    """hosts: allowed host names besides localhost. token: what every request must present."""
 
     hosts: frozenset[str] = frozenset()
     token: str | None = None
@@ -70,16 +70,16 @@ class Guard:
     _session: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
     def refuse(self, request: Request) -> Refusal | None:
-        """Why not; None where a request may be answered."""
-        host = request.one("host")
-        if host is None or not self._known(host):
+        """The refusal of a request; None if it may be answered."""
+        host = request.header("host")
+        if host is None or not self._allowed(host):
             return Refusal(
                 403,
                 "Host",
                 "Host header not allowed",
                 "open the address that zlens serve prints",
             )
-        origin = request.one("origin")
+        origin = request.header("origin")
         if origin is not None and not _same(origin, host):
             return Refusal(
                 403,
@@ -89,14 +89,14 @@ class Guard:
             )
         if not request.path.startswith(API):
             return None
-        if (request.one("sec-fetch-site") or "none") not in ("none", "same-origin"):
+        if (request.header("sec-fetch-site") or "none") not in ("none", "same-origin"):
             return Refusal(
                 403,
                 "Origin",
                 "cross-site request not allowed",
                 "open the address that zlens serve prints",
             )
-        if self.token is not None and not self._shown(request):
+        if self.token is not None and not self._has_token(request):
             return Refusal(
                 401,
                 "Token",
@@ -104,10 +104,10 @@ class Guard:
                 "open the address that zlens serve printed",
             )
         if request.method == "POST":
-            kind = (request.one("content-type") or "").partition(";")[0].strip().lower()
+            kind = (request.header("content-type") or "").partition(";")[0].strip().lower()
             if kind != "application/json":
-                return Refusal(415, "ContentType", "the question is no JSON", "send it as application/json")
-            length = request.one("content-length")
+                return Refusal(415, "ContentType", "the request is not JSON", "send it as application/json")
+            length = request.header("content-length")
             if length is not None and (
                 not length.isascii() or not length.isdigit() or int(length[:12]) > BODY
             ):
@@ -115,17 +115,17 @@ class Guard:
         return None
 
     def entry(self, request: Request) -> str | None:
-        """The cookie to set for one who comes with the token in the address."""
+        """The cookie to set if the address contains the token."""
         if self.token is None or request.method != "GET" or request.path.startswith(API):
             return None
-        given = (
+        tokens = (
             parse_qs(request.query, max_num_fields=20).get("token", []) if len(request.query) < 2000 else []
         )
-        if len(given) != 1 or not _equal(given[0], self.token):
+        if len(tokens) != 1 or not _equal(tokens[0], self.token):
             return None
         return f"{self.cookie}={self._session}; HttpOnly; SameSite=Strict; Path=/"
 
-    def _known(self, host: str) -> bool:
+    def _allowed(self, host: str) -> bool:
         name = _name(host)
         if name is None:
             return False
@@ -133,43 +133,43 @@ class Guard:
             return True
         if self.token is None:
             return name in ("127.0.0.1", "::1")
-        # No name that somebody could let point here, so no site can have it.
+        # Only addresses: unlike a name, an address cannot belong to another site.
         return _is_address(name)
 
-    def _shown(self, request: Request) -> bool:
+    def _has_token(self, request: Request) -> bool:
         token = self.token or ""
-        given = request.one("authorization") or ""
-        scheme, _, value = given.partition(" ")
+        header = request.header("authorization") or ""
+        scheme, _, value = header.partition(" ")
         if scheme.lower() == "bearer" and _equal(value.strip(), token):
             return True
         for text in request.headers.get("cookie", []):
             try:
-                found = SimpleCookie(text).get(self.cookie)
+                cookie = SimpleCookie(text).get(self.cookie)
             except CookieError:
                 continue
-            if found is not None and _equal(found.value, self._session):
+            if cookie is not None and _equal(cookie.value, self._session):
                 return True
         return False
 
 
 def too_large() -> Refusal:
-    return Refusal(413, "TooLarge", "the question is too long", f"send at most {BODY:,} bytes")
+    return Refusal(413, "TooLarge", "the request is too long", f"send at most {BODY:,} bytes")
 
 
 def own_names() -> Iterable[str]:
-    """What this machine is called."""
+    """The names of this machine."""
     return {name.lower() for name in (socket.gethostname(), socket.getfqdn()) if name}
 
 
 def _equal(a: str, b: str) -> bool:
-    # Of equal length: how long a token is, is told by no time either.
+    # Digests have equal length, so that the time taken does not reveal the length of the token.
     return secrets.compare_digest(
         hashlib.sha256(a.encode("utf-8", "replace")).digest(), hashlib.sha256(b.encode()).digest()
     )
 
 
 def _name(host: str) -> str | None:
-    """The name or address of `name:port`; None where it is neither."""
+    """The name or address of `name:port`; None if invalid."""
     try:
         parts = urlsplit(f"//{host}")
         name, _ = parts.hostname, parts.port

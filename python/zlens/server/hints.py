@@ -1,4 +1,4 @@
-"""Where the LSPR workload hint changes, as rectangles that can be drawn."""
+"""Regions of the LSPR workload hint as rectangles to draw."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _TEST = re.compile(r"(l1mp|rni) (<=?|>=?) ([0-9.]+)")
 
 
 def regions() -> dict[str, Any]:
-    """The catalog's table of hints: bounds of L1MP and RNI of each line, null where it is open.
+    """The catalog's table of hints: bounds of L1MP and RNI of each line, null if open.
 
-    The first line that holds is the category, so that a bound belongs to the line that comes first.
+    The first line that applies gives the category, so a bound belongs to the earlier line.
     """
     table = cpumf.hint_table()
     return {
@@ -26,11 +26,11 @@ def regions() -> dict[str, Any]:
 
 
 def _bounds(when: str) -> dict[str, list[float | None]]:
-    found: dict[str, list[float | None]] = {"l1mp": [None, None], "rni": [None, None]}
+    bounds: dict[str, list[float | None]] = {"l1mp": [None, None], "rni": [None, None]}
     for test in when.split(" and "):
         match = _TEST.fullmatch(test)
         if match is None:
-            raise ValueError(f"a hint's condition that cannot be drawn: {test!r}")
+            raise ValueError(f"cannot draw the condition of a hint: {test!r}")
         name, sign, value = match.groups()
-        found[name][0 if sign.startswith(">") else 1] = float(value)
-    return found
+        bounds[name][0 if sign.startswith(">") else 1] = float(value)
+    return bounds

@@ -1,4 +1,4 @@
-"""Models: what should happen by a scenario, and what should have happened in a measured interval."""
+"""Models: solving a scenario, comparing a model with a measured interval, and plans."""
 
 from __future__ import annotations
 
@@ -16,96 +16,96 @@ from zlens.schema import user_files
 from zlens.server import numbers, values
 from zlens.server.place import Place, moment
 
-#: What a scenario that is sent is called in messages.
+#: Name of a sent scenario in messages.
 SENT = "scenario"
 
 
-def solve(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
-    if asked["check"]:
-        return _checked(asked)
-    model = asked["model"]
-    read = _read(asked)
+def solve(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    if request["check"]:
+        return _checked(request)
+    model = request["model"]
+    scenario_values = _read(request)
     with user_files.sealed():
-        if asked["sweep"]:
-            return {"answer": as_data(sweeps.solve(model, read, asked["sweep"]))}
-        return {"answer": as_data(models.solve(model, read))}
+        if request["sweep"]:
+            return {"answer": as_data(sweeps.solve(model, scenario_values, request["sweep"]))}
+        return {"answer": as_data(models.solve(model, scenario_values))}
 
 
-def _checked(asked: dict[str, Any]) -> dict[str, Any]:
-    """What a scenario assumes and which numbers it holds. A scenario that is wrong is an answer to that."""
-    spec = models.find(asked["model"]).SPEC
+def _checked(request: dict[str, Any]) -> dict[str, Any]:
+    """Assumptions and numbers of a scenario; errors in it are part of the answer."""
+    spec = models.find(request["model"]).SPEC
     try:
-        read = _read(asked)
+        scenario_values = _read(request)
         with user_files.sealed():
-            ready = scenario.checked(spec, read)
-            held = numbers.of(spec, read)
+            checked = scenario.checked(spec, scenario_values)
+            listed = numbers.of(spec, scenario_values)
     except (ScenarioError, InputError, QueryError) as error:
-        wrong = {
+        problem = {
             "message": error.message,
             "expected": error.expected,
             "cure": error.cure and Wording.as_page(error.cure),
             "kind": type(error).__name__,
         }
-        return {"answer": None, "assumptions": [], "numbers": [], "wrong": wrong}
+        return {"answer": None, "assumptions": [], "numbers": [], "wrong": problem}
     return {
         "answer": None,
-        "assumptions": [_assumption(assumption) for assumption in ready.assumptions],
-        "numbers": held,
+        "assumptions": [_assumption(assumption) for assumption in checked.assumptions],
+        "numbers": listed,
         "wrong": None,
     }
 
 
-def _read(asked: dict[str, Any]) -> dict[str, Any]:
-    """The scenario that was sent, with what was set in it."""
+def _read(request: dict[str, Any]) -> dict[str, Any]:
+    """The sent scenario with the changes of `set`."""
     try:
-        read = user_files.toml(asked["scenario"], SENT, "write it like the example of the model")
+        scenario_values = user_files.toml(request["scenario"], SENT, "follow the example of the model")
     except InputError as error:
         raise ScenarioError(error.message, expected=error.expected, cure=error.cure) from None
     except RecursionError:
         raise ScenarioError("the scenario is nested too deeply", cure="write it flat") from None
-    for setting in asked["set"]:
-        read = scenario.changed(read, setting)
-    return read
+    for setting in request["set"]:
+        scenario_values = scenario.changed(scenario_values, setting)
+    return scenario_values
 
 
-def expected(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
-    """What should have happened beside what did."""
-    name = asked["model"]
+def expected(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """Expected and observed values of a measured interval."""
+    name = request["model"]
     module = models.measured(name)
     with user_files.sealed():
-        system = moments.system(place.session, module.TABLE, asked["system"])
-        at = moment(asked["at"]) if asked["at"] is not None else None
-        end = moments.moment(place.session, system, at, module.busy(asked["set"]))
-        answer: Answer = module.compare(place.session, system, end, asked["set"])
+        system = moments.system(place.session, module.TABLE, request["system"])
+        at = moment(request["at"]) if request["at"] is not None else None
+        end = moments.moment(place.session, system, at, module.busy(request["set"]))
+        answer: Answer = module.compare(place.session, system, end, request["set"])
     return {"answer": as_data(answer), "system": system, "at": values.plain(end)}
 
 
-def plan(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
-    """A what-if on a measured interval, before and after; without one, what can be asked of it."""
-    at = asked["at"]
+def plan(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """A measured interval solved before and after a change; without one, what can be changed."""
+    at = request["at"]
     if isinstance(at, int | float):
         at = _clock(at)
     with user_files.sealed():
-        if asked["set"]:
-            answer = planning.plan(place.session, asked["set"], system=asked["system"], at=at)
+        if request["set"]:
+            answer = planning.plan(place.session, request["set"], system=request["system"], at=at)
         else:
-            answer = planning.listed(place.session, system=asked["system"], at=at)
+            answer = planning.listed(place.session, system=request["system"], at=at)
     return {"answer": as_data(answer)}
 
 
 def _clock(at: float) -> str:
-    """A time as --at takes it."""
+    """A time in the form of --at."""
     try:
         return iso(dt.datetime.fromtimestamp(math.floor(at), dt.UTC))
     except (ValueError, OverflowError, OSError):
-        raise QueryError(f"{at:g} is no time", expected="seconds since 1970") from None
+        raise QueryError(f"{at:g} is not a time", expected="seconds since 1970") from None
 
 
-def keys(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
-    """What a scenario of a model may say, and one to begin with."""
-    model = models.find(asked["model"])
+def keys(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """The keys of a scenario of a model, and an example."""
+    model = models.find(request["model"])
     return {
-        "name": asked["model"],
+        "name": request["model"],
         "summary": model.SUMMARY,
         "example": model.EXAMPLE,
         "keys": "".join(scenario.described(model.SPEC)),
@@ -113,7 +113,7 @@ def keys(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_data(answer: Answer) -> dict[str, Any]:
-    """An answer as the page shows it."""
+    """The answer in the form that the page shows."""
     answer = answer.worded(Wording.as_page)
     return {
         "model": answer.model,
@@ -139,9 +139,9 @@ def as_data(answer: Answer) -> dict[str, Any]:
                         "unit": column.unit,
                         "text": column.text,
                         "decimals": column.decimals,
-                        "whole": _whole([row[at] for row in table.rows]),
+                        "whole": _whole([row[index] for row in table.rows]),
                     }
-                    for at, column in enumerate(table.columns)
+                    for index, column in enumerate(table.columns)
                 ],
                 "rows": values.rows(table.rows),
             }
@@ -165,18 +165,18 @@ def as_data(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _whole(found: list[Any]) -> bool:
-    """Whether numbers are counts, which text prints without decimals. In JSON 3.0 and 3 are one number."""
-    known = [value for value in found if value is not None]
-    return bool(known) and all(isinstance(value, int) and not isinstance(value, bool) for value in known)
+def _whole(cells: list[Any]) -> bool:
+    """Whether all values are integers, shown without decimals; in JSON, 3.0 and 3 are the same."""
+    numbers = [value for value in cells if value is not None]
+    return bool(numbers) and all(isinstance(value, int) and not isinstance(value, bool) for value in numbers)
 
 
-def _assumption(one: Any) -> dict[str, Any]:
+def _assumption(assumption: Any) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "value": values.plain(one.value),
-        "unit": one.unit,
-        "text": one.text,
-        "status": one.status,
-        "source": one.source,
+        "name": assumption.name,
+        "value": values.plain(assumption.value),
+        "unit": assumption.unit,
+        "text": assumption.text,
+        "status": assumption.status,
+        "source": assumption.source,
     }

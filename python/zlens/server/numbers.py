@@ -1,4 +1,4 @@
-"""The numbers that stand in a scenario: what a slider may move."""
+"""The numbers of a scenario, which sliders can change."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 from zlens.schema.kinds import Integer, Key, Kind, Many, Named, Number, NumberOr, Spec
 
-#: More numbers of one scenario are not listed: nobody moves hundreds of sliders.
+#: Maximum numbers listed of one scenario.
 _MOST = 400
-_Found = tuple[str, Key, Number | Integer, float]
+_Number = tuple[str, Key, Number | Integer, float]
 
 
 def of(spec: Spec, values: dict[str, Any]) -> list[dict[str, Any]]:
-    """The numbers that stand in a scenario, by the keys that --set takes, and what each may be."""
-    found = []
+    """The numbers of a scenario by their keys for --set, with allowed values."""
+    entries = []
     for path, key, kind, value in _walk(spec.keys, values, ""):
         low, high = float(kind.low), float(kind.high)
-        found.append(
+        entries.append(
             {
                 "path": path,
                 "value": value,
@@ -31,18 +31,18 @@ def of(spec: Spec, values: dict[str, Any]) -> list[dict[str, Any]]:
                 "allowed": kind.words(),
             }
         )
-        if len(found) == _MOST:
+        if len(entries) == _MOST:
             break
-    return found
+    return entries
 
 
-def _walk(keys: Sequence[Key], values: dict[str, Any], before: str) -> Iterator[_Found]:
+def _walk(keys: Sequence[Key], values: dict[str, Any], prefix: str) -> Iterator[_Number]:
     for key in keys:
         if key.name in values:
-            yield from _number(key, key.kind, values[key.name], before + key.name)
+            yield from _number(key, key.kind, values[key.name], prefix + key.name)
 
 
-def _number(key: Key, kind: Kind, value: Any, path: str) -> Iterator[_Found]:
+def _number(key: Key, kind: Kind, value: Any, path: str) -> Iterator[_Number]:
     if isinstance(kind, NumberOr):
         kind = kind.of
     if isinstance(kind, Number | Integer):
@@ -51,22 +51,22 @@ def _number(key: Key, kind: Kind, value: Any, path: str) -> Iterator[_Found]:
     elif isinstance(kind, Spec) and isinstance(value, dict):
         yield from _walk(kind.keys, value, f"{path}.")
     elif isinstance(kind, Named) and isinstance(value, dict):
-        for name, one in value.items():
-            # A dot parts the words of a path.
+        for name, entry in value.items():
+            # A dot separates the parts of a path.
             if "." not in name:
-                yield from _number(key, kind.of, one, f"{path}.{name}")
+                yield from _number(key, kind.of, entry, f"{path}.{name}")
     elif isinstance(kind, Many) and isinstance(value, list):
-        for at, one in enumerate(value, 1):
-            # --set reaches into a list, but not into a list of a list.
-            if isinstance(one, list):
+        for position, entry in enumerate(value, 1):
+            # --set reaches into a list, but not into a list of lists.
+            if isinstance(entry, list):
                 return
-            yield from _number(key, kind.of, one, f"{path}.{_called(value, one, at)}")
+            yield from _number(key, kind.of, entry, f"{path}.{_label(value, entry, position)}")
 
 
-def _called(entries: list[Any], one: Any, at: int) -> str:
-    """How --set calls an entry: by its name where that is its own, else by its place."""
-    name = one.get("name") if isinstance(one, dict) else None
+def _label(entries: list[Any], entry: Any, position: int) -> str:
+    """The label of an entry for --set: its name if unique, else its position."""
+    name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or "." in name or "=" in name or name.isdigit():
-        return str(at)
+        return str(position)
     same = sum(isinstance(other, dict) and other.get("name") == name for other in entries)
-    return name if same == 1 else str(at)
+    return name if same == 1 else str(position)

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made of the endpoints that requests are checked by."""
+"""The OpenAPI document, made from the endpoints that requests are checked against."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ERROR = {
             "type": "object",
             "required": ["message", "expected", "cure", "kind"],
             "properties": {
-                "message": {"type": "string", "description": "what is wrong, one sentence"},
-                "expected": {"type": ["string", "null"], "description": "what should have been there"},
+                "message": {"type": "string", "description": "what is wrong, in one sentence"},
+                "expected": {"type": ["string", "null"], "description": "what was expected"},
                 "cure": {"type": ["string", "null"], "description": "what to do about it"},
                 "kind": {"type": "string", "description": "QueryError, Cancelled, Token, ..."},
             },
@@ -25,21 +25,21 @@ _ERROR = {
     },
 }
 _REFUSED = {
-    "400": "the question is wrong",
-    "401": "the token is missing",
-    "403": "another site asks",
-    "404": "there is no such question",
-    "409": "the question was cancelled",
-    "410": "an input cannot be read any more",
-    "413": "the question is too long",
-    "415": "the question is no JSON",
+    "400": "the request is invalid",
+    "401": "the token is missing or wrong",
+    "403": "cross-site request",
+    "404": "no such endpoint",
+    "409": "the request was canceled",
+    "410": "an input can no longer be read",
+    "413": "the request is too long",
+    "415": "the request is not JSON",
     "500": "a bug in zlens",
-    "503": "too much is being asked at a time",
+    "503": "too many requests in progress",
 }
 
 
 def document() -> dict[str, Any]:
-    """OpenAPI 3.1."""
+    """The OpenAPI 3.1 document."""
     paths: dict[str, Any] = {}
     for endpoint in ENDPOINTS:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
@@ -48,55 +48,55 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "zlens",
             "version": VERSION,
-            "description": "What the page asks. The same as the commands of zlens answer, as JSON.",
+            "description": "The API of the page: the answers of zlens' commands, as JSON.",
         },
         "paths": paths,
         "components": {
             "schemas": {"Error": _ERROR},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
-        # Without a token only where the server listens to this machine alone.
+        # No token is needed if the server listens on this machine only.
         "security": [{}, {"token": []}],
     }
 
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": f"{endpoint.method.lower()}_{endpoint.name.partition('.')[0]}",
         "summary": endpoint.summary,
         "responses": {
             "200": {
                 "description": endpoint.lists or "the answer",
-                "content": {"application/json": {"schema": _given(endpoint)}},
+                "content": {"application/json": {"schema": _schema(endpoint)}},
             },
             **{status: _refused(text) for status, text in _REFUSED.items()},
         },
     }
     if endpoint.method == "GET":
-        found["parameters"] = [_parameter(key) for key in endpoint.record.keys]
+        operation["parameters"] = [_parameter(key) for key in endpoint.record.keys]
     else:
         schema = endpoint.record.schema()
-        found["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
-    return found
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    return operation
 
 
-def _given(endpoint: Endpoint) -> dict[str, Any]:
+def _schema(endpoint: Endpoint) -> dict[str, Any]:
     if endpoint.lists:
         return {"type": "array", "items": {"type": "object"}}
-    told = {name: {"description": text} for name, text in endpoint.gives.items()}
-    return {"type": "object", "properties": told}
+    properties = {name: {"description": text} for name, text in endpoint.gives.items()}
+    return {"type": "object", "properties": properties}
 
 
-def _parameter(one: Key) -> dict[str, Any]:
-    schema = one.kind.schema()
-    found = {
-        "name": one.name,
+def _parameter(key: Key) -> dict[str, Any]:
+    schema = key.kind.schema()
+    parameter = {
+        "name": key.name,
         "in": "query",
-        "required": one.needed,
-        "description": one.text,
+        "required": key.needed,
+        "description": key.text,
         "schema": schema,
     }
-    return found | ({"style": "form", "explode": False} if schema.get("type") == "array" else {})
+    return parameter | ({"style": "form", "explode": False} if schema.get("type") == "array" else {})
 
 
 def _refused(text: str) -> dict[str, Any]:

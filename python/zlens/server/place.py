@@ -1,4 +1,4 @@
-"""What the server was started with: one session, and narrower ones over the same inputs."""
+"""The session the server was started with, and narrower ones over the same inputs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from zlens.errors import QueryError
 from zlens.inputs.options import Moment, Options, parse_moment
 from zlens.session.session import Session
 
-#: So many narrower sessions are kept, with the measures they have worked out.
+#: Narrower sessions kept open, with the measures they have computed.
 NARROWER = 6
-#: Answers that are asked for again and again, such as findings.
+#: Answers kept because they are requested repeatedly, such as findings.
 ANSWERS = 32
-#: Tables that are kept of what questions of windows have in common.
+#: Maximum derived tables, which requests for different windows share.
 DERIVED = 48
-#: After so many tables that hold some columns of a lazy measure, one that holds all.
+#: Tables with some columns of a lazy measure before one with all columns is made.
 GROWTHS = 4
 
 
@@ -38,9 +38,9 @@ class _Open:
 
 @dataclass
 class Place:
-    """Everything that a question may be asked of.
+    """The data that requests read.
 
-    inputs   as the user named them: no other file is ever read
+    inputs   as named by the user; no other file is ever read
     """
 
     session: Session
@@ -56,13 +56,13 @@ class Place:
     def close(self) -> None:
         with self._guard:
             opened, self._narrower = list(self._narrower.values()), OrderedDict()
-        for one in opened:
-            one.session.close()
+        for entry in opened:
+            entry.session.close()
         self.session.close()
 
     @property
     def names(self) -> list[str]:
-        """The inputs by names that tell them apart: of files without their folders where that does."""
+        """Names of the inputs: without their folders if these names differ."""
         short = [Path(name).name or name for name in self.inputs]
         return short if len(set(short)) == len(short) else list(self.inputs)
 
@@ -74,10 +74,10 @@ class Place:
         end: str | float | None = None,
         input: str | None = None,
     ) -> Iterator[Session]:
-        """A session of one system, a stretch of time, or one of the inputs."""
+        """A session of one system, a time window, or one of the inputs."""
         options = self._options(system, start, end)
         if input is not None and input not in self.names:
-            raise QueryError(f"no input is called {input!r}", expected=f"one of {', '.join(self.names)}")
+            raise QueryError(f"no input is named {input!r}", expected=f"one of {', '.join(self.names)}")
         if len(self.inputs) == 1:
             input = None
         if options == self.session.options and input is None:
@@ -85,25 +85,25 @@ class Place:
             return
         key = (options, input)
         with self._guard:
-            one = self._narrower.get(key)
-            if one is None:
-                one = self._narrower[key] = _Open(self._session(options, input))
-            one.users += 1
+            entry = self._narrower.get(key)
+            if entry is None:
+                entry = self._narrower[key] = _Open(self._session(options, input))
+            entry.users += 1
             self._narrower.move_to_end(key)
-            old = [each for each in self._narrower.values() if each is not one][: -(NARROWER - 1)]
-            for name in [name for name, each in self._narrower.items() if each in old]:
+            old = [other for other in self._narrower.values() if other is not entry][: -(NARROWER - 1)]
+            for name in [name for name, other in self._narrower.items() if other in old]:
                 self._narrower.pop(name).dropped = True
-            unused = [each for each in old if not each.users]
-        for each in unused:
-            each.session.close()
+            unused = [other for other in old if not other.users]
+        for other in unused:
+            other.session.close()
         try:
-            yield one.session
+            yield entry.session
         finally:
             with self._guard:
-                one.users -= 1
-                last = one.dropped and not one.users
+                entry.users -= 1
+                last = entry.dropped and not entry.users
             if last:
-                one.session.close()
+                entry.session.close()
 
     def _session(self, options: Options, input: str | None) -> Session:
         if input is None:
@@ -112,7 +112,7 @@ class Place:
 
     def _options(self, system: str | None, start: Any, end: Any) -> Options:
         options = self.session.options
-        if system is not None and self.known(system) != [system]:
+        if system is not None and self.system_names(system) != [system]:
             options = replace(options, systems=(system,))
         if start is not None or end is not None:
             options = replace(
@@ -122,15 +122,15 @@ class Place:
             )
         return options
 
-    def known(self, system: str) -> list[str]:
-        """The systems there are; QueryError where this is none of them."""
+    def system_names(self, system: str) -> list[str]:
+        """The names of all systems; QueryError if `system` is not one of them."""
         names = list(dict.fromkeys(info.system for info in self.session.systems))
         if system not in names:
-            raise QueryError(f"no system is called {system!r}", expected=f"one of {', '.join(names)}")
+            raise QueryError(f"no system is named {system!r}", expected=f"one of {', '.join(names)}")
         return names
 
     def once(self, key: Any, work: Callable[[], Any]) -> Any:
-        """An answer that stays the same while the server runs; worked out by the first who asks for it."""
+        """An answer that stays the same while the server runs, computed by the first request for it."""
         with self._guard:
             answering = self._answering.setdefault(key, threading.RLock())
         with cancelling.held(answering):
@@ -139,46 +139,46 @@ class Place:
                     self._answers.move_to_end(key)
                     return self._answers[key]
             try:
-                found = work()
+                answer = work()
             except BaseException:
                 with self._guard:
                     self._answering.pop(key, None)
                 raise
             with self._guard:
-                self._answers[key] = found
+                self._answers[key] = answer
                 while len(self._answers) > ANSWERS:
                     self._answering.pop(self._answers.popitem(last=False)[0], None)
-            return found
+            return answer
 
     def kept(self, table: str, columns: Sequence[str]) -> str:
-        """A table with columns of a measure: itself, or for a lazy one what was worked out once.
+        """A table with columns of a measure: the measure itself, or for a lazy one a table computed once.
 
-        What was asked for before is asked for again, so a new column comes to those there are; and soon all
-        columns are kept, so that there are never many such tables.
+        Requests repeat, so a new column is added to the earlier ones; after a few such tables all columns
+        are kept, which limits their number.
         """
         if table not in metrics.tables() or not metrics.table(table).lazy:
             return table
-        known = [column.name for column in metrics.table(table).columns]
+        names = [column.name for column in metrics.table(table).columns]
         with cancelling.held(self._guard):
             count, wanted = self._wanted.get(table, (0, frozenset()))
             if not wanted >= set(columns):
                 leading = {"system", "source", "interval_end", "seconds", "flag", *metrics.table(table).key}
-                wanted = wanted | {name for name in {*columns, *leading} if name in known}
+                wanted = wanted | {name for name in {*columns, *leading} if name in names}
                 count += 1
                 if count > GROWTHS:
-                    wanted = frozenset(known)
+                    wanted = frozenset(names)
                 self._wanted[table] = (count, wanted)
         return self.session.keep(table, wanted)
 
     def is_long(self, table: str, columns: Sequence[str], rows: int) -> bool:
-        """Whether a measure has so many rows; `columns` are some that are worked out anyway."""
+        """Whether a measure has at least `rows` rows; `columns` are some that are computed anyway."""
         if table not in self._lengths:
-            found = self.session.select(f"SELECT count(*) FROM {quote(table)}", {table: columns})
-            self._lengths[table] = found.rows[0][0]
+            counted = self.session.select(f"SELECT count(*) FROM {quote(table)}", {table: columns})
+            self._lengths[table] = counted.rows[0][0]
         return self._lengths[table] >= rows
 
     def derived(self, query: str, table: str, columns: Sequence[str]) -> str | None:
-        """The table that has the rows of a query over some columns of a measure; None after many of them."""
+        """A table with the rows of a query over columns of a measure; None if there are too many."""
         with self._guard:
             if query not in self._derived and len(self._derived) >= DERIVED:
                 return None
@@ -188,11 +188,11 @@ class Place:
 
 
 def moment(value: str | float) -> Moment:
-    """A time of a question: seconds since 1970, or as --from takes it."""
+    """A time of a request: seconds since 1970, or in the form of --from."""
     if isinstance(value, str):
         return parse_moment(value)
     try:
-        when = dt.datetime.fromtimestamp(value, dt.UTC)
+        time = dt.datetime.fromtimestamp(value, dt.UTC)
     except (ValueError, OverflowError, OSError):
-        raise QueryError(f"{value:g} is no time", expected="seconds since 1970") from None
-    return Moment(when.date(), when.time(), dt.UTC)
+        raise QueryError(f"{value:g} is not a time", expected="seconds since 1970") from None
+    return Moment(time.date(), time.time(), dt.UTC)

@@ -1,4 +1,4 @@
-"""Classic reports, as text, csv, json and html, or as tables that the page shows."""
+"""Classic reports as text, csv, json and html, or as tables for the page."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from zlens.server import values
 from zlens.server.place import Place
 from zlens.session.session import Session
 
-#: Rows of a report that are handed out as a table; as text there are all of them.
+#: Maximum rows of a report returned as a table; the text forms contain all rows.
 MOST = 50_000
 
 
-def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
-    definition = load(asked["name"])
-    with place.narrowed(asked["system"], asked["from"], asked["to"], asked["input"]) as session:
-        if asked["only"]:
+def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    definition = load(request["name"])
+    with place.narrowed(request["system"], request["from"], request["to"], request["input"]) as session:
+        if request["only"]:
             from zlens.reports.only import narrowed
 
-            definition = narrowed(definition, asked["only"], session)
-        if asked["format"] == "table":
+            definition = narrowed(definition, request["only"], session)
+        if request["format"] == "table":
             return _tables(definition, session)
-        text = reports.render(definition, session, asked["format"])
-        return {"name": definition.name, "format": asked["format"], "text": text}
+        text = reports.render(definition, session, request["format"])
+        return {"name": definition.name, "format": request["format"], "text": text}
 
 
 def _tables(definition: Definition, session: Session) -> dict[str, Any]:
     tables: list[dict[str, Any]] = []
-    told: list[str] = []
+    facts_shown: list[str] = []
     notes: dict[str, None] = {}
     more = False
     for block in fetch(definition, session):
-        told += [f"{name} {value}" for name, value in _facts(block, session) if value]
+        facts_shown += [f"{name} {value}" for name, value in _facts(block, session) if value]
         notes.update(dict.fromkeys(header.footnotes(definition, block, session)))
         for table, parts in block.shown:
             rows: list[list[Any]] = []
@@ -60,7 +60,7 @@ def _tables(definition: Definition, session: Session) -> dict[str, Any]:
         "name": definition.name,
         "fcx": definition.number,
         "title": definition.title,
-        "facts": list(dict.fromkeys(told)),
+        "facts": list(dict.fromkeys(facts_shown)),
         "tables": tables,
         "notes": [note.replace("\u00a0", " ") for note in notes],
         "more": more,
@@ -68,20 +68,20 @@ def _tables(definition: Definition, session: Session) -> dict[str, Any]:
 
 
 def _rows(table: Table, part: Part) -> Iterator[list[Any]]:
-    """Rows of a table in the order of printing, with the texts that stand in all rows of a kind."""
-    before = [[("row", section.rows.called)] for section in part]
+    """Rows of a table in the order of printing, including the cells fixed for each kind of row."""
+    leading = [[("row", section.rows.called)] for section in part]
     names = [column.key for column in table.columns]
     fixed = [[section.rows.cells.get(name) for name in names] for section in part]
-    for chunk in _native.Lines.json(printable(part), before, names, fixed, timed=bool(table.time)):
+    for chunk in _native.Lines.json(printable(part), leading, names, fixed, timed=bool(table.time)):
         for line in chunk.removeprefix(",\n").split(",\n"):
             yield [values.plain(value) for value in json.loads(line).values()]
 
 
 def _facts(block: Block, session: Session) -> list[tuple[str, str]]:
-    """What the head of the report says of a system."""
+    """The header of the report for a system: labels and values."""
 
-    def shown(when: Any) -> str:
-        return style.stamp(session.display(when, block.system)) if when else ""
+    def shown(time: Any) -> str:
+        return style.stamp(session.display(time, block.system)) if time else ""
 
     machine = "-".join(
         part for part in (header.value(block, "machine_type"), header.value(block, "model")) if part
@@ -97,13 +97,13 @@ def _facts(block: Block, session: Session) -> list[tuple[str, str]]:
 
 
 def _columns(table: Table) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = [{"key": "row", "heading": "Row", "unit": "", "type": "text"}]
+    columns: list[dict[str, Any]] = [{"key": "row", "heading": "Row", "unit": "", "type": "text"}]
     if table.time:
-        found += [
+        columns += [
             {"key": "interval_end", "heading": "Interval end", "unit": "", "type": "time"},
             {"key": "flag", "heading": "Flag", "unit": "", "type": "text"},
         ]
-    return found + [_column(column) for column in table.columns]
+    return columns + [_column(column) for column in table.columns]
 
 
 def _column(column: Column) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Questions that are being worked on: each in a thread of its own, with a name by which it can be ended."""
+"""Requests in progress: each runs in its own thread and can be canceled by name."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from zlens.engine.cancelling import Cancel
 from zlens.errors import Cancelled, ZlensError
 
 _T = TypeVar("_T")
-#: More questions at a time are turned away.
+#: Maximum requests in progress; more are refused.
 MOST = 64
-#: After so many seconds a question is ended.
+#: Seconds after which a request is canceled.
 LIMIT_S = 600.0
-#: How long an ended question may take to end before nobody waits for it any more.
+#: Seconds to wait for a canceled request to end.
 _PATIENCE_S = 30.0
 
 
 class BusyError(ZlensError):
-    """More is being asked than can be worked on."""
+    """Too many requests are in progress."""
 
 
 @dataclass
 class Task:
-    """One question that is being worked on."""
+    """One request in progress."""
 
     number: int
     id: str | None
@@ -49,7 +49,7 @@ class Task:
 
 
 class Running:
-    """All questions that are being worked on."""
+    """All requests in progress."""
 
     def __init__(self, limit_s: float = LIMIT_S, most: int = MOST) -> None:
         self._limit_s = limit_s
@@ -62,83 +62,83 @@ class Running:
         with self._guard:
             return [task.row() for task in self._tasks.values()]
 
-    def cancel(self, id: str, why: str = "the question was cancelled") -> int:
-        """End the questions of that name; how many there were."""
+    def cancel(self, id: str, why: str = "the request was canceled") -> int:
+        """Cancel the requests of that name and return their number."""
         with self._guard:
-            found = [task for task in self._tasks.values() if task.id == id]
-        for task in found:
+            tasks = [task for task in self._tasks.values() if task.id == id]
+        for task in tasks:
             task.cancel.cancel(why)
-        return len(found)
+        return len(tasks)
 
     def cancel_all(self, patience_s: float = 10.0) -> None:
-        """End all questions and wait for that: a connection cannot be closed while it works."""
+        """Cancel all requests and wait for them: a connection in use cannot be closed."""
         with self._guard:
-            found = list(self._tasks.values())
-        for task in found:
+            tasks = list(self._tasks.values())
+        for task in tasks:
             task.cancel.cancel("the server is ending")
-        until = time.monotonic() + patience_s
-        while self.rows() and time.monotonic() < until:
+        deadline = time.monotonic() + patience_s
+        while self.rows() and time.monotonic() < deadline:
             time.sleep(0.02)
 
     async def ask(
         self, id: str | None, what: str, work: Callable[[], _T], gone: Callable[[], Awaitable[None]]
     ) -> _T:
-        """What `work` returns, done in a thread. It is ended when `gone` returns, and by the time limit."""
+        """The result of `work`, run in a thread; canceled when `gone` returns or after the time limit."""
         with self._guard:
             if len(self._tasks) >= self._most:
                 raise BusyError(
-                    f"{self._most} questions are being worked on already", cure="wait, or cancel some of them"
+                    f"{self._most} requests are already in progress", cure="wait, or cancel some of them"
                 )
             task = Task(next(self._numbers), id, what)
             self._tasks[task.number] = task
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[_T] = loop.create_future()
 
-        def settle(found: _T | None, error: BaseException | None) -> None:
+        def settle(result: _T | None, error: BaseException | None) -> None:
             if answer.done():
                 return
             if error is not None:
                 answer.set_exception(error)
             else:
-                answer.set_result(found)  # type: ignore[arg-type]
+                answer.set_result(result)  # type: ignore[arg-type]
 
         def run() -> None:
-            found: _T | None = None
+            result: _T | None = None
             failed: BaseException | None = None
             try:
                 with task.cancel.current():
                     task.cancel.check()
-                    found = work()
+                    result = work()
             except BaseException as error:
                 failed = error
             with self._guard:
                 self._tasks.pop(task.number, None)
             try:
-                loop.call_soon_threadsafe(settle, found, failed)
+                loop.call_soon_threadsafe(settle, result, failed)
             except RuntimeError:
-                # The server has ended meanwhile, and nobody waits.
+                # The server has ended; nobody waits for the answer.
                 return
 
         context = contextvars.copy_context()
-        # A thread of the background: one that hangs must not keep the program from ending.
+        # A daemon thread: one that hangs must not keep the program from ending.
         threading.Thread(target=context.run, args=(run,), name=f"zlens-{what}", daemon=True).start()
         watch = asyncio.ensure_future(gone())
         try:
             waited: set[asyncio.Future[Any]] = {answer, watch}
             await asyncio.wait(waited, timeout=self._limit_s, return_when=asyncio.FIRST_COMPLETED)
             if not answer.done():
-                left = watch.done()
+                disconnected = watch.done()
                 task.cancel.cancel(
-                    "whoever asked has gone"
-                    if left
-                    else f"the question was ended after {self._limit_s:g} s, the longest a question may take"
+                    "the client disconnected"
+                    if disconnected
+                    else f"the request exceeded the time limit of {self._limit_s:g} s"
                 )
                 await asyncio.wait({answer}, timeout=_PATIENCE_S)
                 if not answer.done():
-                    raise Cancelled("the question was given up; it is still ending")
+                    raise Cancelled("the request was abandoned; it is still ending")
             return answer.result()
         finally:
-            task.cancel.cancel("whoever asked has gone")
+            task.cancel.cancel("the client disconnected")
             watch.cancel()
             if answer.done() and not answer.cancelled():
                 answer.exception()

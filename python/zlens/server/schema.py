@@ -1,4 +1,4 @@
-"""What is in the inputs, what can be asked of it, and what models there are."""
+"""Contents of the inputs: systems, tables, reports and models."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from zlens.version import VERSION
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
-    """Quick, also for inputs of many gigabytes: nothing is decoded for it."""
-    found: dict[str, Any] = place.once("schema", lambda: _schema(place))
-    return found
+def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """The schema; fast even for inputs of many gigabytes, since nothing is decoded."""
+    schema: dict[str, Any] = place.once("schema", lambda: _schema(place))
+    return schema
 
 
 def _schema(place: Place) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _system(info: SystemInfo) -> dict[str, Any]:
 
 
 def _fills(session: Session, info: SystemInfo) -> list[str]:
-    """Measures that the records of the system's own inputs are made into."""
+    """Measures that the records in the system's own inputs fill."""
     tables = {table for source in session.sources if info in source.systems for table in source.tables}
     return [name for name in metrics.tables() if session.fills(name, tables)]
 
@@ -86,10 +86,10 @@ def _time(micro: int | None) -> str | None:
 
 def _tables(place: Place) -> list[dict[str, Any]]:
     session = place.session
-    found = []
+    tables = []
     for name in metrics.tables():
         table = metrics.table(name)
-        found.append(
+        tables.append(
             {
                 "name": name,
                 "kind": "measure",
@@ -118,25 +118,25 @@ def _tables(place: Place) -> list[dict[str, Any]]:
         if name not in metrics.tables():
             columns = [{"name": column, "type": type} for column, type in engine.raw_columns(name)]
             raw = {"name": name, "kind": "raw", "text": "", "key": [], "fills": True, "columns": columns}
-            found.append(raw)
+            tables.append(raw)
     for name in roles.entities():
         entity = roles.entity(name)
-        found.append(
+        tables.append(
             {
                 "name": f"role.{name}",
                 "kind": "role",
                 "text": entity.text,
                 "key": [],
                 "fills": session.fills(f"role.{name}"),
-                "columns": [{"name": role, "type": one.type} for role, one in entity.roles.items()],
+                "columns": [{"name": role, "type": field.type} for role, field in entity.roles.items()],
             }
         )
-    return found
+    return tables
 
 
 def _reports(place: Place) -> list[dict[str, Any]]:
-    """The reports. Quickly told: fills, whether the inputs have anything of a measure or a role that is read
-    for the report; possible, columns whose measures the inputs have anything for."""
+    """The reports, without decoding. fills: whether the inputs fill a measure or role that the report reads;
+    possible: number of columns whose measures the inputs fill."""
     filled: dict[str, bool] = {}
 
     def fills(table: str) -> bool:
@@ -144,47 +144,47 @@ def _reports(place: Place) -> list[dict[str, Any]]:
             filled[table] = place.session.fills(table)
         return filled[table]
 
-    known = {*metrics.tables(), *(f"role.{name}" for name in roles.entities())}
+    tables = {*metrics.tables(), *(f"role.{name}" for name in roles.entities())}
     engine = place.session.engine
-    found = []
+    listed = []
     for name in definition.names():
-        one = definition.load(name)
-        asked = {table for each in one.tables for table in engine.tables(each.query)} & known
-        columns = [column for table in one.tables for column in table.columns]
+        report = definition.load(name)
+        read = {table for item in report.tables for table in engine.tables(item.query)} & tables
+        columns = [column for table in report.tables for column in table.columns]
         possible = sum(
             all(fills(measure.partition(".")[0]) for measure in column.measures)
             for column in columns
             if column.measures
         )
-        found.append(
+        listed.append(
             {
                 "name": name,
-                "fcx": one.number,
-                "title": one.title,
-                "group": one.group,
-                "heading": menus.heading(one.group),
-                "columns": one.shown,
-                "of": one.known,
+                "fcx": report.number,
+                "title": report.title,
+                "group": report.group,
+                "heading": menus.heading(report.group),
+                "columns": report.shown,
+                "of": report.known,
                 "possible": possible,
-                "fills": not asked or any(fills(table) for table in asked),
+                "fills": not read or any(fills(table) for table in read),
             }
         )
-    return sorted(found, key=lambda each: (each["group"], each["name"]))
+    return sorted(listed, key=lambda item: (item["group"], item["name"]))
 
 
-def reports(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
-    """The reports, and how many of its columns each has values for: everything is decoded for that."""
+def reports(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """The reports with the number of columns that have values; decodes everything."""
 
     def work() -> list[dict[str, Any]]:
-        found = []
+        listed = []
         names = definition.names()
         entries.expect(map(definition.load, names), place.session)
         for done, name in enumerate(names):
             cancelling.tell(done, len(names), f"report {name}")
-            one = definition.load(name)
-            filled = entries.with_values(one, place.session)
-            entry = entries.entry(one, entries.values_of(one, place.session, filled))
-            found.append({"name": name, "has": entry.available, "of": entry.known, "state": entry.state})
-        return found
+            report = definition.load(name)
+            filled = entries.with_values(report, place.session)
+            entry = entries.entry(report, entries.values_of(report, place.session, filled))
+            listed.append({"name": name, "has": entry.available, "of": entry.known, "state": entry.state})
+        return listed
 
     return {"reports": place.once("reports", work)}

@@ -1,4 +1,4 @@
-"""The built page: the files of the folder `static`, by name, each with a tag that tells its content."""
+"""The built page: the files of the folder `static` by name, each with a tag of its content."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class StaticFile:
 
 
 def find(path: str) -> StaticFile | None:
-    """The file of a path of the address; None where the page has none of that name."""
-    # The names that there are, looked up: no path is made of what somebody asks for.
-    there = {file.relative_to(FOLDER).as_posix(): file for file in FOLDER.rglob("*") if file.is_file()}
+    """The file for the path of an address; None if there is none."""
+    # Look up existing names; never build a path from the request.
+    files = {file.relative_to(FOLDER).as_posix(): file for file in FOLDER.rglob("*") if file.is_file()}
     name = INDEX if path == "/" else path.removeprefix("/").removeprefix("static/")
-    file = there.get(name)
+    file = files.get(name)
     if file is None:
         return None
     content = file.read_bytes()

@@ -1,4 +1,4 @@
-"""Values as JSON holds them: times as ISO 8601 with Z, nothing that is not finite, whole numbers exact."""
+"""Values as JSON: times in ISO 8601 with Z, non-finite numbers as null, integers exact."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zlens.schema.kinds import EXACT
 
 
 def plain(value: Any) -> Any:
-    """A value of a column. A whole number that JavaScript would round is given as text."""
+    """A value of a column; an integer that JavaScript would round becomes text."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):
@@ -26,33 +26,33 @@ def plain(value: Any) -> Any:
     if isinstance(value, dt.datetime):
         return iso(value)
     if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return str(value)
 
 
-def rows(found: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    return [[plain(value) for value in row] for row in found]
+def rows(table: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    return [[plain(value) for value in row] for row in table]
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows as a JSON array of arrays, for an answer's own keys; `more`: there are others beyond the limit."""
+    """Rows as a JSON array of arrays; `more`: whether there are rows beyond the limit."""
 
     text: str
     more: bool
 
 
 def limited(answer: Answer, limit: int) -> Rows:
-    """The first rows of an answer; they are written in the engine's columns and never held in Python."""
+    """The first rows of an answer, written from the engine's columns without Python objects."""
     return Rows(*answer.read(lambda stream: json_rows(stream, answer.types, limit)))
 
 
 def body(value: Any) -> bytes:
-    """As JSON. Characters that are none, such as a name in a file may hold, become question marks."""
-    if isinstance(value, dict) and any(isinstance(one, Rows) for one in value.values()):
-        members = (f"{text(str(key))}:{text(one)}" for key, one in value.items())
+    """A value as JSON; invalid characters, as in names from files, become question marks."""
+    if isinstance(value, dict) and any(isinstance(item, Rows) for item in value.values()):
+        members = (f"{text(str(key))}:{text(item)}" for key, item in value.items())
         return f"{{{','.join(members)}}}".encode("utf-8", "replace")
     return text(value).encode("utf-8", "replace")
 

@@ -1,4 +1,4 @@
-"""What the first view asks for, worked out in the background when the server begins."""
+"""Computes the data of the first view in the background when the server starts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from zlens.errors import ZlensError
 from zlens.server import schema
 from zlens.server.place import Place
 
-#: Measures that the overview shows; of a lazy one the columns.
+#: Measures that the overview shows, with the columns of lazy ones.
 SHOWN: dict[str, tuple[str, ...]] = {"guest": ("userid", "cpu_pct"), "load": (), "cec": (), "event": ()}
-#: How long the end of the server waits for a step that is being ended.
+#: Seconds to wait for a canceled step at the end of the server.
 _PATIENCE_S = 5.0
 
 
 def warm(place: Place) -> None:
-    """Work out what the overview asks for. Who asks for a part meanwhile waits for that part alone."""
+    """Compute the data of the overview; a request for one part waits for that part only."""
     schema.answer(place, {})
     for table, columns in SHOWN.items():
         if not place.session.fills(table):
@@ -28,7 +28,7 @@ def warm(place: Place) -> None:
 
 
 class Warming:
-    """The work in the background, until it is done or ended."""
+    """The background thread, until it is done or canceled."""
 
     def __init__(self, place: Place) -> None:
         self._cancel = Cancel()
@@ -40,11 +40,11 @@ class Warming:
             try:
                 warm(place)
             except (ZlensError, OSError, MemoryError):
-                # Who asks for it is told what is wrong.
+                # The request for the same data reports the error.
                 return
 
     def end(self, patience_s: float = _PATIENCE_S) -> None:
-        """End the work and wait for that: the engine must not be closed under it."""
+        """Cancel the work and wait for it: the engine must not be closed while in use."""
         self._cancel.cancel("the server is ending")
         self.wait(patience_s)
 

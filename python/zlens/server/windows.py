@@ -1,4 +1,4 @@
-"""Questions about windows of long tables: what all windows have in common is worked out once and kept."""
+"""Queries over windows of long tables: the part that all windows share is computed once and kept."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from zlens.catalog.aggregation import Question
 from zlens.catalog.blocks import Blocks, Window
 from zlens.server.place import Place
 
-#: Rows of a table from which on parts of answers are kept; shorter ones are read as fast.
+#: Rows of a table from which parts of answers are kept; shorter tables are read as fast.
 LONG = 100_000
-#: The time of a table is cut into so many blocks.
+#: Blocks that the time of a table is divided into.
 BLOCKS = 48
 
 
 @dataclass(frozen=True, slots=True)
 class Windowed:
-    """Questions of one measure about a window.
+    """Queries of one measure over a window.
 
     read     the columns of the measure that they read
-    groups   SQL of what holds for the columns that questions group by
+    groups   SQL conditions on the columns that queries group by
     """
 
     place: Place
@@ -32,40 +32,43 @@ class Windowed:
     groups: Sequence[str]
 
     def sql(self, question: Question) -> str:
-        """SELECT of the answer to a question, whose own condition leaves the window out."""
+        """SELECT of a question, whose own condition does not include the window."""
         if not self.place.is_long(self.table, self.read, LONG):
             return self.plain(question)
         if question.merged:
             kept = self.place.derived(question.over_intervals(), self.table, self.read)
             return self.plain(question) if kept is None else self._of_intervals(question, kept)
-        some, others = blocks.split(question)
+        divisible, others = blocks.split(question)
         width = self._width()
-        if question.bucket or some is None or not width or not self.window.spans(width):
+        if question.bucket or divisible is None or not width or not self.window.spans(width):
             return self.plain(question)
-        parted = Blocks(some, width)
-        kept = self.place.derived(parted.kept(), self.table, self.read)
+        blocked = Blocks(divisible, width)
+        kept = self.place.derived(blocked.kept(), self.table, self.read)
         if kept is None:
             return self.plain(question)
-        first = parted.sql(self.window, kept, self.groups)
+        first = blocked.sql(self.window, kept, self.groups)
         return first if others is None else blocks.joined(question, first, self.plain(others))
 
     def plain(self, question: Question) -> str:
-        """The same from the rows of the measure alone."""
+        """The same SELECT over the rows of the measure alone."""
         return self._narrower(question).sql()
 
     def _narrower(self, question: Question) -> Question:
-        held = [question.where, *self.groups, self.window.condition()]
-        return replace(question, where=" AND ".join(one for one in held if one != "true") or "true")
+        conditions = [question.where, *self.groups, self.window.condition()]
+        return replace(
+            question,
+            where=" AND ".join(condition for condition in conditions if condition != "true") or "true",
+        )
 
     def _of_intervals(self, question: Question, kept: str) -> str:
         where = " AND ".join([*self.groups, self.window.condition()])
         return question.grouped(question.statistics(), kept, where)
 
     def _width(self) -> float:
-        """Seconds of a block: whole intervals, as long as they are planned to be; 0 where none is known."""
+        """Seconds of a block: a multiple of the nominal interval; 0 if no interval is known."""
         infos = [info for info in self.place.session.systems if info.nominal_s and info.first_us is not None]
         if not infos:
             return 0.0
         nominal = min(info.nominal_s or 0.0 for info in infos)
-        whole = max((info.last_us or 0) - (info.first_us or 0) for info in infos) / 1e6
-        return math.ceil(whole / nominal / BLOCKS) * nominal
+        span = max((info.last_us or 0) - (info.first_us or 0) for info in infos) / 1e6
+        return math.ceil(span / nominal / BLOCKS) * nominal

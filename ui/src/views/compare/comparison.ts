@@ -145,7 +145,7 @@ export function reasons(differences: readonly Difference[]): string[] {
   const texts = differences.flatMap((difference) => {
     const why = difference.not_tested;
     if (why === null) return [];
-    if (why.includes("independent")) return ["fewer than five independent samples, as where load drifts"];
+    if (why.includes("independent")) return ["fewer than five independent samples, as when the load drifts"];
     if (why.includes("side")) return ["only one side has a value"];
     return [why.includes("interval") ? "fewer than ten intervals" : why];
   });

@@ -58,7 +58,7 @@ export const PARTS: Part[] = [
   { key: "pend_s", name: "pend", text: "pending in the channel subsystem", color: category(1) },
   { key: "disc_s", name: "disc", text: "disconnected: the control unit works on it", color: category(2) },
   { key: "conn_s", name: "conn", text: "connected: data move", color: category(0) },
-  { key: "other", name: "other service", text: "service that is none of the parts", color: category(6) },
+  { key: "other", name: "other service", text: "service time outside these parts", color: category(6) },
 ];
 
 /** Joins answers about the same subjects, keeping the first one's SQL; missing cells are null. */

@@ -84,7 +84,7 @@ export function changes(answer: ModelAnswer): AnswerChart[] {
   });
 }
 
-/** Expected beside observed as a chart, from a table that has both: largest errors first. */
+/** Expected and observed values as a chart, from a table that has both: largest errors first. */
 export function beside(answer: ModelAnswer): AnswerChart[] {
   for (const table of answer.tables) {
     const at = (key: string): number => table.columns.findIndex((column) => column.key === key);
@@ -100,7 +100,7 @@ export function beside(answer: ModelAnswer): AnswerChart[] {
     if (!rows.length) continue;
     const signed = (value: number): string => `${value > 0 ? "+" : ""}${value.toFixed(1)}`;
     const chart: AnswerChart = {
-      title: "Expected beside observed",
+      title: "Expected and observed",
       kind: "bars",
       places: rows.map((row) => {
         const name = kinds.size > 1 ? `${String(row[0])} ${String(row[kind])}` : String(row[0]);

@@ -187,5 +187,5 @@ export const filled = (names: readonly string[], answer: Measured | null): Set<s
 /** Why a column has no values, in the catalog's words. */
 export function unfilled(table: TableInfo | undefined, column: string): string {
   const about = table?.columns.find((about) => about.name === column);
-  return `${about?.text ?? column}: this input does not say it, or it cannot be computed in this window`;
+  return `${about?.text ?? column}: not in this input, or not computable in this window`;
 }

@@ -81,7 +81,7 @@ test("the surest differences come first, among them the largest", () => {
   expect(largest(rows, 9).map((one) => one.heading)).toEqual(["c", "d", "a", "b"]);
   expect(largest(rows, 1)).toHaveLength(1);
   expect(reasons([difference({ not_tested: "only 1.0 independent samples" }), difference({})])).toEqual([
-    "fewer than five independent samples, as where load drifts",
+    "fewer than five independent samples, as when the load drifts",
     "few",
   ]);
 });
