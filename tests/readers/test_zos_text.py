@@ -359,7 +359,7 @@ def test_a_message_far_down_in_a_log(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert session.problems == []
     files(tmp_path / "none", {"b.txt": other})
     assert main(["info", str(tmp_path / "none" / "b.txt")]) == 2
-    assert "no message of z/OS in it can be used: there is none" in capsys.readouterr().err
+    assert "the file has no usable z/OS message: none found" in capsys.readouterr().err
 
 
 def test_a_log_without_a_zone_is_local(tmp_path: Path) -> None:

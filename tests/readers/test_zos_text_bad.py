@@ -43,7 +43,7 @@ def test_lines_that_nobody_published(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.CNT": text}) as session:
         (problem,) = session.problems
         assert (problem.kind, problem.bytes) == ("header", 0)
-        assert problem.detail == "'NEW LABEL: 5' is no line of HIS019I; not read"
+        assert problem.detail == "'NEW LABEL: 5' is not part of HIS019I; not read"
         assert problem.offset == text.index("NEW LABEL")
         assert session.sql("SELECT count(*) FROM his_counter").rows == [(88,)]
     strange = made.DISPLAY_CORES.replace("0014   +I", "what is this\n0014   +Q")
@@ -51,9 +51,9 @@ def test_lines_that_nobody_published(tmp_path: Path) -> None:
     with opened(tmp_path / "cores", {"a.txt": strange}) as session:
         details = [problem.detail for problem in session.problems]
         assert details == [
-            "'XQ' is no polarity of a core; it is NULL",
-            "'what is this' is no line of a status of processors; not read",
-            "'Q' is no type of processor that is known; it is NULL",
+            "'XQ' is not a known core polarity; it is NULL",
+            "'what is this' is not part of a processor status; not read",
+            "'Q' is not a known processor type; it is NULL",
         ]
         assert session.sql("SELECT core_id, cpu_type, polarity FROM zos_core").rows == [
             (0, "CP", "Vh"),
@@ -68,10 +68,10 @@ def test_a_display_of_something_else(tmp_path: Path, capsys: pytest.CaptureFixtu
     files(tmp_path, {"a.txt": other})
     assert main(["info", str(tmp_path / "a.txt")]) == 2
     error = capsys.readouterr().err
-    assert "can be used: a display that shows no status of cores or processors" in error
+    assert "no usable z/OS message: the display has no core or processor status" in error
     assert error.count("\n") == 1
     with opened(tmp_path, {"a.txt": other + made.DISPLAY_CORES}) as session:
-        assert "no status of cores" in kinds(session)["section"]
+        assert "no core or processor status" in kinds(session)["section"]
         assert session.sql("SELECT count(*) FROM zos_core").rows == [(4,)]
 
 
@@ -86,10 +86,10 @@ def test_messages_of_others_end_a_message(tmp_path: Path) -> None:
 def test_values_that_cannot_be(tmp_path: Path) -> None:
     good = f"{made.COUNTS[1][1]:016X}"
     for bad, kind, said in (
-        ("F" * 16, "length", "more than a counter holds"),
+        ("F" * 16, "length", "exceeds the range of a counter"),
         ("", "length", "3 values for counters 0 to 3 of CPU 01"),
         ("F" * 17, "length", "4 values for counters 0 to 3 of CPU 01"),
-        ("XYZ", "header", "is no line of HIS019I"),
+        ("XYZ", "header", "is not part of HIS019I"),
     ):
         text = made.cnt().replace(good, bad, 1)
         with opened(tmp_path / f"x{bad}", {"a.CNT": text}) as session:
@@ -107,19 +107,19 @@ def test_counters_that_are_missing_or_stand_twice(tmp_path: Path) -> None:
     with opened(
         tmp_path / "twice", {"a.CNT": "\n".join([*lines[: first + 1], row, *lines[first + 1 :]])}
     ) as session:
-        assert "counter 5 of CPU 00 stands twice" in kinds(session)["duplicate"]
+        assert "counter 5 of CPU 00 appears twice" in kinds(session)["duplicate"]
         assert session.sql("SELECT count(*) FROM his_counter").rows == [(88,)]
     with opened(tmp_path / "head", {"a.CNT": made.cnt().partition("START TIME")[0]}) as session:
-        assert "no values of counters stand in it" in kinds(session)["truncated"]
+        assert "contains no counter values" in kinds(session)["truncated"]
         assert session.sql("SELECT count(*) FROM his_run").rows == [(1,)]
     core = made.DISPLAY_CORES.replace("0001   +   0002-0003", "0000   +   0002-0003")
     with opened(tmp_path / "core", {"a.txt": core}) as session:
-        assert "core 0000 stands twice" in kinds(session)["duplicate"]
+        assert "core 0000 appears twice" in kinds(session)["duplicate"]
 
 
 def test_a_processor_that_went_offline(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.CNT": made.cnt(ends=(True, False))}) as session:
-        assert kinds(session)["time"].startswith("CPU 01 has no end of its run")
+        assert kinds(session)["time"].startswith("CPU 01: the run has no end")
         assert session.sql(
             "SELECT cpu_id, seconds, interval_end = max(interval_end) OVER () FROM his_cnt"
         ).rows == [
@@ -135,10 +135,10 @@ def test_a_processor_that_went_offline(tmp_path: Path) -> None:
 def test_times_that_cannot_be(tmp_path: Path) -> None:
     start, end = f"{made.START_TOD:016X}", f"{made.END_TOD:016X}"
     for name, text, said in (
-        ("back", made.cnt().replace(end, start), "has no length that can be"),
-        ("zero", made.cnt().replace(start, "0" * 16), "has no length that can be"),
-        ("short", made.cnt().replace(end, end[:13]), "is no TOD clock"),
-        ("zone", made.cnt().replace("16:14:06", "16:21:00"), "are not of one moment"),
+        ("back", made.cnt().replace(end, start), "has an impossible length"),
+        ("zero", made.cnt().replace(start, "0" * 16), "has an impossible length"),
+        ("short", made.cnt().replace(end, end[:13]), "is not a TOD clock value"),
+        ("zone", made.cnt().replace("16:14:06", "16:21:00"), "do not match"),
         ("day", made.cnt().replace("2010/03/01 16:14:06", "2010/13/01 16:14:06"), ""),
     ):
         with opened(tmp_path / name, {"a.CNT": text}) as session:
@@ -162,7 +162,7 @@ def test_words_that_are_no_numbers_or_no_truths(tmp_path: Path) -> None:
             (None, None, True)
         ]
         details = [problem.detail for problem in session.problems]
-        assert "LOST SAMPLES 'some' is no number; it is NULL" in details
+        assert "LOST SAMPLES 'some' is not a number; it is NULL" in details
         assert "SMP 'PERHAPS' is neither YES nor NO; it is NULL" in details
 
 
@@ -175,7 +175,7 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert session.sql("SELECT count(*) FROM zos_core").rows == [(2,)]
         details = " ".join(problem.detail for problem in session.problems)
         assert "CPU 01 is not read" in details
-        assert "more values than any machine counts" in details
+        assert "more values than any machine has counters" in details
         assert "more cores than any machine has" in details
     monkeypatch.setattr(zos_text, "MAX_MESSAGES", 2)
     with opened(tmp_path / "many", {"a.txt": made.DISPLAY_HIS * 3}) as session:
@@ -240,7 +240,7 @@ def test_cut_anywhere(tmp_path: Path, form: str) -> None:
 def test_files_that_change(tmp_path: Path) -> None:
     path = tmp_path / "his.txt"
     path.write_text("nothing\n")
-    with pytest.raises(InputError, match="no message of z/OS stands in it any more"):
+    with pytest.raises(InputError, match="the file no longer contains a z/OS message"):
         open_files([str(path)], Options())
     path.unlink()
     with pytest.raises(InputError, match="cannot be read"):

@@ -1,8 +1,8 @@
-"""Hardware instrumentation of z/OS in text: HIS015I, which DISPLAY HIS gives, and HIS019I, a .CNT file.
+"""Text output of z/OS hardware instrumentation services: HIS015I (DISPLAY HIS) and HIS019I (a .CNT file).
 
-Both tell of a run: the command that began it, and what was asked for. A .CNT file goes on with the names of
-the counters and, for each processor, with what they counted in the run, in hexadecimal. Of such files only
-fragments are published: a line of any other form is not guessed at.
+Both describe a run: the command that started it and the options requested. A .CNT file continues with the
+names of the counters and, for each processor, their counts in the run, in hexadecimal. Only fragments of such
+files are published, so a line of any other form is not interpreted.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from zlens.readers.zos.lines import COUNTERS, HIS, Begin, Line, Note, bodies
 #: More processors and counters than any machine has.
 MAX_CPUS, MAX_NUMBER, MAX_VALUES = 1024, 1 << 16, 500_000
 _INT_MAX = 2**63 - 1
-#: A TOD clock runs 4096 of its units a microsecond.
+#: A TOD clock unit is 1/4096 of a microsecond.
 _TOD_SECOND = 4_096_000_000
 #: No run is longer than ten years.
 _LONGEST_S = 10 * 366 * 86_400
-_NUMBERS = tuple(n for each in cpumf.sets().values() for n in range(each.first, each.first + each.most))
+_NUMBERS = tuple(n for s in cpumf.sets().values() for n in range(s.first, s.first + s.most))
 
 RUN = (
-    Column("message", "text", "", "HIS015I, an answer to DISPLAY HIS, or HIS019I, of a .CNT file"),
+    Column("message", "text", "", "HIS015I, a response to DISPLAY HIS, or HIS019I, a .CNT file"),
     Column("displayed", "text", "", "time of day of the display, local time"),
-    Column("message_version", "text", "", "version of the message of a .CNT file"),
-    Column("procedure", "text", "", "procedure of HIS"),
-    Column("asid", "text", "", "its address space"),
-    Column("state", "text", "", "its state"),
+    Column("message_version", "text", "", "message version in a .CNT file"),
+    Column("procedure", "text", "", "HIS procedure"),
+    Column("asid", "text", "", "address space of the procedure"),
+    Column("state", "text", "", "state of the procedure"),
     *(label.column for label in facts().run.values()),
     *(label.column for label in facts().service.values()),
     Column("ctronly", "bool", "", "counters only, no samples"),
-    Column(ASKED, "text", "", "counter sets as the command asks for them"),
-    Column("state_changed", "bool", "", "speed or configuration of the processors changed in the run"),
+    Column(ASKED, "text", "", "counter sets that the command requests"),
+    Column("state_changed", "bool", "", "processor speed or configuration changed during the run"),
 )
 COUNTER = (
     Column("cpu_id", "int", "", "CPU"),
-    Column("counter_set", "text", "", "counter set, as the text names it"),
-    Column("number", "int", "", "number of the counter"),
-    Column("counter", "text", "", "what the text calls it"),
-    Column("value", "int", "count", "counted in the run; NULL: more than a counter holds"),
+    Column("counter_set", "text", "", "counter set, as named in the text"),
+    Column("number", "int", "", "counter number"),
+    Column("counter", "text", "", "counter name, as given in the text"),
+    Column("value", "int", "count", "count in the run; NULL: exceeds the range of a counter"),
 )
 SAMPLE = (
     Column("cpu_id", "int", "", "CPU"),
@@ -53,9 +53,9 @@ SAMPLE = (
     Column("version1", "int", "", "counter first version number"),
     Column("version2", "int", "", "counter second version number"),
     Column("cpsp", "float", "", "speed in cycles per microsecond"),
-    Column("lost", "bool", "", "counters were lost in the run"),
+    Column("lost", "bool", "", "counter data was lost during the run"),
     *(
-        Column(f"{name}_counters", "int", "count", f"counters of the set {name}; NULL: none")
+        Column(f"{name}_counters", "int", "count", f"number of counters of the set {name}; NULL: none")
         for name in cpumf.sets()
     ),
     *(Column(f"c{number}", "int", "count", f"counter {number} in the run") for number in _NUMBERS),
@@ -92,7 +92,7 @@ _NOTHING = re.compile(r"[-/: ]*")
 
 @dataclass(slots=True)
 class Cpu:
-    """What one processor counted in a run."""
+    """Counts of one processor in a run."""
 
     name: str
     offset: int
@@ -111,13 +111,13 @@ class Cpu:
 
 @dataclass(slots=True)
 class Run:
-    """One message that tells of a run, and the counters of its processors."""
+    """One message about a run, and the counters of its processors."""
 
     start: Begin
     note: Note
     facts: Row = field(default_factory=dict)
     cpus: dict[str, Cpu] = field(default_factory=dict)
-    #: Of each number the set and what the text calls it.
+    #: Counter set and counter name, by counter number.
     names: dict[int, tuple[str | None, str]] = field(default_factory=dict)
     others: int = 0
     end: int = 0
@@ -127,40 +127,40 @@ class Run:
     _set: str | None = None
     _service: str | None = None
     _asides: int = 0
-    _held: int = 0
+    _kept: int = 0
     _numbers: dict[str, int] = field(default_factory=dict)
     _times: dict[str, str] = field(default_factory=dict)
 
     @property
-    def told(self) -> bool:
-        """Whether it says anything of a run."""
+    def has_data(self) -> bool:
+        """Whether it contains anything about a run."""
         return bool(self.cpus) or any(value is not None for value in self.facts.values())
 
     @property
     def size(self) -> int:
-        """How much is kept of it."""
-        return self._held
+        """Number of values kept."""
+        return self._kept
 
     # -- lines -----------------------------------------------------------------------------------------
 
     def take(self, line: Line) -> bool:
-        """Whether a line is one of this message; what it says is kept."""
+        """Parse a line and return whether it belongs to this message."""
         self.end = line.offset + len(line.text)
         return any(self._body(body, line) for body in dict.fromkeys(bodies(line, self.start.column)))
 
     def strange(self, line: Line) -> None:
-        """A line that is none of it."""
+        """Note a line that does not belong to the message."""
         self.others += 1
         self.note(
-            "header", f"{line.text.strip()[:60]!r} is no line of {self.start.id}; not read", line.offset
+            "header", f"{line.text.strip()[:60]!r} is not part of {self.start.id}; not read", line.offset
         )
 
     def _body(self, body: str, line: Line) -> bool:
         if not body:
             return True
         if self._service is not None:
-            return self._of_service(body)
-        if self.start.id == COUNTERS and self._of_counters(body, line.offset):
+            return self._service_line(body)
+        if self.start.id == COUNTERS and self._counter_line(body, line.offset):
             self._open = None
             return True
         version = _VERSION.match(body) if self.start.id == COUNTERS else None
@@ -169,31 +169,39 @@ class Run:
             body = body[version.end() :]
             if not body:
                 return True
-        found = list(_LABEL.finditer(body))
-        if found and not (self._open is not None and self._open.joins and found[0]["sign"] == "="):
-            # After a command with more than one line comes a label with a colon: others are its operands.
-            self._labels(body, found, line)
+        labels = list(_LABEL.finditer(body))
+        if labels and not (self._open is not None and self._open.joins and labels[0]["sign"] == "="):
+            # Only a label with a colon ends a command of several lines; others are its operands.
+            self._labels(body, labels, line)
             return True
         if _HEADING.fullmatch(body):
             self._open = None
             return True
-        alone = _ALONE.fullmatch(body)
-        if alone is not None:
-            self.facts[alone["word"].lower()] = True
+        flag = _ALONE.fullmatch(body)
+        if flag is not None:
+            self.facts[flag["word"].lower()] = True
             return True
-        if self._goes_on(body, line.text):
+        if self._continue_value(body, line.text):
             return True
-        told = _PROCEDURE.fullmatch(body) if self.start.id == HIS and "procedure" not in self.facts else None
-        if told is not None:
-            self.facts |= {"procedure": told["name"], "asid": told["asid"], "state": told["state"].strip()}
-        return told is not None
+        procedure = (
+            _PROCEDURE.fullmatch(body) if self.start.id == HIS and "procedure" not in self.facts else None
+        )
+        if procedure is not None:
+            self.facts |= {
+                "procedure": procedure["name"],
+                "asid": procedure["asid"],
+                "state": procedure["state"].strip(),
+            }
+        return procedure is not None
 
-    def _labels(self, body: str, found: list[re.Match[str]], line: Line) -> None:
-        known = facts().run
-        for at, match in enumerate(found):
+    def _labels(self, body: str, matches: list[re.Match[str]], line: Line) -> None:
+        labels = facts().run
+        for index, match in enumerate(matches):
             name = match["label"] or match["bare"]
-            label = known[" ".join(name.split())]
-            stop = found[at + 1].start() if at + 1 < len(found) and label.form != "rest" else len(body)
+            label = labels[" ".join(name.split())]
+            stop = (
+                matches[index + 1].start() if index + 1 < len(matches) and label.form != "rest" else len(body)
+            )
             self._keep(label, body[match.end() : stop].strip(), line.offset)
             self._open = label if label.joins or label.form == "list" else None
             self._indent = line.text.find(name)
@@ -206,15 +214,15 @@ class Run:
         name = label.column.name
         value: str | int | bool | None = None if not text or _NOTHING.fullmatch(text) else text
         if name in ("start_local", "start_tod") and self._cpu is not None:
-            # The times of the next processor, or of the next set.
+            # These are the times of the next processor or the next set.
             self._cpu, self._times = None, {}
         if name in ("start_local", "end_local", "start_tod", "end_tod"):
             if name.endswith("tod") and text and not _TOD.fullmatch(text):
-                self.note("time", f"{text[:30]!r} is no TOD clock of 16 hexadecimal digits", offset)
+                self.note("time", f"{text[:30]!r} is not a TOD clock value of 16 hexadecimal digits", offset)
                 return
             self._times[name] = text
         if name == "counter_sets" and self.start.id == COUNTERS:
-            # Sets are listed one by one, each with its counters.
+            # Each set is listed separately, with its counters.
             self._set, self._cpu = str(value) if value else None, None
             before = self.facts.get(name)
             if value and before and value not in before.split(", "):
@@ -223,7 +231,7 @@ class Run:
             return
         if label.form == "int" and value is not None:
             if not str(value).isdigit() or len(str(value)) > 18:
-                self.note("header", f"{label.label} {text[:30]!r} is no number; it is NULL", offset)
+                self.note("header", f"{label.label} {text[:30]!r} is not a number; it is NULL", offset)
                 return
             value = int(value)
         if label.form == "truth" and value is not None:
@@ -235,34 +243,32 @@ class Run:
             value = ", ".join(part.strip() for part in str(value).split(",") if part.strip())
         if label.form == "word" and value is not None and " " in str(value):
             extra = str(value).split(None, 1)[1]
-            self.note("header", f"{extra[:60]!r} after {label.label} is not known; not read", offset)
+            self.note("header", f"{extra[:60]!r} after {label.label} is unknown; not read", offset)
             value = str(value).split()[0]
         if value is None or self.facts.get(name) is None:
             self.facts.setdefault(name, value)
             if value is not None:
                 self.facts[name] = value
 
-    def _goes_on(self, body: str, whole: str) -> bool:
-        """A value that did not fit in its line."""
+    def _continue_value(self, body: str, text: str) -> bool:
+        """Continue a value that did not fit on its line."""
         if self._open is None:
             return False
         name = self._open.column.name
-        before = self.facts.get(name)
-        if self._open.joins and before is not None and not _IDENTIFIER.fullmatch(body):
-            # The second of the bodies of a line is the one under the label, where a log stands before it.
-            prefix = whole[: max(self._indent, 0)]
-            self.facts[name] = f"{before}{(whole[self._indent :] if prefix.strip() else whole).strip()}"[
-                :4000
-            ]
+        value = self.facts.get(name)
+        if self._open.joins and value is not None and not _IDENTIFIER.fullmatch(body):
+            # After a log prefix, the value continues under its label.
+            prefix = text[: max(self._indent, 0)]
+            self.facts[name] = f"{value}{(text[self._indent :] if prefix.strip() else text).strip()}"[:4000]
             return True
         if self._open.form == "list" and _GO_ON.fullmatch(body):
             more = ", ".join(part.strip() for part in body.split(",") if part.strip())
-            self.facts[name] = f"{before}, {more}"[:4000] if before else more
+            self.facts[name] = f"{value}, {more}"[:4000] if value else more
             return True
         return False
 
-    def _of_service(self, body: str) -> bool:
-        """The status of the service for other programs; its sections have labels in common."""
+    def _service_line(self, body: str) -> bool:
+        """Parse a line of the service status, whose sections share labels."""
         section = _SECTION.fullmatch(body)
         if section is not None:
             self._service, self._open = section["section"], None
@@ -270,29 +276,29 @@ class Run:
         if self._service == "PROFILER":
             self._asides += 1
             return True
-        found = _SERVICE.search(body)
-        label = facts().service.get((self._service or "", found["label"])) if found else None
-        if found is not None and label is not None:
-            self._keep(label, body[found.end() :].strip(), 0)
+        match = _SERVICE.search(body)
+        label = facts().service.get((self._service or "", match["label"])) if match else None
+        if match is not None and label is not None:
+            self._keep(label, body[match.end() :].strip(), 0)
             self._open = label
             return True
-        return self._goes_on(body, body)
+        return self._continue_value(body, body)
 
     # -- counters --------------------------------------------------------------------------------------
 
-    def _of_counters(self, body: str, offset: int) -> bool:
-        begins = _VALUES.fullmatch(body)
-        if begins is not None:
-            self._begin(begins["cpu"], offset)
-            body = begins["rest"]
+    def _counter_line(self, body: str, offset: int) -> bool:
+        start = _VALUES.fullmatch(body)
+        if start is not None:
+            self._begin(start["cpu"], offset)
+            body = start["rest"]
             if not body or body == ":":
                 return True
         speed = _SPEED.fullmatch(body)
         if speed is not None and self._cpu is not None:
             self._cpu.speed = int(speed["speed"])
             return True
-        if begins is not None:
-            self.note("header", f"{body[:60]!r} after the number of the CPU is not known; not read", offset)
+        if start is not None:
+            self.note("header", f"{body[:60]!r} after the CPU number is unknown; not read", offset)
             return True
         row = _ROW.fullmatch(body) if self._cpu is not None else None
         if row is not None:
@@ -313,7 +319,7 @@ class Run:
                 self.cpus[name] = cpu
         self._cpu = cpu
         start, end = (
-            int(text, 16) if (text := self._times.get(f"{at}_tod")) else None for at in ("start", "end")
+            int(text, 16) if (text := self._times.get(f"{edge}_tod")) else None for edge in ("start", "end")
         )
         cpu.start_tod = cpu.start_tod if cpu.start_tod is not None else start
         cpu.end_tod = cpu.end_tod if cpu.end_tod is not None else end
@@ -325,35 +331,37 @@ class Run:
         words = row["values"].split()
         count = last - first + 1
         if len(words) == 2 * count and all(len(word) == 8 for word in words):
-            # Eight bytes as two words.
-            words = [one + two for one, two in zip(words[::2], words[1::2], strict=True)]
+            # Eight bytes printed as two words.
+            words = [high + low for high, low in zip(words[::2], words[1::2], strict=True)]
         if cpu is None or len(words) != count or last >= MAX_NUMBER or any(len(word) > 16 for word in words):
             what = f"{len(words)} values for counters {first} to {last}"
             self.note("length", f"{what} of CPU {cpu.name if cpu else '?'}; not read", offset)
             return
-        self._held += count
-        if self._held > MAX_VALUES:
-            self.note("length", "more values than any machine counts; not read", offset)
+        self._kept += count
+        if self._kept > MAX_VALUES:
+            self.note("length", "more values than any machine has counters; not read", offset)
             return
         for number, word in enumerate(words, first):
             value: int | None = int(word, 16)
             if value is not None and value > _INT_MAX:
                 self.note(
-                    "length", f"counter {number}: X'{word}' is more than a counter holds; it is NULL", offset
+                    "length",
+                    f"counter {number}: X'{word}' exceeds the range of a counter; it is NULL",
+                    offset,
                 )
                 value = None
             if number in cpu.values:
-                self.note("duplicate", f"counter {number} of CPU {cpu.name} stands twice; read once", offset)
+                self.note("duplicate", f"counter {number} of CPU {cpu.name} appears twice; read once", offset)
                 continue
             cpu.values[number] = value
 
-    # -- what it says ----------------------------------------------------------------------------------
+    # -- results ---------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Operands of the command, and what is missing."""
-        known = facts()
+        """Take over operands of the command, and note what is missing."""
+        texts = facts()
         for name, value in _OPERAND.findall(self.facts.get("command") or ""):
-            column = known.operands.get(name)
+            column = texts.operands.get(name)
             if column is not None and value and self.facts.get(column) is None:
                 self.facts[column] = ", ".join(value.strip("()").split(",")) if value[0] == "(" else value
         whether, _, action = (self.facts.get("state_change") or "").partition(",")
@@ -363,18 +371,18 @@ class Run:
         if self._asides:
             self.note(
                 "section",
-                "the statistics of the programs that use the service are not read",
+                "statistics of the programs that use the service are not read",
                 self.start.offset,
             )
         if self.start.id == COUNTERS:
-            self._numbers = self._numbered()
-            self._complete()
-        elif not self.told:
-            self.note("truncated", "the display ends before it says anything", self.start.offset)
+            self._numbers = self._number_cpus()
+            self._note_missing()
+        elif not self.has_data:
+            self.note("truncated", "the display ends before its first value", self.start.offset)
 
-    def _complete(self) -> None:
+    def _note_missing(self) -> None:
         if not self.cpus:
-            self.note("truncated", "no values of counters stand in it", self.start.offset)
+            self.note("truncated", "it contains no counter values", self.start.offset)
         for cpu in self.cpus.values():
             missing = [
                 f"{name}: {len(numbers) - len(numbers & cpu.values.keys())} of {len(numbers)}"
@@ -385,10 +393,12 @@ class Run:
                 what = ", ".join(missing) or "all"
                 self.note("truncated", f"counters of CPU {cpu.name} are missing ({what})", cpu.offset)
             if cpu.end_tod is None:
-                what = "has no end of its run, as when it went offline"
-                self.note("time", f"CPU {cpu.name} {what}: its counters may be of a part of it", cpu.offset)
+                what = (
+                    "the run has no end, as when a CPU goes offline; its counters may cover only part of it"
+                )
+                self.note("time", f"CPU {cpu.name}: {what}", cpu.offset)
             elif cpu.seconds is None:
-                self.note("time", f"the run of CPU {cpu.name} has no length that can be", cpu.offset)
+                self.note("time", f"the run of CPU {cpu.name} has an impossible length", cpu.offset)
 
     def _announced(self) -> dict[str, set[int]]:
         announced: dict[str, set[int]] = {}
@@ -404,7 +414,7 @@ class Run:
 
     @property
     def began(self) -> tuple[dt.datetime, int] | None:
-        """When it began, in local time and by the TOD clock."""
+        """Start of the run, in local time and as a TOD clock value."""
         tod = self.facts.get("start_tod")
         try:
             local = dt.datetime.strptime(self.facts.get("start_local") or "", "%Y/%m/%d %H:%M:%S")
@@ -413,12 +423,12 @@ class Run:
             return None
 
     def row(self) -> Row:
-        """What the message says of the run."""
+        """Facts of the run."""
         clock = self.start.clock
         return {**self.facts, "message": self.start.id, "displayed": f"{clock:%H:%M:%S}" if clock else None}
 
-    def _numbered(self) -> dict[str, int]:
-        """The number of each CPU: hexadecimal, as z/OS names them, unless only decimal leaves no holes."""
+    def _number_cpus(self) -> dict[str, int]:
+        """Return the number of each CPU: hexadecimal, as in z/OS, unless only decimal leaves no gaps."""
         names = list(self.cpus)
         lettered = any(not name.isdigit() for name in names)
         numbers = {name: int(name, 16) for name in names}
@@ -427,12 +437,12 @@ class Run:
         decimal = {name: int(name) for name in names}
         if set(decimal.values()) == set(range(len(names))):
             return decimal
-        what = "the numbers of its CPUs have no letter: they are taken as hexadecimal, as z/OS names CPUs"
-        self.note("header", what, self.start.offset)
+        detail = "no CPU number has a letter; they are read as hexadecimal, as in z/OS"
+        self.note("header", detail, self.start.offset)
         return numbers
 
     def samples(self) -> list[tuple[Cpu, Row]]:
-        """For each processor its counters, by number."""
+        """Return each processor with a row of its counters, in columns by number."""
         sets, numbers = facts().sets, self._numbers
         kind, _, _ = self.machine
         rows = []
@@ -446,15 +456,17 @@ class Run:
                 "lost": self.facts.get("lost_counter_data"),
             }
             foreign = {n for n, (group, _) in self.names.items() if group is not None and group not in sets}
-            for each in cpumf.sets().values():
-                mine = {n for n in cpu.values if each.first <= n < each.first + each.most} - foreign
-                row |= {f"c{number}": cpu.values[number] for number in mine}
-                row[f"{each.name}_counters"] = len(mine) or None
+            for counter_set in cpumf.sets().values():
+                numbers_in_set = {
+                    n for n in cpu.values if counter_set.first <= n < counter_set.first + counter_set.most
+                } - foreign
+                row |= {f"c{number}": cpu.values[number] for number in numbers_in_set}
+                row[f"{counter_set.name}_counters"] = len(numbers_in_set) or None
             rows.append((cpu, row))
         return rows
 
     def counters(self) -> list[tuple[Cpu, Row]]:
-        """Every counter of every processor."""
+        """Return every counter of every processor."""
         numbers = self._numbers
         return [
             (

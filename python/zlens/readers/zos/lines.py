@@ -1,4 +1,4 @@
-"""Lines of texts of z/OS, in ASCII or EBCDIC, alone or as a log shows them, and where messages begin."""
+"""Lines of z/OS text in ASCII or EBCDIC, plain or from a log, and where messages begin in them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
-#: Longest line that is looked at; consoles and logs have shorter ones.
+#: Longest line that is read; lines of consoles and logs are shorter.
 MAX_LINE = 4096
 _CHUNK = 1 << 16
-#: So many lines that begin as those of a log are one.
+#: Number of log-like lines that make a file a log.
 _LOGGED = 5
 
 STATUS, HIS, COUNTERS, PAGING = "IEE174I", "HIS015I", "HIS019I", "IEE200I"
-#: What these messages answer.
+#: The command or file that each message comes from.
 TITLES = {
     STATUS: "DISPLAY M=CORE or M=CPU",
     HIS: "DISPLAY HIS",
@@ -23,19 +23,19 @@ TITLES = {
     PAGING: "DISPLAY ASM",
 }
 _ID = re.compile(rf"(?<![A-Z0-9$#@.'=])({'|'.join(TITLES)})(?![A-Z0-9])")
-#: A status that was copied without the line of its message.
+#: A status copied without its message line.
 _BARE = re.compile(r"(?:^|\s)(?:CORE STATUS: *HD=|PROCESSOR STATUS *$)")
-#: Any other message: its identifier is the first word after what the log puts before it.
+#: Any other message: its identifier is the first word after the log prefix.
 _OTHER = re.compile(r"(?:[A-Z]{3,5}\d{3,5}[ADEISTW]|\$HASP\d{3,4})\s+\S")
 _CLOCK = re.compile(r"\s+(\d\d)[.:](\d\d)[.:](\d\d)\s")
-#: How logs begin a line. The hardcopy log: its kind, routing codes, system, date as year and day, time; the
-#: log of a user in SDSF, and what opercmd of ZOAU prints: from the system on.
+#: Prefix of a log line. Hardcopy log: record type, routing codes, system, date as year and day, time. The SDSF
+#: user log and the output of ZOAU opercmd start with the system.
 _LOG = re.compile(
     r" ?(?:[A-Z][A-Z ][0-9A-F]{7} )?(?P<system>[A-Z0-9$#@]{1,8}) +(?P<date>\d{7}|\d{5}) +\d\d[:.]\d\d[:.]\d\d"
 )
-#: How SDSF names the system that answers.
+#: How SDSF names the responding system.
 _RESPONSE = re.compile(r" *RESPONSE=(?P<system>[A-Z0-9$#@]{1,8})\s")
-#: An empty line of a message in that log: kind of line, number of the message, flags.
+#: An empty message line in the hardcopy log: record type, message number, flags.
 _EMPTY = re.compile(r"[A-Z]{1,2}\s+\d{3}\s+[0-9A-F]{8}\s*")
 _DATE = re.compile(r"(?<!\d)(\d{4})[-/.](\d\d)[-/.](\d\d)(?!\d)")
 
@@ -44,7 +44,7 @@ Note = Callable[[str, str, int | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line and where it begins in its file."""
+    """A line and its offset in the file."""
 
     offset: int
     text: str
@@ -52,9 +52,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Where a message begins. column: of its identifier; clock, date and system as far as a line tells.
+    """The start of a message. column: where its identifier begins; clock, date, system: if the line has them.
 
-    bare: the line of the identifier is missing, and this is the first line of the text.
+    bare: the line with the identifier is missing, and this is the first line of the text.
     """
 
     id: str
@@ -67,18 +67,18 @@ class Begin:
 
     @property
     def local(self) -> dt.datetime | None:
-        """When it was displayed, in local time, where the text tells the date too."""
+        """Local time of the display, if the text includes the date."""
         return dt.datetime.combine(self.date, self.clock) if self.date and self.clock else None
 
 
 def encoding(head: bytes) -> str | None:
-    """How the bytes of one of these texts, or of a log, are to be read; None for what is none of them."""
+    """Return the encoding of one of these texts or of a log, None for anything else."""
     if b"\0" in head:
         return None
     for name in ("utf-8", "cp037"):
-        read = re.split("[\n\x85]", head.decode(name, "replace"))
-        # In a log the messages may come later.
-        if any(begin(Line(0, line)) for line in read) or sum(map(_is_logged, read)) >= _LOGGED:
+        candidates = re.split("[\n\x85]", head.decode(name, "replace"))
+        # In a log, the messages may come later.
+        if any(begin(Line(0, line)) for line in candidates) or sum(map(_is_logged, candidates)) >= _LOGGED:
             return name
     return None
 
@@ -88,28 +88,28 @@ def _is_logged(line: str) -> bool:
 
 
 def begin(line: Line) -> Begin | None:
-    """The message that begins in a line."""
+    """Return the message that begins in a line, if any."""
     text = line.text[:MAX_LINE]
-    found = _ID.search(text)
-    if found is None:
+    identifier = _ID.search(text)
+    if identifier is None:
         return Begin(STATUS, line.offset, 0, bare=True) if _BARE.search(text) else None
-    before, clock = text[: found.start()], _CLOCK.match(text, found.end())
+    before, clock = text[: identifier.start()], _CLOCK.match(text, identifier.end())
     log = _LOG.match(before)
     date = _day(log["date"]) if log else _date(before)
     names = log or _RESPONSE.match(before)
     return Begin(
-        found[1], line.offset, found.start(), _time(*clock.groups()) if clock else None, date,
+        identifier[1], line.offset, identifier.start(), _time(*clock.groups()) if clock else None, date,
         names["system"] if names else None,
     )  # fmt: skip
 
 
 def is_other(body: str) -> bool:
-    """Whether a text begins a message that is none of these."""
+    """Return whether a text begins some other message."""
     return _OTHER.match(body) is not None
 
 
 def bodies(line: Line, column: int) -> Iterator[str]:
-    """What a line may say: all of it, or what stands where the message began."""
+    """Yield the possible bodies of a line: the whole line, and the part from the message column on."""
     yield line.text.strip()
     if 0 < column < len(line.text):
         yield line.text[column:].strip()
@@ -118,12 +118,12 @@ def bodies(line: Line, column: int) -> Iterator[str]:
 
 
 def lines(raw: IO[bytes], code: str, note: Note, step: Callable[[int], None]) -> Iterator[Line]:
-    """The lines of a file, in bounded memory."""
+    """Yield the lines of a file, in bounded memory."""
     separator = b"\n" if code == "utf-8" else b"\x15"
-    offset, rest, skipped = 0, b"", False
+    offset, tail, skipped = 0, b"", False
     while chunk := raw.read(_CHUNK):
-        *whole, rest = (rest + chunk).split(separator)
-        for piece in whole:
+        *pieces, tail = (tail + chunk).split(separator)
+        for piece in pieces:
             if skipped or len(piece) > MAX_LINE:
                 if not skipped:
                     note("length", f"a line of {len(piece):,} bytes; not read", offset)
@@ -131,15 +131,15 @@ def lines(raw: IO[bytes], code: str, note: Note, step: Callable[[int], None]) ->
             else:
                 yield Line(offset, _text(piece, code))
             offset += len(piece) + 1
-        if len(rest) > MAX_LINE:
+        if len(tail) > MAX_LINE:
             if not skipped:
                 note("length", f"a line of more than {MAX_LINE:,} bytes; not read", offset)
             skipped = True
-            offset += len(rest)
-            rest = b""
+            offset += len(tail)
+            tail = b""
         step(offset)
-    if rest and not skipped:
-        yield Line(offset, _text(rest, code))
+    if tail and not skipped:
+        yield Line(offset, _text(tail, code))
 
 
 def _text(data: bytes, code: str) -> str:
@@ -154,7 +154,7 @@ def _time(hour: str, minute: str, second: str) -> dt.time | None:
 
 
 def _day(text: str) -> dt.date | None:
-    # Of a year in two digits the log does not tell the century; z/OS is younger than 2000.
+    # A two-digit year has no century; z/OS did not exist before 2000.
     year, day = (int(text[:4]), int(text[4:])) if len(text) == 7 else (2000 + int(text[:2]), int(text[2:]))
     if not (1990 <= year < 2200 and 1 <= day <= 366):
         return None
@@ -162,9 +162,9 @@ def _day(text: str) -> dt.date | None:
 
 
 def _date(text: str) -> dt.date | None:
-    found = _DATE.search(text)
+    match = _DATE.search(text)
     try:
-        date = dt.date(*map(int, found.groups())) if found else None
+        date = dt.date(*map(int, match.groups())) if match else None
     except ValueError:
         return None
     return date if date is not None and 1990 <= date.year < 2200 else None

@@ -1,4 +1,4 @@
-"""IEE174I, the answer of z/OS to DISPLAY M=CORE and DISPLAY M=CPU: cores, their threads, and the machine."""
+"""IEE174I, the response to DISPLAY M=CORE and DISPLAY M=CPU: cores, their threads, and the machine."""
 
 from __future__ import annotations
 
@@ -11,49 +11,51 @@ from zlens.catalog.zos_texts import facts
 from zlens.readers.rows import Row
 from zlens.readers.zos.lines import Begin, Line, Note, bodies
 
-#: More cores than any machine has; what has more is no status of cores.
+#: More cores than any machine has.
 MAX_CORES = 4096
 
 CORE = (
     Column("core_id", "int", "", "core"),
-    Column("state", "text", "", "online, offline, not available or mixed; NULL: a sign that nobody explains"),
+    Column("state", "text", "", "online, offline, not available or mixed; NULL: undocumented sign"),
     Column("wlm_managed", "bool", "", "WLM configures it"),
-    Column("cpu_type", "text", "", "CP, ZIIP or ZAAP; NULL: a letter that nobody explains"),
-    Column("first_cpu", "int", "", "CPU that is its first thread"),
-    Column("last_cpu", "int", "", "CPU that is its last"),
+    Column("cpu_type", "text", "", "CP, ZIIP or ZAAP; NULL: undocumented letter"),
+    Column("first_cpu", "int", "", "CPU number of its first thread"),
+    Column("last_cpu", "int", "", "CPU number of its last thread"),
     Column(
         "polarity",
         "text",
         "",
-        "Vh, Vm, Vl, or Hor without HiperDispatch; NULL: none is shown, as when offline",
+        "Vh, Vm, Vl, or Hor without HiperDispatch; NULL: not shown, for example when offline",
     ),
-    Column("parked", "bool", "", "parked at that moment; NULL: nothing is shown, as when offline"),
+    Column("parked", "bool", "", "parked at that moment; NULL: not shown, for example when offline"),
     Column("iscm", "text", "", "mask of its I/O interruption subclasses, hexadecimal"),
     Column("threads", "int", "count", "threads online"),
     Column("thread_states", "text", "", "the sign of each thread"),
 )
 CPU = (
-    Column("cpu_id", "int", "", "CPU: a thread of a core, or a whole one"),
-    Column("core_id", "int", "", "its core; NULL: DISPLAY M=CPU, which tells no cores"),
-    Column("thread", "int", "", "which thread of its core, from 0"),
+    Column("cpu_id", "int", "", "CPU: a thread of a core, or a whole core"),
+    Column("core_id", "int", "", "its core; NULL: DISPLAY M=CPU, which does not show cores"),
+    Column("thread", "int", "", "thread number in its core, from 0"),
     Column("state", "text", "", "online, offline, not available, mixed or does not exist"),
     Column("wlm_managed", "bool", "", "WLM configures it"),
     Column("cpu_type", "text", "", "CP, ZIIP or ZAAP"),
-    Column("polarity", "text", "", "of its core"),
-    Column("parked", "bool", "", "whether its core is parked at that moment"),
-    Column("serial", "text", "", "serial number of the CPU, where it is shown"),
+    Column("polarity", "text", "", "polarity of its core"),
+    Column("parked", "bool", "", "its core is parked at that moment"),
+    Column("serial", "text", "", "serial number of the CPU, if shown"),
 )
 MACHINE = (
     Column("displayed", "text", "", "time of day of the display, local time"),
-    Column("form", "text", "", "core or cpu: of what it shows the status"),
+    Column("form", "text", "", "core or cpu: what the display shows the status of"),
     Column("hiperdispatch", "bool", "", "HiperDispatch is on"),
     Column("mt", "int", "threads", "highest number of threads per core activated"),
     Column("mt_cp", "int", "threads", "threads activated per core of type CP"),
     Column("mt_ziip", "int", "threads", "threads activated per core of type ZIIP"),
     *(label.column for label in facts().machine.values()),
-    Column("effectiveness_pct", "int", "%", "at which the machine runs, of normal; NULL: nothing is said"),
+    Column(
+        "effectiveness_pct", "int", "%", "effectiveness of the machine, as a share of normal; NULL: not shown"
+    ),
     Column("cores_online", "int", "count", "cores online"),
-    Column("cores_parked", "int", "count", "of these parked at that moment"),
+    Column("cores_parked", "int", "count", "online cores parked at that moment"),
 )
 
 _STATES = re.escape("".join(facts().states))
@@ -70,14 +72,14 @@ _CPU = re.compile(
     r"(?:.*?\s)??(?P<id>[0-9A-F]{2}|[0-9A-F]{4})\s+(?P<wlm>W?)(?P<state>["
     + _STATES
     + r"])(?P<type>[A-VX-Z]?)(?P<managed>W?)"
-    # Machines before the z990 have a column for their cryptographic facility.
+    # Machines before the z990 have a column for the cryptographic facility.
     r"(?:\s+[" + _STATES + r"])?(?:\s+(?P<serial>[0-9A-F]{10}))?"
 )
-#: In power save, and the like.
+#: Shown in power save mode, for example.
 _RUNNING = re.compile(r"(?:.*\s)?CPC IS RUNNING AT\s+(?P<pct>\d{1,3})% OF NORMAL EFFECTIVENESS")
 _LABELS = "|".join(sorted(map(re.escape, facts().machine), key=len, reverse=True)).replace(r"\ ", r"\s+")
 _LABEL = re.compile(rf"(?<![A-Z0-9])(?P<label>{_LABELS})\s*(?:=|:)\s*")
-#: What the signs mean, at the end of the display.
+#: The legend at the end of the display.
 _LEGEND = re.compile(
     r"(?:.*\s)?(?:[" + _STATES + r"]\s+(?:ONLINE|OFFLINE|NOT AVAILABLE|DOES NOT EXIST|MIXED STATE)\b.*"
     r"|W\s+WLM-MANAGED|,?[A-Z]\s+[A-Z ]+PROCESSOR(?: \(z[A-Za-z]+\))?|CR\s+CRYPTO FACILITY"
@@ -90,7 +92,7 @@ _ND = re.compile(r"0*(?P<type>\d{4})\.")
 
 @dataclass(slots=True)
 class Display:
-    """The status of cores or of processors at one moment."""
+    """The status of cores or processors at one moment."""
 
     start: Begin
     note: Note
@@ -99,45 +101,45 @@ class Display:
     cores: list[Row] = field(default_factory=list)
     cpus: list[Row] = field(default_factory=list)
     threads: dict[str, int] = field(default_factory=dict)
-    #: Lines of a display that is not of processors, or after the status of them.
+    #: Lines outside the processor status.
     others: int = 0
     end: int = 0
-    _seen: set[int] = field(default_factory=set)
+    _ids: set[int] = field(default_factory=set)
 
     def take(self, line: Line) -> bool:
-        """Whether a line is one of this display; what it says is kept."""
+        """Parse a line and return whether it belongs to this display."""
         self.end = line.offset + len(line.text)
         return any(self._body(body, line.offset) for body in dict.fromkeys(bodies(line, self.start.column)))
 
     def strange(self, line: Line) -> None:
-        """A line that is none of it."""
+        """Note a line that does not belong to the display."""
         self.others += 1
         if self.form is not None:
             self.note(
                 "header",
-                f"{line.text.strip()[:60]!r} is no line of a status of processors; not read",
+                f"{line.text.strip()[:60]!r} is not part of a processor status; not read",
                 line.offset,
             )
 
     def finish(self) -> None:
-        """Say what is missing."""
+        """Note what is missing."""
         if self.form is None:
-            what = "a display that shows no status of cores or processors (DISPLAY M=CORE does); not read"
-            self.note("section", what, self.start.offset)
+            detail = "the display has no core or processor status (DISPLAY M=CORE does); not read"
+            self.note("section", detail, self.start.offset)
         elif not self.cores and not self.cpus:
             self.note("truncated", "the status ends before its first core or processor", self.start.offset)
 
     @property
     def machine(self) -> tuple[str | None, str | None, str | None]:
         """Machine type, model and serial number."""
-        told = _SI.match(self.facts.get("system_information") or "")
-        if told:
-            return told["type"], told["model"], told["serial"]
+        information = _SI.match(self.facts.get("system_information") or "")
+        if information:
+            return information["type"], information["model"], information["serial"]
         node = _ND.match(self.facts.get("node") or "")
         return (node["type"] if node else None), None, None
 
     def row(self) -> Row:
-        """What the display says besides its cores."""
+        """Facts of the display other than its cores."""
         online = [core for core in self.cores if core["state"] == "online"]
         clock = self.start.clock
         return {
@@ -150,13 +152,13 @@ class Display:
         }
 
     @property
-    def told(self) -> bool:
-        """Whether it shows anything of processors."""
+    def has_data(self) -> bool:
+        """Whether it lists any processors."""
         return bool(self.cores or self.cpus)
 
     @property
     def size(self) -> int:
-        """How much is kept of it."""
+        """Number of rows kept."""
         return len(self.cores) + len(self.cpus)
 
     # -- lines -----------------------------------------------------------------------------------------
@@ -180,10 +182,10 @@ class Display:
         if running is not None:
             self.facts["effectiveness_pct"] = int(running["pct"])
             return True
-        found = list(_LABEL.finditer(body))
-        if found:
-            for at, label in enumerate(found):
-                stop = found[at + 1].start() if at + 1 < len(found) else len(body)
+        labels = list(_LABEL.finditer(body))
+        if labels:
+            for index, label in enumerate(labels):
+                stop = labels[index + 1].start() if index + 1 < len(labels) else len(body)
                 name = " ".join(label["label"].split())
                 value = body[label.end() : stop].strip()
                 self.facts.setdefault(facts().machine[name].column.name, value or None)
@@ -201,36 +203,36 @@ class Display:
             elif value.isdigit() and len(value) < 3 and name in modes:
                 self.threads[modes[name]] = int(value)
             else:
-                self.note("header", f"{mode[0]!r} is no mode of cores that is known", offset)
+                self.note("header", f"{mode[0]!r} is not a known core mode", offset)
         if self.facts.get("mt") == 1 and not self.threads:
-            # One thread per core on all of them is not told by type.
+            # With one thread per core everywhere, the display omits the types.
             self.threads = dict.fromkeys(modes.values(), 1)
 
     def _row(self, row: re.Match[str], offset: int) -> None:
         number = int(row["id"], 16)
-        if len(self._seen) >= MAX_CORES:
+        if len(self._ids) >= MAX_CORES:
             self.note("length", "more cores than any machine has; not read", offset)
             return
-        if number in self._seen:
-            self.note("duplicate", f"{self.form} {row['id']} stands twice in the display; read once", offset)
+        if number in self._ids:
+            self.note("duplicate", f"{self.form} {row['id']} appears twice in the display; read once", offset)
             return
-        self._seen.add(number)
-        known = facts()
+        self._ids.add(number)
+        signs_known = facts()
         core: Row = {
-            "state": known.states.get(row["state"]),
+            "state": signs_known.states.get(row["state"]),
             "wlm_managed": bool(row["wlm"] or row["managed"]),
-            "cpu_type": known.types.get(row["type"]),
+            "cpu_type": signs_known.types.get(row["type"]),
         }
         if self.form == "core" and core["state"] == "online":
-            core |= self._placed(row["vp"], offset)
+            core |= self._placement(row["vp"], offset)
         if core["cpu_type"] is None:
-            self.note("header", f"{row['type']!r} is no type of processor that is known; it is NULL", offset)
+            self.note("header", f"{row['type']!r} is not a known processor type; it is NULL", offset)
         if self.form == "cpu":
             self.cpus.append({**core, "cpu_id": number, "serial": row["serial"], "offset": offset})
             return
         first, last, signs = int(row["low"], 16), int(row["high"], 16), row["threads"] or ""
         if not first <= last < first + 4:
-            self.note("header", f"{row['low']}-{row['high']} are no threads of a core; not read", offset)
+            self.note("header", f"{row['low']}-{row['high']} are not the threads of a core; not read", offset)
             first, last, signs = 0, -1, ""
         threads = sum(sign == "+" for sign in signs) if signs else 0 if core["state"] != "online" else None
         self.cores.append(
@@ -241,20 +243,20 @@ class Display:
             }
         )  # fmt: skip
         for thread, cpu in enumerate(range(first, last + 1)):
-            state: Any = known.states.get(signs[thread]) if thread < len(signs) else None
+            state: Any = signs_known.states.get(signs[thread]) if thread < len(signs) else None
             if not signs and core["state"] != "online":
                 state = core["state"]
             self.cpus.append(
                 {**core, "cpu_id": cpu, "core_id": number, "thread": thread, "state": state, "offset": offset}
             )
 
-    def _placed(self, shown: str | None, offset: int) -> Row:
-        """Polarity and whether it is parked."""
-        if not shown:
-            # Without HiperDispatch polarization is horizontal, and no core is parked.
+    def _placement(self, text: str | None, offset: int) -> Row:
+        """Return the polarity of a core and whether it is parked."""
+        if not text:
+            # Without HiperDispatch, polarization is horizontal and no core is parked.
             return {"polarity": "Hor", "parked": False} if self.facts.get("hiperdispatch") is False else {}
-        polarity, parked = facts().polarities.get(shown[0]), shown[1:]
+        polarity, parked = facts().polarities.get(text[0]), text[1:]
         if polarity is None or parked not in ("", "P"):
-            self.note("header", f"{shown!r} is no polarity of a core; it is NULL", offset)
+            self.note("header", f"{text!r} is not a known core polarity; it is NULL", offset)
             return {}
         return {"polarity": polarity, "parked": parked == "P"}

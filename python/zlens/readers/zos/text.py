@@ -1,8 +1,8 @@
-"""Texts of z/OS about its processors: answers to DISPLAY M=CORE, M=CPU and HIS, and .CNT files of HIS.
+"""z/OS text about processors: responses to DISPLAY M=CORE, M=CPU and HIS, and .CNT files of HIS.
 
-A file holds one of these messages or several, alone or among the lines of a log. A display shows one moment:
-that of the log where its line tells a date, else that of the file's date. Only a log tells the system: else
-the partition's name stands in, or that of the one system of the input that the machine agrees with.
+A file contains one or more of these messages, alone or among the lines of a log. A display shows one moment:
+the time in the log if its line has a date, otherwise the date of the file. Only a log names the system;
+without one, the name is that of the partition, or of the one system in the input whose machine matches.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from zlens.readers.zos.processors import Display
 
 NAME = "zos-text"
 
-#: Messages and values kept of one input: bounds for files that are no such texts.
+#: Limits on the messages and values kept from one input, in case a file is something else.
 MAX_MESSAGES, MAX_VALUES = 10_000, 3_000_000
-#: Problems of one kind and file that get a row of their own.
+#: Problems of one kind listed individually per file.
 MAX_NOTES = 50
 
-_EXPECTED = "the answer to DISPLAY M=CORE (IEE174I) or DISPLAY HIS (HIS015I), or a .CNT file (HIS019I)"
+_EXPECTED = "the response to DISPLAY M=CORE (IEE174I) or DISPLAY HIS (HIS015I), or a .CNT file (HIS019I)"
 _SECOND = 1_000_000
 _EPOCH = dt.datetime(1970, 1, 1)
-#: No time is later than the year 2200.
+#: Upper bound for times: the year 2200.
 _LAST_US = 7_258_118_400 * _SECOND
 
 HEADER = (
-    Column("system", "text", "", "system: as the log names it, else the partition's name"),
-    Column("source", "text", "", "where it comes from"),
+    Column("system", "text", "", "system name from the log, otherwise the partition name"),
+    Column("source", "text", "", "source of the data"),
     Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "where it begins in its file"),
+    Column("offset", "int", "bytes", "position in the file"),
     Column(
         "tod",
         "time",
         "",
-        "end of a run of counters; moment of a display, by its log or the date of the file; UTC or local",
+        "end of a counter run, or time of a display from the log or the file date; UTC or local",
     ),
-    Column("interval_end", "time", "", "the same"),
-    Column("seconds", "float", "s", "length of a run of counters; NULL: it tells of a moment"),
+    Column("interval_end", "time", "", "same as tod"),
+    Column("seconds", "float", "s", "length of a counter run; NULL: the row describes one moment"),
     Column("flag", "text", "", "NULL"),
 )
 
@@ -63,12 +63,12 @@ Message = Display | Run
 
 
 def detect(head: bytes, size: int) -> bool:
-    """Whether one of these messages begins among the first lines."""
+    """Return whether one of these messages begins in the first lines."""
     return texts.encoding(head) is not None
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ZosTextSource:
-    """Read the messages of all files. Raises InputError where not one tells anything."""
+    """Read the messages of all files. Raises InputError if none of them contains data."""
     source = ZosTextSource(options.tz, options.leap or 0)
     source.read(paths, progress)
     return source
@@ -76,7 +76,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
 
 @dataclass(slots=True)
 class _File:
-    """What there is to say of one file. others: lines outside these messages."""
+    """One file and its messages. others: number of lines outside these messages."""
 
     path: str
     size: int = 0
@@ -84,7 +84,7 @@ class _File:
     others: int = 0
     paging: int = 0
     code: str | None = None
-    told: list[_Statement] = field(default_factory=list)
+    statements: list[_Statement] = field(default_factory=list)
     tally: Tally[str] = field(default_factory=Tally)
     notes: list[tuple[str, str, int | None]] = field(default_factory=list)
 
@@ -96,7 +96,7 @@ class _File:
 
 @dataclass(slots=True, eq=False)
 class _Statement:
-    """A message, its file, and the system it is of."""
+    """A message with its file and system."""
 
     file: _File
     message: Message
@@ -105,7 +105,7 @@ class _Statement:
 
     @property
     def run_of(self) -> str | None:
-        """What the files of one run of HIS have in common."""
+        """The part of the file name that all files of one HIS run share."""
         if isinstance(self.message, Display):
             return None
         name = self.message.facts.get("file_name") or self.message.facts.get("file_prefix") or ""
@@ -113,7 +113,7 @@ class _Statement:
 
 
 class ZosTextSource:
-    """All such texts of an input."""
+    """All z/OS text files of an input."""
 
     name = NAME
     beside = "smf"
@@ -124,9 +124,9 @@ class ZosTextSource:
         self._zone = zone
         self._leap = leap
         self._files: list[_File] = []
-        self._held = 0
-        #: By what a text was taken for one of a system of another source.
-        self._taken: dict[str, str] = {}
+        self._kept = 0
+        #: What matched a text to a system of another source, by system.
+        self._matched_by: dict[str, str] = {}
 
     # -- reading -------------------------------------------------------------------------------------
 
@@ -143,22 +143,22 @@ class ZosTextSource:
                 file.note("changed", refused.message, 0)
             before += file.size
             self._files.append(file)
-        if not any(file.told for file in self._files):
-            raise error or self._nothing()
-        self._name()
+        if not any(file.statements for file in self._files):
+            raise error or self._no_data()
+        self._assign_systems()
         self._settle()
 
-    def _nothing(self) -> InputError:
+    def _no_data(self) -> InputError:
         file = self._files[0]
         if file.paging:
             return InputError(
-                "this is the answer to DISPLAY ASM (IEE200I), which tells of page data sets: zlens shows "
-                "nothing of them",
+                "this is the response to DISPLAY ASM (IEE200I), which describes page data sets; zlens does "
+                "not read it",
                 file=file.path, offset=0, expected=_EXPECTED,
             )  # fmt: skip
-        said = file.notes[0][1] if file.notes else "there is none"
+        reason = file.notes[0][1] if file.notes else "none found"
         return InputError(
-            f"no message of z/OS in it can be used: {said}", file=file.path, offset=0, expected=_EXPECTED,
+            f"the file has no usable z/OS message: {reason}", file=file.path, offset=0, expected=_EXPECTED,
             cure="copy the message with all its lines",
         )  # fmt: skip
 
@@ -169,7 +169,7 @@ class ZosTextSource:
             file.code = texts.encoding(raw.read(64 * 1024))
             raw.seek(0)
             if file.code is None:
-                file.note("changed", "no message of z/OS stands in it any more; not read", 0)
+                file.note("changed", "the file no longer contains a z/OS message; not read", 0)
                 return
 
             def step(done: int) -> None:
@@ -178,14 +178,14 @@ class ZosTextSource:
 
             for message in self._messages(file, texts.lines(raw, file.code, file.note, step)):
                 message.finish()
-                if message.told:
-                    file.told.append(_Statement(file, message, SystemInfo("", NAME)))
-                self._held += message.size
+                if message.has_data:
+                    file.statements.append(_Statement(file, message, SystemInfo("", NAME)))
+                self._kept += message.size
             if os.fstat(raw.fileno()).st_size != file.size:
                 file.note("changed", "the file changed while it was read", file.size)
 
     def _messages(self, file: _File, lines: Iterator[Line]) -> Iterator[Message]:
-        """The messages of a file, one after the other."""
+        """Yield the messages of a file in order."""
         message: Message | None = None
         paging = False
         for line in lines:
@@ -196,11 +196,11 @@ class ZosTextSource:
                 message, paging = None, start.id == texts.PAGING
                 file.paging += paging
                 if (
-                    self._held > MAX_VALUES
-                    or len(file.told) + sum(len(f.told) for f in self._files) >= MAX_MESSAGES
+                    self._kept > MAX_VALUES
+                    or len(file.statements) + sum(len(f.statements) for f in self._files) >= MAX_MESSAGES
                 ):
-                    what = "more messages than zlens keeps of one input; not read from here"
-                    file.note("length", what, line.offset)
+                    detail = "more messages than zlens keeps from one input; not read from here on"
+                    file.note("length", detail, line.offset)
                     return
                 if not paging:
                     message = _message(start, file)
@@ -220,86 +220,89 @@ class ZosTextSource:
         if message is not None:
             yield message
 
-    # -- what belongs together -----------------------------------------------------------------------
+    # -- matching messages to systems -----------------------------------------------------------------------
 
-    def _name(self) -> None:
-        """Give every message its system: by the log, by the partition, else by what is known beside it."""
-        everything = [told for file in self._files for told in file.told]
-        named: dict[str, SystemInfo] = {}
-        for told in everything:
-            message = told.message
+    def _assign_systems(self) -> None:
+        """Assign a system to every message: from the log, the partition, or a matching message."""
+        statements = [statement for file in self._files for statement in file.statements]
+        systems: dict[str, SystemInfo] = {}
+        for statement in statements:
+            message = statement.message
             lpar = message.facts.get("lpar") if isinstance(message, Display) else None
             name = message.start.system or lpar
             if name:
-                told.info = named.setdefault(name, SystemInfo(name, NAME))
-        for told in everything:
-            if not told.info.system:
-                told.info = self._unnamed(told, everything)
-        for told in everything:
-            _describe(told)
-        self.systems = list({id(told.info): told.info for told in everything}.values())
+                statement.info = systems.setdefault(name, SystemInfo(name, NAME))
+        for statement in statements:
+            if not statement.info.system:
+                statement.info = self._find_system(statement, statements)
+        for statement in statements:
+            _describe(statement)
+        self.systems = list({id(statement.info): statement.info for statement in statements}.values())
 
-    def _unnamed(self, told: _Statement, everything: Sequence[_Statement]) -> SystemInfo:
-        """The system of a message that names none."""
-        beside = [other for other in everything if other.info.system]
-        same = [other for other in beside if other.run_of is not None and other.run_of == told.run_of]
-        near = [other for other in beside if other.file is told.file and _agree(told, other)]
-        alike = [other for other in beside if isinstance(other.message, Display) and _agree(told, other)]
-        for found in (same, near, alike):
-            if len({id(other.info) for other in found}) == 1:
-                return found[0].info
-        name = f"unknown-{Path(told.file.path).stem}"
-        taken = {other.info.system for other in everything}
-        while name in taken:
+    def _find_system(self, statement: _Statement, statements: Sequence[_Statement]) -> SystemInfo:
+        """Find the system of a message that does not name one."""
+        named = [other for other in statements if other.info.system]
+        same = [other for other in named if other.run_of is not None and other.run_of == statement.run_of]
+        near = [other for other in named if other.file is statement.file and _agree(statement, other)]
+        alike = [other for other in named if isinstance(other.message, Display) and _agree(statement, other)]
+        for candidates in (same, near, alike):
+            if len({id(other.info) for other in candidates}) == 1:
+                return candidates[0].info
+        name = f"unknown-{Path(statement.file.path).stem}"
+        names = {other.info.system for other in statements}
+        while name in names:
             name += "'"
         return SystemInfo(name, NAME)
 
     def accompany(self, others: Sequence[SystemInfo]) -> None:
-        """Take name and zone from the system of z/OS in the input that this is.
+        """Take the name and time zone of the matching z/OS system in the input.
 
-        It is the one of the same name; else the only one, if the machine is the same and the partition too as
-        far as it is told, or if nothing is told of the machine. Two partitions are not one system.
+        A system matches by name. Otherwise the only z/OS system matches if its machine is the same or unknown
+        and its partition does not contradict. Two partitions are never one system.
         """
         zos = {info.system: info for info in others}
-        told = {info.lpar for info in self.systems if info.lpar and info.system not in zos}
+        lpars = {info.lpar for info in self.systems if info.lpar and info.system not in zos}
         for info in self.systems:
             other = zos.get(info.system)
             if other is None and len(zos) == 1:
                 (only,) = zos.values()
-                same = only.lpar == info.lpar if only.lpar and info.lpar else not info.lpar or len(told) == 1
+                same = only.lpar == info.lpar if only.lpar and info.lpar else not info.lpar or len(lpars) == 1
                 if same and _same_machine(info, only):
                     other = only
-                    self._taken[other.system] = "the machine" if info.machine else "being the only one"
+                    self._matched_by[other.system] = "the machine" if info.machine else "being the only one"
             if other is not None:
                 info.system = other.system
                 info.utc_offset_s = other.utc_offset_s if info.utc_offset_s is None else info.utc_offset_s
-        self._join()
+        self._merge()
         self._settle()
 
-    def _join(self) -> None:
-        """Systems that turned out to be one."""
+    def _merge(self) -> None:
+        """Merge systems that turned out to be the same."""
         first: dict[str, SystemInfo] = {}
         for info in self.systems:
             first.setdefault(info.system, info)
-        for told in (told for file in self._files for told in file.told):
-            told.info = first[told.info.system]
-            _describe(told)
+        for statement in (statement for file in self._files for statement in file.statements):
+            statement.info = first[statement.info.system]
+            _describe(statement)
         self.systems = list(first.values())
 
     def _settle(self) -> None:
-        """Times, intervals and tables, when the systems are known."""
-        everything = [told for file in self._files for told in file.told]
+        """Set times, intervals and tables once the systems are known."""
+        statements = [statement for file in self._files for statement in file.statements]
         for info in self.systems:
             info.intervals, info.files, info.first_us, info.last_us = [], [], None, None
             info.local_time = False
-        for told in everything:
-            told.time_us = self._time(told)
+        for statement in statements:
+            statement.time_us = self._time(statement)
         seen: set[tuple[int, int]] = set()
-        for told in sorted(everything, key=lambda one: one.time_us):
-            info = told.info
-            if told.file.path not in info.files:
-                info.files.append(told.file.path)
-            end, seconds = told.time_us, _seconds(told.message) if isinstance(told.message, Run) else None
+        for statement in sorted(statements, key=lambda item: item.time_us):
+            info = statement.info
+            if statement.file.path not in info.files:
+                info.files.append(statement.file.path)
+            end, seconds = (
+                statement.time_us,
+                _seconds(statement.message) if isinstance(statement.message, Run) else None,
+            )
             begin = end - round((seconds or 0) * _SECOND)
             info.first_us = begin if info.first_us is None else min(info.first_us, begin)
             info.last_us = end if info.last_us is None else max(info.last_us, end)
@@ -307,90 +310,92 @@ class ZosTextSource:
                 seen.add((id(info), end))
                 info.intervals.append(Interval(end, seconds))
         self.systems.sort(key=lambda info: info.system)
-        self._make_tables(everything)
+        self._make_tables(statements)
 
-    def _time(self, told: _Statement) -> int:
-        """When a display was, or the run of a .CNT file ended."""
-        if isinstance(told.message, Run) and (
-            ends := [c.end_tod for c in told.message.cpus.values() if c.end_tod]
+    def _time(self, statement: _Statement) -> int:
+        """Return the time of a display, or the end of the run of a .CNT file, in microseconds UTC."""
+        if isinstance(statement.message, Run) and (
+            ends := [c.end_tod for c in statement.message.cpus.values() if c.end_tod]
         ):
             return _native.unix_us_from_tod(max(ends), self._leap)
-        local = told.message.start.local
+        local = statement.message.start.local
         if local is None:
-            return min(max(told.file.time_us, 0), _LAST_US)
-        if told.info.utc_offset_s is not None:
-            local -= dt.timedelta(seconds=told.info.utc_offset_s)
+            return min(max(statement.file.time_us, 0), _LAST_US)
+        if statement.info.utc_offset_s is not None:
+            local -= dt.timedelta(seconds=statement.info.utc_offset_s)
         elif self._zone is not None:
             local = local.replace(tzinfo=self._zone).astimezone(dt.UTC).replace(tzinfo=None)
         else:
-            told.info.local_time = True
+            statement.info.local_time = True
         return round((local - _EPOCH).total_seconds()) * _SECOND
 
     # -- tables --------------------------------------------------------------------------------------
 
-    def _make_tables(self, everything: Sequence[_Statement]) -> None:
+    def _make_tables(self, statements: Sequence[_Statement]) -> None:
         rows: dict[str, list[Row]] = {name: [] for name in _COLUMNS}
-        for told in everything:
-            message, head = told.message, self._header(told)
+        for statement in statements:
+            message, header = statement.message, self._header(statement)
             if isinstance(message, Display):
-                rows["zos_status"].append({**head, **message.row()})
-                rows["zos_core"] += [{**head, **core} for core in message.cores]
-                rows["zos_cpu"] += [{**head, **cpu} for cpu in message.cpus]
+                rows["zos_status"].append({**header, **message.row()})
+                rows["zos_core"] += [{**header, **core} for core in message.cores]
+                rows["zos_cpu"] += [{**header, **cpu} for cpu in message.cpus]
                 continue
-            rows["his_run"].append({**head, "seconds": _seconds(message), **message.row()})
-            for table, found in (("his_cnt", message.samples()), ("his_counter", message.counters())):
-                for cpu, row in found:
+            rows["his_run"].append({**header, "seconds": _seconds(message), **message.row()})
+            for table, samples in (("his_cnt", message.samples()), ("his_counter", message.counters())):
+                for cpu, row in samples:
                     end = (
-                        head["tod"]
+                        header["tod"]
                         if cpu.end_tod is None
                         else _native.unix_us_from_tod(cpu.end_tod, self._leap)
                     )
                     own = {"tod": end, "seconds": cpu.seconds, "offset": cpu.offset}
-                    rows[table].append({**head, **own, **row})
+                    rows[table].append({**header, **own, **row})
         self.tables = {name: [RowTable(name, columns, rows[name])] for name, columns in _COLUMNS.items()}
 
-    def _header(self, told: _Statement) -> Row:
+    def _header(self, statement: _Statement) -> Row:
         return {
-            "system": told.info.system,
+            "system": statement.info.system,
             "source": NAME,
-            "file": told.file.path,
-            "offset": told.message.start.offset,
-            "tod": told.time_us,
-            # All processors of a run are of one interval, which ends when the last of them ended.
-            "interval_end": told.time_us,
+            "file": statement.file.path,
+            "offset": statement.message.start.offset,
+            "tod": statement.time_us,
+            # All processors of a run share one interval, which ends with the last of them.
+            "interval_end": statement.time_us,
         }
 
-    # -- what a source has to tell -------------------------------------------------------------------
+    # -- the source interface ------------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read as it stands; all of it is known once the files are read."""
-        found = []
+        """What could not be read as is; complete once the files are read."""
+        problems = []
         for file in self._files:
-            named = {told.info.system for told in file.told}
-            system = named.pop() if len(named) == 1 else None
+            systems = {statement.info.system for statement in file.statements}
+            system = systems.pop() if len(systems) == 1 else None
             for kind, detail, offset in file.notes:
                 lost = None if kind in ("truncated", "length", "changed") else 0
-                found.append(Problem(system, NAME, file.path, offset, None, kind, detail, lost))
+                problems.append(Problem(system, NAME, file.path, offset, None, kind, detail, lost))
             for kind, count in file.tally.items():
                 if count > MAX_NOTES:
                     detail = f"{count - MAX_NOTES:,} more like these"
-                    found.append(Problem(system, NAME, file.path, None, None, kind, detail, None))
-        return found
+                    problems.append(Problem(system, NAME, file.path, None, None, kind, detail, None))
+        return problems
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """There are none: a .CNT file tells differences."""
+        """Always empty: a .CNT file contains differences."""
         return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """A row per file, system and kind of message."""
+        """One row per file, system and message type."""
         rows = []
         for file in self._files:
             groups: dict[tuple[str, str], list[_Statement]] = {}
-            for told in file.told:
-                groups.setdefault((told.info.system, told.message.start.id), []).append(told)
+            for statement in file.statements:
+                groups.setdefault((statement.info.system, statement.message.start.id), []).append(statement)
             for (system, name), group in groups.items():
-                sizes = [max(told.message.end - told.message.start.offset, 0) for told in group]
-                times = [told.time_us for told in group]
+                sizes = [
+                    max(statement.message.end - statement.message.start.offset, 0) for statement in group
+                ]
+                times = [statement.time_us for statement in group]
                 rows.append(
                     InventoryRow(
                         system, NAME, file.path, None, None, name, texts.TITLES[name], "section", len(group),
@@ -407,17 +412,19 @@ class ZosTextSource:
         return rows
 
     def info(self) -> list[dict[str, Any]]:
-        """One object per file, with what was asked of HIS in it."""
+        """One object per file, including what HIS was asked for."""
         return [
             {
                 "format": "z/OS text" + (" in EBCDIC" if file.code == "cp037" else ""),
                 "path": file.path,
                 "bytes": file.size,
-                **_asked(file),
-                **_shown(file),
+                **_run_facts(file),
+                **_display_facts(file),
                 "of_the_system_by": ", ".join(
                     dict.fromkeys(
-                        by for told in file.told if (by := self._taken.get(told.info.system)) is not None
+                        match
+                        for statement in file.statements
+                        if (match := self._matched_by.get(statement.info.system)) is not None
                     )
                 )
                 or None,
@@ -450,9 +457,9 @@ def _seconds(message: Run) -> float | None:
     return max((cpu.seconds for cpu in message.cpus.values() if cpu.seconds is not None), default=None)
 
 
-def _describe(told: _Statement) -> None:
-    """What a message says of its system."""
-    info, message = told.info, told.message
+def _describe(statement: _Statement) -> None:
+    """Fill in the system facts that a message contains."""
+    info, message = statement.info, statement.message
     kind, model, serial = message.machine
     info.machine_type = info.machine_type or kind
     info.model = info.model or model
@@ -468,47 +475,51 @@ def _describe(told: _Statement) -> None:
         began = round((local - _EPOCH).total_seconds()) * _SECOND
         info.utc_offset_s = smf_systems.offset_s(began, _native.unix_us_from_tod(tod, info.leap_s))
         if info.utc_offset_s is None:
-            told.file.note("time", "START TIME and START TOD are not of one moment", message.start.offset)
+            statement.file.note("time", "START TIME and START TOD do not match", message.start.offset)
 
 
 def _serial(text: str | None) -> str:
     return (text or "").lstrip("0")
 
 
-def _same(one: tuple[str | None, str | None], other: tuple[str | None, str | None]) -> bool:
-    """Whether types and serial numbers may be of one machine: what is not told does not say otherwise."""
-    return all(not a or not b or a == b for a, b in zip(one, other, strict=True))
+def _same(first: tuple[str | None, str | None], second: tuple[str | None, str | None]) -> bool:
+    """Return whether types and serial numbers can belong to one machine; missing values match anything."""
+    return all(not a or not b or a == b for a, b in zip(first, second, strict=True))
 
 
-def _agree(one: _Statement, other: _Statement) -> bool:
-    (kind, _, serial), (its_kind, _, its_serial) = one.message.machine, other.message.machine
-    return _same((kind, _serial(serial)), (its_kind, _serial(its_serial)))
+def _agree(statement: _Statement, other: _Statement) -> bool:
+    (kind, _, serial), (other_kind, _, other_serial) = statement.message.machine, other.message.machine
+    return _same((kind, _serial(serial)), (other_kind, _serial(other_serial)))
 
 
-def _same_machine(one: SystemInfo, other: SystemInfo) -> bool:
-    """Whether a text with a partition is of that machine, and one without is of no other."""
-    machines = (one.machine_type, _serial(one.serial)), (other.machine_type, _serial(other.serial))
-    return machines[0] == machines[1] if one.lpar else _same(*machines)
+def _same_machine(info: SystemInfo, other: SystemInfo) -> bool:
+    """Return whether the machines match. Text that names a partition must match exactly."""
+    machines = (info.machine_type, _serial(info.serial)), (other.machine_type, _serial(other.serial))
+    return machines[0] == machines[1] if info.lpar else _same(*machines)
 
 
-def _asked(file: _File) -> dict[str, Any]:
-    """What was asked of HIS: each thing once, where several messages tell of it."""
-    runs = [told.message for told in file.told if isinstance(told.message, Run)]
-    said: dict[str, Any] = {}
+def _run_facts(file: _File) -> dict[str, Any]:
+    """What HIS was asked for, without repeats from several messages."""
+    runs = [statement.message for statement in file.statements if isinstance(statement.message, Run)]
+    asked: dict[str, Any] = {}
     for label, name in _ASKED.items():
         values = dict.fromkeys(str(run.facts[name]) for run in runs if run.facts.get(name) is not None)
-        said[label] = "; ".join(values).replace(", ", " + ") or None
-    said["cpus_counted"] = max((len(run.cpus) for run in runs), default=0) or None
-    return said
+        asked[label] = "; ".join(values).replace(", ", " + ") or None
+    asked["cpus_counted"] = max((len(run.cpus) for run in runs), default=0) or None
+    return asked
 
 
 def _times(file: _File) -> str | None:
-    """What is to be said of the moments of displays."""
-    displays = [told.message.start for told in file.told if told.message.start.id != texts.COUNTERS]
-    return "a moment is the date of the file" if any(start.local is None for start in displays) else None
+    """Say where the times of displays come from, if not from the text."""
+    displays = [
+        statement.message.start
+        for statement in file.statements
+        if statement.message.start.id != texts.COUNTERS
+    ]
+    return "times are the date of the file" if any(start.local is None for start in displays) else None
 
 
-#: What `info` says of a run, by column of his_run.
+#: The his_run columns that `info` shows, by label.
 _ASKED = {
     "SMFINTVAL": "smfintval",
     "CNTINTVAL": "cntintval",
@@ -519,12 +530,12 @@ _ASKED = {
 }
 
 
-def _shown(file: _File) -> dict[str, Any]:
-    """What the last display of processors shows."""
-    shown = [told.message for told in file.told if isinstance(told.message, Display)]
-    if not shown:
+def _display_facts(file: _File) -> dict[str, Any]:
+    """Summarize the last processor display."""
+    displays = [statement.message for statement in file.statements if isinstance(statement.message, Display)]
+    if not displays:
         return {}
-    row = shown[-1].row()
+    row = displays[-1].row()
     flag = row.get("hiperdispatch")
     return {
         "HiperDispatch": None if flag is None else "on" if flag else "off",
@@ -532,5 +543,5 @@ def _shown(file: _File) -> dict[str, Any]:
         "of_these_parked": row["cores_parked"],
         "percent_of_normal_effectiveness": row.get("effectiveness_pct"),
         "displayed": row["displayed"],
-        "cpus_online": sum(cpu["state"] == "online" for cpu in shown[-1].cpus) or None,
+        "cpus_online": sum(cpu["state"] == "online" for cpu in displays[-1].cpus) or None,
     }
