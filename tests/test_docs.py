@@ -22,7 +22,7 @@ REFERENCE = {
     "records.md": "| D0R2 | MRSYTPRP | Processor Data (Per Processor) | sample | 5.4:124 6.2:140 6.4:352 |",
     "smf.md": "| `smf70_cpu` | ",
     "cpumf.md": "| 145 | `L1D_OFFCHIP_L3_SOURCED_WRITES` | ",
-    "measures.md": "| `busy_pct` | float, % | share of its online time in which the processor ran",
+    "measures.md": "| `busy_pct` | float, % | share of its online time that the processor was busy",
     "rules.md": "| CPU-001 | ",
     "reports.md": "| [prclog](reports/processors.md#prclog) | FCX304 | ",
     "reports/processors.md": "PRCLOG FCX304: ",

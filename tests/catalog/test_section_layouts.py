@@ -70,7 +70,7 @@ def test_what_there_is_not() -> None:
 
 def test_titles() -> None:
     assert smf_sections.title(30, 4) == "address space work: end of a step"
-    assert smf_sections.title(113, 1) == "CPU Measurement Facility: what was counted in the interval"
+    assert smf_sections.title(113, 1) == "CPU Measurement Facility: counts of the interval"
     assert smf_sections.title(70, 2) == "RMF processor activity"
     assert smf_sections.is_decoded(70, 1)
     assert smf_sections.is_decoded(113, 2)

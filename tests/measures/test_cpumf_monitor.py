@@ -122,7 +122,7 @@ def test_counters_that_contradict_each_other_are_withheld(tmp_path: Path) -> Non
         assert measured(session) == []
         assert session.sql("SELECT count(*) FROM d5r13_counters").rows == [(4,)]
         details = [p.detail for p in session.all_problems()]
-        assert any("more cycles in problem state than in all" in detail for detail in details)
+        assert any("more cycles in problem state than in total" in detail for detail in details)
 
 
 def test_what_the_core_counted_is_asked_of_its_first_thread(tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ def test_the_inventory_names_what_it_counts(tmp_path: Path) -> None:
         "SMF 30.2": (1, "address space work: interval", "zlens"),
         "SMF 30.3": (2, "address space work: last interval of a step", "zlens"),
         "SMF 110.1": (1, "CICS", None),
-        "SMF 113.1": (3, "CPU Measurement Facility: what was counted in the interval", "zlens"),
+        "SMF 113.1": (3, "CPU Measurement Facility: counts of the interval", "zlens"),
     }
     assert (found["SMF 30.3"].min_length, found["SMF 30.3"].bytes) == (203, 406)
     assert (found["SMF 113.1"].domain, found["SMF 113.1"].record) == (113, 1)
