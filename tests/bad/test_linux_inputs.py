@@ -205,7 +205,7 @@ def test_info_tells_the_damage_of_an_archive_and_of_a_folder_with_them(said: Sai
     path = written(tmp_path / "s.tar", FORMS["tar"] + b"what is this? " * 100)
     out = said.run("info", path)[1]
     assert "Not read" not in out
-    assert "no header of a tar" in out
+    assert "not a tar header" in out
     folder = sysinfo_made.folder(
         tmp_path / "s",
         sysinfo_made.texts() | {f"{sysinfo_made.CPUS}/cpu0/topology/core_siblings_list": "0-99999999"},

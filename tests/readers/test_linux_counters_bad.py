@@ -55,7 +55,7 @@ def test_counters_absent_inside_a_guest(tmp_path: Path, capsys: pytest.CaptureFi
         assert "absent inside a guest" in capsys.readouterr().out
     (tmp_path / "guest.txt").write_text("lshwc: No support for CPU Measurement Counter set facility\n")
     with zlens.open(tmp_path) as session:
-        assert "a guest is given none" in kinds(session)["section"]
+        assert "not available to guests" in kinds(session)["section"]
         assert session.table("cpumf").rows == []
         assert [info.system for info in session.systems] == ["unknown-guest"]
 
@@ -65,8 +65,8 @@ def test_lines_between_and_values_beyond(tmp_path: Path) -> None:
     with opened(tmp_path, {"counts.csv": text}) as session:
         assert counted(session)[-1][:3] == (1, 1, 100)
         found = kinds(session)
-        assert "'what is this' is no line of perf stat -x" in found["header"]
-        assert "more than a counter holds" in found["length"]
+        assert "'what is this' is not a line of perf stat -x" in found["header"]
+        assert "exceeds the range of a counter" in found["length"]
 
 
 def test_lshwc_cut_off(tmp_path: Path) -> None:
@@ -90,10 +90,10 @@ def test_runs_of_lshwc_behind_each_other(tmp_path: Path) -> None:
         # The first reading of each run has nothing to be held against.
         assert session.sql("SELECT count(*) FROM linux_cpumf WHERE c0 = 4000").rows == [(2,)]
         assert session.sql("SELECT count(*) FROM linux_cpumf").rows == [(2,)]
-        assert kinds(session)["header"].startswith("13 characters behind the measurements")
+        assert kinds(session)["header"].startswith("13 characters after the measurements")
     cut = json.dumps(lshwc_json()).replace('"total"', '"0"').replace('"cpu": 0', '"cpu": 1')
     with opened(tmp_path / "cut", {"hw.json": cut}) as session:
-        assert "the last reading ends before that of all CPUs" in kinds(session)["truncated"]
+        assert "the last reading ends before the values of all CPUs" in kinds(session)["truncated"]
 
 
 def test_zeros_at_the_end_of_what_was_being_written(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_file_of_other_things_is_given_up(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(linux_counters, "MAX_FACILITY", len(SERVICE) + 50)
     with opened(tmp_path, {"counts.csv": PERF_CSV + "nothing\n" * 100 + PERF_CSV}) as session:
         assert len(counted(session)) == 8
-        assert "more than 20 lines are none of perf stat -x" in kinds(session)["length"]
+        assert "more than 20 lines are not from perf stat -x" in kinds(session)["length"]
     with opened(tmp_path / "levels", {"service_levels": SERVICE + "more\n" * 100}) as session:
         assert "bytes of such a text are read" in kinds(session)["length"]
         assert session.sources[0].info()[0]["counter_versions"] == "3.7"
@@ -125,9 +125,9 @@ def test_lshwc_of_other_shape(tmp_path: Path) -> None:
     with opened(tmp_path, {"hw.csv": "\n".join(lines)}) as session:
         details = [problem.detail for problem in session.problems]
         assert any("3 values under 2 names" in detail for detail in details)
-        assert any("'-' is no value of a counter" in detail for detail in details)
-        assert any("'CPUX' is no CPU" in detail for detail in details)
-        assert any("is no line of lshwc" in detail for detail in details)
+        assert any("'-' is not a counter value" in detail for detail in details)
+        assert any("'CPUX' is not a CPU" in detail for detail in details)
+        assert any("is not a line of lshwc" in detail for detail in details)
         assert len([row for row in counted(session) if row[2] is not None]) == 11
 
 
@@ -173,7 +173,7 @@ def test_files_that_change(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     path.write_text(PERF_CSV)
     path.write_text("nothing\n")
-    with pytest.raises(InputError, match="no output of a counter tool any more"):
+    with pytest.raises(InputError, match="no longer the output of a counter tool"):
         open_files([str(path)], Options())
     path.unlink()
     with pytest.raises(InputError, match="cannot be read"):

@@ -82,7 +82,7 @@ def test_many_answers_in_one_file_and_one_twice(answers: Answers) -> None:
     found = kinds(source)
     assert found.count("duplicate") == 1
     assert found.count("gap") == 1
-    assert "known of this file" in next(p.detail for p in source.problems() if p.kind == "duplicate")
+    assert "already read in this file" in next(p.detail for p in source.problems() if p.kind == "duplicate")
 
 
 def test_ranges_that_overlap_are_told(answers: Answers) -> None:
@@ -109,22 +109,20 @@ def test_a_message_instead_of_a_report_and_beside_one(answers: Answers) -> None:
 
 
 def test_other_reports_of_monitor_iii_are_named(answers: Answers) -> None:
-    with pytest.raises(
-        InputError, match=r"RMF report SYSINFO \(SYSINFO Report\).*Monitor III's reports.*CPC"
-    ):
+    with pytest.raises(InputError, match=r"RMF report SYSINFO \(SYSINFO Report\).*Monitor III reports.*CPC"):
         answers(document(made(metric="SYSINFO")))
 
 
 def test_reports_of_the_other_kind_in_one_file_are_named(answers: Answers, tmp_path: Path) -> None:
     source = answers(document(made(), report()))
     (problem,) = source.problems()
-    assert problem.detail.startswith("the RMF report CPU (CPU Report) stands in a file of other reports")
+    assert problem.detail.startswith("the RMF report CPU (CPU Report) is in a file of other reports")
     assert problem.bytes
     path = tmp_path / "mixed.xml"
     path.write_text(document(report(), made()))
     other = rmf_xml.open_files([str(path)], Options(tz=dt.UTC))
     (problem,) = other.problems()
-    assert problem.detail.startswith("the RMF report CPC (CPC Report) stands in a file of other reports")
+    assert problem.detail.startswith("the RMF report CPC (CPC Report) is in a file of other reports")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])

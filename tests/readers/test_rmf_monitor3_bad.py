@@ -151,7 +151,7 @@ def test_heads_that_stand_twice_or_are_none(read: Read) -> None:
     twice = monitor3().replace("<col>CPCPWGHT</col>", "<col>CPCPIND</col>")
     source = read(document(twice))
     whole(source)
-    assert "'CPCPIND' stands twice; the first is read" in {p.detail for p in source.problems()}
+    assert "'CPCPIND' appears twice; the first is read" in {p.detail for p in source.problems()}
     assert {row["weight"] for row in rows(source, "rmf3_partition")} == {None}
     source = read(document(monitor3().replace(cells(CPC_HEADS), "")))
     whole(source)

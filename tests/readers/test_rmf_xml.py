@@ -198,7 +198,7 @@ def test_what_the_catalog_does_not_know_is_named_once(opened: Opened) -> None:
         "'Mood' is not in the catalog; kept as text (3 times, the first here)",
         "element <mood> is not expected; not read (3 times, the first here)",
         "'Hair Color' is not in the catalog; kept as text (3 times, the first here)",
-        "the section holds variables that are not expected; kept as text (3 times, the first here)",
+        "the section has unexpected variables; kept as text (3 times, the first here)",
         "section 'LPAR Cluster Report' is not in the catalog; kept as text (3 times, the first here)",
     }
     assert {p.kind for p in found.values()} == {"section"}
@@ -323,7 +323,7 @@ def test_an_interval_without_a_time_is_not_read(opened: Opened, options: dict[st
         ("00.30.00", 1800.0, None),
         ("00:29:59:999", 1799.999, None),
         ("15:00:000", 900.0, "apart"),
-        ("00:00:000", None, "without length"),
+        ("00:00:000", None, "zero length"),
         ("soon", None, "not a duration"),
     ],
 )

@@ -81,7 +81,7 @@ def test_cut_off_anywhere(opened: Opened) -> None:
         stored = sum(len(rows(source, n)) for n in ("rmf_cpu", "rmf_partition", "rmf_processor_count"))
         if partial:
             assert stored == before_cut
-            assert f"{before_cut - closed * 9:,} rows are whole" in problem.detail
+            assert f"{before_cut - closed * 9:,} rows are complete" in problem.detail
     assert kept_partial > 50
     assert set(refused) == {(0, True, True)}
 
@@ -288,4 +288,4 @@ def test_texts_kept_are_bounded(opened: Opened, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(rmf_store, "MAX_TEXTS", 20)
     source = opened(document(report()))
     whole(source)
-    assert "texts beyond the bound" in source.problems()[-1].detail
+    assert "texts beyond the limit" in source.problems()[-1].detail

@@ -1,9 +1,8 @@
-"""What was counted on Linux, kept column by column, and the two raw tables over it.
+"""Column store for Linux counters, and its two raw tables.
 
-`linux_counter` has a row for every event as it was printed; `linux_cpumf` has a row for every interval and
-CPU (or for all CPUs, where the tool told no single ones) with a column for every number of a counter. Which
-number a name has depends on the machine, which may be known only when all inputs are open: numbers are put in
-when rows are asked for.
+`linux_counter` has a row per event as printed. `linux_cpumf` has a row per interval and CPU (or for all CPUs
+if the tool did not list them) with a column per counter number. The number of a counter name depends on the
+machine, which may be known only after all inputs are open, so numbers are looked up when rows are read.
 """
 
 from __future__ import annotations
@@ -22,55 +21,57 @@ from zlens.readers.rows import ComputedTable
 NAME = "linux-counters"
 
 _NONE = -(2**63)
-#: What perf prints of an event that was counted all the time, less what it rounds.
+#: Percentage that perf prints for an event counted all the time, less rounding.
 _ALL = 99.9
-_NUMBERS = tuple(n for each in cpumf.sets().values() for n in range(each.first, each.first + each.most))
+_NUMBERS = tuple(n for s in cpumf.sets().values() for n in range(s.first, s.first + s.most))
 
 HEADER = (
     Column("system", "text", "", "system"),
-    Column("source", "text", "", "where it comes from"),
+    Column("source", "text", "", "source of the data"),
     Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "where the reading begins in its file"),
-    Column("tod", "time", "", "when it was read, UTC; local, or from 1970 on, where the file tells no more"),
-    Column("interval_end", "time", "", "the same: end of the interval it tells of"),
-    Column("seconds", "float", "s", "length of the interval; NULL where it is not known"),
-    Column("flag", "text", "", "gap or short where that time is not the usual one"),
+    Column("offset", "int", "bytes", "position of the reading in the file"),
+    Column(
+        "tod", "time", "", "time of the reading, UTC; local or counted from 1970 if the file has nothing else"
+    ),
+    Column("interval_end", "time", "", "same as tod: end of the interval"),
+    Column("seconds", "float", "s", "length of the interval; NULL: unknown"),
+    Column("flag", "text", "", "gap or short: the length is unusual"),
 )
 
 _COUNTER = (
     *HEADER,
-    Column("cpu", "int", "", "CPU; NULL: not of one CPU"),
-    Column("part", "text", "", "socket, core, node or thread that it was counted for; NULL: of all"),
-    Column("counter", "text", "", "event as it was printed"),
-    Column("number", "int", "", "number of the counter; NULL: none of CPU MF, or not known on this machine"),
-    Column("value", "int", "count", "counted in the interval; NULL: not counted, or nothing to compare with"),
-    Column("total", "int", "count", "counted since the run began, where the tool prints that"),
-    Column("state", "text", "", "not supported or not counted, where the system says so"),
-    Column("running_pct", "float", "%", "part of the time it was counted in; the value is scaled up to all"),
-    Column("amount", "float", "", "what an event tells that counts nothing, such as a time"),
+    Column("cpu", "int", "", "CPU; NULL: not for a single CPU"),
+    Column("part", "text", "", "socket, core, node or thread counted; NULL: all"),
+    Column("counter", "text", "", "event as printed"),
+    Column("number", "int", "", "counter number; NULL: not a CPU MF counter, or unknown on this machine"),
+    Column("value", "int", "count", "count in the interval; NULL: not counted, or no earlier value"),
+    Column("total", "int", "count", "count since the run began, if the tool prints it"),
+    Column("state", "text", "", "not supported or not counted, if the system reports it"),
+    Column(
+        "running_pct", "float", "%", "share of the time the event was counted; the value is scaled up to 100%"
+    ),
+    Column("amount", "float", "", "value of an event that is not a count, such as a time"),
     Column("unit", "text", "", "unit of the amount"),
-    Column("generation", "text", "", "machine generation that gives the number its meaning"),
+    Column("generation", "text", "", "machine generation that defines the counter number"),
 )
 
 _CPUMF = (
     *HEADER,
-    Column("cpu_id", "int", "", "CPU; NULL: the sum over all of them"),
-    Column("processors", "int", "count", "how many processors it is of; NULL: not known"),
-    Column("machine_type", "text", "", "machine type, where something that belongs to the file tells it"),
-    Column("told_generation", "text", "", "machine generation that the names of the counters tell"),
-    Column("version1", "int", "", "counter first version number, where the tool tells it"),
-    Column("version2", "int", "", "counter second version number, where the tool tells it"),
-    Column("cpsp", "float", "", "speed in cycles per microsecond, where the kernel tells it"),
-    Column(
-        "scaled", "bool", "", "some counters were counted for a part of the time only, and scaled up to all"
-    ),
+    Column("cpu_id", "int", "", "CPU; NULL: sum over all CPUs"),
+    Column("processors", "int", "count", "number of processors; NULL: unknown"),
+    Column("machine_type", "text", "", "machine type, if known from other data of the system"),
+    Column("told_generation", "text", "", "machine generation implied by the counter names"),
+    Column("version1", "int", "", "counter first version number, if the tool prints it"),
+    Column("version2", "int", "", "counter second version number, if the tool prints it"),
+    Column("cpsp", "float", "", "speed in cycles per microsecond, if the kernel reports it"),
+    Column("scaled", "bool", "", "some counters were counted only part of the time and scaled up"),
     *(Column(f"c{number}", "int", "count", f"counter {number} in the interval") for number in _NUMBERS),
 )
 
 
 @dataclass(slots=True)
 class Run:
-    """What holds for all readings of one file. numbers: of each event code, None where there is none."""
+    """Facts shared by all readings of one file. numbers: counter number by event code, or None."""
 
     path: str
     info: SystemInfo
@@ -84,7 +85,7 @@ class Run:
 
 @dataclass(slots=True)
 class Moment:
-    """One reading of one file, and the rows of values that belong to it."""
+    """One reading of one file, and its range of value rows."""
 
     run: Run
     offset: int
@@ -92,7 +93,7 @@ class Moment:
     seconds: float | None
     first: int
     last: int
-    #: Which run of the tool within the file.
+    #: Number of the tool run within the file.
     nth: int = 0
     flag: str | None = None
 
@@ -134,7 +135,7 @@ class Store:
         amount: float | None,
         unit: str | None,
     ) -> None:
-        """A value; state is 0, 1 for not supported, 2 for not counted."""
+        """Append a value. state: 0, 1 for not supported, 2 for not counted."""
         self._event.append(event)
         self._cpu.append(-1 if cpu is None else cpu)
         self._part.append(-1 if part is None else _code(part, self.parts, self._part_codes))
@@ -146,13 +147,13 @@ class Store:
         self._unit.append(-1 if unit is None else _code(unit, self.parts, self._part_codes))
 
     def states_of(self, events: set[int], first: int, last: int) -> Iterator[int]:
-        """The states of some events among these rows."""
+        """Yield the states of some events in a range of rows."""
         return (self._state[at] for at in range(first, last) if self._event[at] in events)
 
     # -- rows ----------------------------------------------------------------------------------------
 
     def counter_rows(self, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-        """Rows of `linux_counter`."""
+        """Yield rows of `linux_counter`."""
         states = (None, "not supported", "not counted")
         get: dict[str, Callable[[Moment, int], Any]] = {
             **_COMMON,
@@ -160,25 +161,25 @@ class Store:
             "part": lambda m, i: _text(self.parts, self._part[i]),
             "counter": lambda m, i: self.events[self._event[i]],
             "number": lambda m, i: m.run.numbers.get(self._event[i]),
-            "value": lambda m, i: _whole(self._value[i]),
-            "total": lambda m, i: _whole(self._total[i]),
+            "value": lambda m, i: _integer_or_none(self._value[i]),
+            "total": lambda m, i: _integer_or_none(self._total[i]),
             "state": lambda m, i: states[self._state[i]],
             "running_pct": lambda m, i: _real(self._running[i]),
             "amount": lambda m, i: _real(self._amount[i]),
             "unit": lambda m, i: _text(self.parts, self._unit[i]),
             "generation": lambda m, i: m.run.generation,
         }
-        chosen = [get[name] for name in columns]
+        getters = [get[name] for name in columns]
         for moment in self.moments:
             for at in range(moment.first, moment.last):
-                yield tuple(each(moment, at) for each in chosen)
+                yield tuple(getter(moment, at) for getter in getters)
 
     def cpumf_rows(self, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-        """Rows of `linux_cpumf`."""
-        asked = {int(name[1:]) for name in columns if name[0] == "c" and name[1:].isdigit()}
+        """Yield rows of `linux_cpumf`."""
+        numbers = {int(name[1:]) for name in columns if name[0] == "c" and name[1:].isdigit()}
         for moment in self.moments:
             scaled = self._scaled(moment) if "scaled" in columns else set()
-            for cpu, counted in self._samples(moment, asked):
+            for cpu, counted in self._samples(moment, numbers):
                 values: dict[str, Any] = {
                     "cpu_id": cpu,
                     "processors": None if cpu is None else 1,
@@ -196,18 +197,20 @@ class Store:
                 )
 
     def _scaled(self, moment: Moment) -> set[int | None]:
-        """The CPUs (None: not of one CPU) of which some counters stood still for a part of the time."""
-        found: set[int | None] = set()
+        """Return CPUs (None: not a single CPU) with counters that ran only part of the time."""
+        cpus: set[int | None] = set()
         for at in range(moment.first, moment.last):
             number = moment.run.numbers.get(self._event[at])
             if number is not None and self._value[at] != _NONE and self._running[at] < _ALL:
-                found.add(self._cpu[at] if self._cpu[at] >= 0 else None)
-        return found
+                cpus.add(self._cpu[at] if self._cpu[at] >= 0 else None)
+        return cpus
 
-    def _samples(self, moment: Moment, asked: set[int]) -> Iterator[tuple[int | None, dict[int, int | None]]]:
-        """The counters of each CPU; of all, where no CPU is told; the sum of parts, where only parts are.
+    def _samples(
+        self, moment: Moment, numbers: set[int]
+    ) -> Iterator[tuple[int | None, dict[int, int | None]]]:
+        """Yield counters per CPU, for all CPUs if none is listed, or summed over parts if only those are.
 
-        What has no value at all, as in the first reading of a run or inside a guest, is no sample.
+        A CPU without any value, as in the first reading of a run or inside a guest, is not a sample.
         """
         cpus: dict[int | None, dict[int, int | None]] = {}
         parts: dict[int, int | None] = {}
@@ -217,19 +220,19 @@ class Store:
             number = moment.run.numbers.get(self._event[at])
             if number is None:
                 continue
-            value = _whole(self._value[at])
+            value = _integer_or_none(self._value[at])
             if self._part[at] >= 0:
                 in_parts = in_parts or value is not None
-                if number in asked:
-                    # A sum of which one part is not known is not known.
-                    before = parts.get(number, 0)
-                    parts[number] = None if before is None or value is None else before + value
+                if number in numbers:
+                    # A sum with an unknown part is unknown.
+                    subtotal = parts.get(number, 0)
+                    parts[number] = None if subtotal is None or value is None else subtotal + value
                 continue
             cpu = self._cpu[at] if self._cpu[at] >= 0 else None
             if value is not None:
                 counted.add(cpu)
-                if number in asked:
-                    # The same counter under two names is the same counter.
+                if number in numbers:
+                    # A counter listed under two names counts once.
                     cpus.setdefault(cpu, {}).setdefault(number, value)
         single = sorted(cpu for cpu in counted if cpu is not None)
         if single:
@@ -248,7 +251,7 @@ def _code(text: str, texts: list[str], codes: dict[str, int]) -> int:
     return code
 
 
-def _whole(value: int) -> int | None:
+def _integer_or_none(value: int) -> int | None:
     return None if value == _NONE else value
 
 

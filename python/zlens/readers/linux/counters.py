@@ -1,9 +1,9 @@
-"""Counters of CPU MF on Linux: what perf stat, lshwc and lscpumf print, and /proc/service_levels.
+"""CPU MF counters on Linux: output of perf stat, lshwc and lscpumf, and /proc/service_levels.
 
-A file tells nothing of its machine but the names of its counters, and lshwc's JSON the counter versions and
-the host. What else there is in the input of the same system is asked: the output of lscpumf or
-/proc/service_levels for counter versions and speed, /proc/sysinfo for machine type and name.
-Without a time of day, which perf prints only into files of its own (-o), times count from 1970 on.
+A file identifies its machine only by its counter names; lshwc JSON adds the counter versions and the host.
+Other files of the same system supply the rest: lscpumf output or /proc/service_levels for counter versions
+and speed, /proc/sysinfo for machine type and name. Without a time of day, which perf prints only to files
+written with -o, times count from 1970.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from zlens.readers.recognition import FOLDER_SOURCE
 
 __all__ = ["NAME", "LinuxCounterSource", "detect", "open_files"]
 
-#: Values, readings and names kept of one input: bounds for files that are no output of these tools.
+#: Limits on values, readings and names kept from one input, in case a file is something else.
 MAX_VALUES = 3_000_000
 MAX_READINGS = 200_000
 MAX_NAMES = 20_000
-#: Problems of one kind and file that get a row of their own.
+#: Problems of one kind listed individually per file.
 MAX_NOTES = 50
-#: Lines that are none of the tool, after which a file is given up.
+#: Number of unrecognized lines after which a file is abandoned.
 MAX_STRANGE = 100_000
-#: Longest list of lscpumf, with all that it says of each counter.
+#: Longest lscpumf list, with the descriptions of all counters.
 MAX_FACILITY = 1 << 20
-#: Longest line; lshwc's names of all counters need 10 KB.
+#: Longest line; the names of all counters in lshwc need 10 KB.
 MAX_LINE = 1 << 20
-#: How far the end of a line is looked for.
+#: Maximum distance searched for the end of a line.
 MAX_SKIPPED = 64 << 20
-#: Longest JSON of lshwc, which is one object.
+#: Longest lshwc JSON, which is one object.
 MAX_JSON = 64 << 20
 
 _SECOND = 1_000_000
@@ -66,13 +66,13 @@ _TITLES = {
 
 
 def detect(head: bytes, size: int) -> bool:
-    """Whether a file is the output of one of these tools."""
+    """Return whether a file is the output of one of these tools."""
     return form_of(head) is not None
 
 
 def form_of(head: bytes) -> str | None:
-    """What a file is, by its first bytes."""
-    # A system that goes down leaves zeros at the end of what it was writing.
+    """Return the form of a file from its first bytes, None if it is something else."""
+    # A system crash leaves zeros at the end of a file being written.
     head = head.rstrip(b"\0")
     if b"\0" in head:
         return None
@@ -93,7 +93,7 @@ def form_of(head: bytes) -> str | None:
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> LinuxCounterSource:
-    """Read the counters of all files. Raises InputError when not one can be read."""
+    """Read the counters of all files. Raises InputError if none can be read."""
     source = LinuxCounterSource(options.tz)
     source.read(paths, progress)
     return source
@@ -101,7 +101,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
 
 @dataclass(slots=True)
 class _File:
-    """What there is to say of one file."""
+    """One file and what was found in it."""
 
     path: str
     info: SystemInfo
@@ -123,7 +123,7 @@ class _File:
 
 
 class LinuxCounterSource:
-    """All files of an input with counters of Linux."""
+    """All files of an input with Linux counters."""
 
     name = NAME
     beside = FOLDER_SOURCE
@@ -155,17 +155,17 @@ class LinuxCounterSource:
             before += file.size
         if not any(file.form for file in self._files):
             raise error or InputError(
-                "this is no output of a counter tool any more", file=paths[0], expected=_EXPECTED
+                "this is no longer the output of a counter tool", file=paths[0], expected=_EXPECTED
             )
         self._settle()
 
     def _name(self, path: str) -> str:
-        taken = {file.info.system for file in self._files}
-        where = Path(path)
-        name = f"unknown-{where.stem}"
-        if name in taken:
-            name = f"unknown-{where.parent.name}-{where.stem}"
-        while name in taken:
+        names = {file.info.system for file in self._files}
+        location = Path(path)
+        name = f"unknown-{location.stem}"
+        if name in names:
+            name = f"unknown-{location.parent.name}-{location.stem}"
+        while name in names:
             name += "'"
         return name
 
@@ -181,12 +181,14 @@ class LinuxCounterSource:
                     progress(before + done, total, file.path)
 
             if not file.form:
-                file.note("changed", "this is no output of a counter tool any more; not read", 0)
+                file.note("changed", "this is no longer the output of a counter tool; not read", 0)
                 return
             if file.form == "lshwc-json":
                 if file.size > MAX_JSON:
                     file.note(
-                        "length", f"only {MAX_JSON:,} bytes of a JSON are read; write CSV instead", MAX_JSON
+                        "length",
+                        f"only the first {MAX_JSON:,} bytes of JSON are read; write CSV instead",
+                        MAX_JSON,
                     )
                 text = raw.read(MAX_JSON).decode("utf-8", "replace")
                 step(len(text))
@@ -207,13 +209,13 @@ class LinuxCounterSource:
                     by = perf.separator(head.decode("utf-8", "replace").lstrip("\ufeff")) or ","
                     readings = perf.values(lines, file.note, by)
             if file.facility.host:
-                self._of_host(file, file.facility.host)
+                self._assign_host(file, file.facility.host)
             self._keep(file, readings)
             if os.fstat(raw.fileno()).st_size != file.size:
                 file.note("changed", "the file changed while it was read", file.size)
 
-    def _of_host(self, file: _File, host: str) -> None:
-        """The files of one host are one system."""
+    def _assign_host(self, file: _File, host: str) -> None:
+        """Assign a file to the system of its host."""
         same = next((other.info for other in self._files if other.info.system == host), None)
         if same is not None:
             file.info = file.run.info = same
@@ -222,7 +224,7 @@ class LinuxCounterSource:
 
     def _keep(self, file: _File, readings: Iterator[Reading]) -> None:
         clock = Clock(file.info, file.note, self.zone)
-        before: dict[tuple[int, int | None, str | None], int] = {}
+        previous: dict[tuple[int, int | None, str | None], int] = {}
         run = -1
         for reading in readings:
             full = (
@@ -230,36 +232,40 @@ class LinuxCounterSource:
             )
             if full or len(self.store.events) > MAX_NAMES or len(self.store.parts) > MAX_NAMES:
                 file.note(
-                    "length", "more values than zlens keeps of one input; not read from here", reading.offset
+                    "length",
+                    "more values than zlens keeps from one input; not read from here on",
+                    reading.offset,
                 )
                 return
             if reading.run != run:
                 run = reading.run
-                before.clear()
+                previous.clear()
             end, seconds = clock.at(reading)
             if not 0 <= end <= LAST_US:
-                file.note("time", "a reading of a time that cannot be; not read", reading.offset)
+                file.note("time", "a reading with an impossible time; not read", reading.offset)
                 continue
-            seen = self._ends.setdefault(id(file.info), {})
-            if end in seen:
+            file_by_end = self._ends.setdefault(id(file.info), {})
+            if end in file_by_end:
                 file.note(
-                    "duplicate", f"a reading of this time stands in {seen[end]}; not read", reading.offset
+                    "duplicate",
+                    f"a reading with this time was read in {file_by_end[end]}; not read",
+                    reading.offset,
                 )
                 continue
-            seen[end] = file.path
+            file_by_end[end] = file.path
             first = len(self.store)
             for count in reading.counts:
-                self._value(file, reading, count, before, end)
+                self._add_value(file, reading, count, previous, end)
             moment = Moment(file.run, reading.offset, end, seconds, first, len(self.store), reading.run)
             self.store.moments.append(moment)
             file.readings += 1
 
-    def _value(
+    def _add_value(
         self,
         file: _File,
         reading: Reading,
         count: Count,
-        before: dict[tuple[int, int | None, str | None], int],
+        previous: dict[tuple[int, int | None, str | None], int],
         end: int,
     ) -> None:
         event = count.event[:120]
@@ -275,18 +281,18 @@ class LinuxCounterSource:
         value, total = count.value, None
         if value is not None and value > _INT_MAX:
             file.note(
-                "length", f"{event}: {value:,} is more than a counter holds; it is NULL", reading.offset
+                "length", f"{event}: {value:,} exceeds the range of a counter; it is NULL", reading.offset
             )
             value = None
         if reading.absolute:
             key = (code, count.cpu, count.group)
-            total, earlier = value, before.get(key)
+            total, earlier = value, previous.get(key)
             value = total - earlier if total is not None and earlier is not None else None
             if value is not None and value < 0:
                 self._resets.append((file.info, end, count.cpu, f"{event} stepped back"))
                 value = None
             if total is not None:
-                before[key] = total
+                previous[key] = total
         if count.cpu is not None:
             file.cpus.add(count.cpu)
         self.store.append(
@@ -294,85 +300,89 @@ class LinuxCounterSource:
             count.amount, count.unit,
         )  # fmt: skip
 
-    # -- what belongs together -----------------------------------------------------------------------
+    # -- matching files to systems -------------------------------------------------------------------
 
     def _settle(self) -> None:
-        """Machines, intervals and systems, when all files are read."""
+        """Determine machines, intervals and systems after all files are read."""
         for file in self._files:
-            self._facility(file)
+            self._set_facility(file)
         moments: dict[int, list[Moment]] = {}
         for moment in self.store.moments:
             moments.setdefault(id(moment.run), []).append(moment)
         for file in self._files:
-            known = [event for event in file.events.values() if event.counter]
+            counters = [event for event in file.events.values() if event.counter]
             listed = [Event(name, number) for name, number in self._listed(file).items()]
             listed = [event for event in listed if event.name in linux_events.names()]
-            file.machine = linux_events.machine([*known, *listed])
-            if known and not file.machine.generations:
+            file.machine = linux_events.machine([*counters, *listed])
+            if counters and not file.machine.generations:
                 file.note(
                     "section",
-                    "no machine has counters of all these names; only those common to all are shown",
+                    "no machine has all these counters; only those common to all machines are shown",
                     0,
                 )
             file.run.told = file.machine.told
-            self._absent(file, known, moments.get(id(file.run), []))
+            self._note_absent(file, counters, moments.get(id(file.run), []))
         self.resolve()
         self._gather()
 
-    def _told(self, file: _File) -> list[Facility]:
-        """What is told of the facility: in the file, and in one beside it."""
-        beside = [o.facility for o in self._files if o.form == "facility" and _near(o.path, file.path)]
-        versions = [each for each in beside if each.csvn is not None or each.cpsp is not None]
-        lists = [each for each in beside if each.counters]
-        # Of two the one or the other may be of another system.
-        return [file.facility, *(each for found in (versions, lists) if len(found) == 1 for each in found)]
+    def _facilities(self, file: _File) -> list[Facility]:
+        """Return facts about the facility from the file and from one next to it."""
+        beside = [
+            other.facility
+            for other in self._files
+            if other.form == "facility" and _same_place(other.path, file.path)
+        ]
+        versions = [facts for facts in beside if facts.csvn is not None or facts.cpsp is not None]
+        lists = [facts for facts in beside if facts.counters]
+        # If there are two, either may be from another system.
+        return [file.facility, *(facts for group in (versions, lists) if len(group) == 1 for facts in group)]
 
-    def _facility(self, file: _File) -> None:
-        """Counter versions and speed."""
+    def _set_facility(self, file: _File) -> None:
+        """Set counter versions and speed."""
         run = file.run
-        for each in self._told(file):
-            run.csvn = each.csvn if run.csvn is None else run.csvn
-            run.cfvn = each.cfvn if run.cfvn is None else run.cfvn
-            run.cpsp = each.cpsp if run.cpsp is None else run.cpsp
+        for facts in self._facilities(file):
+            run.csvn = facts.csvn if run.csvn is None else run.csvn
+            run.cfvn = facts.cfvn if run.cfvn is None else run.cfvn
+            run.cpsp = facts.cpsp if run.cpsp is None else run.cpsp
 
     def _listed(self, file: _File) -> dict[str, int]:
-        """All counters that the system names, where lscpumf lists them."""
-        return {name: number for each in self._told(file) for name, number in each.counters.items()}
+        """Return the numbers of all counters that lscpumf lists for the system, by name."""
+        return {name: number for facts in self._facilities(file) for name, number in facts.counters.items()}
 
-    def _absent(self, file: _File, known: Sequence[Event], mine: list[Moment]) -> None:
-        """What the system says it does not have, in plain words."""
+    def _note_absent(self, file: _File, counter_events: Sequence[Event], moments: list[Moment]) -> None:
+        """Note missing counters."""
         if file.facility.absent:
-            said = f"the system has no counters to show: {file.facility.absent!r}; a guest is given none"
-            file.note("section", said, None)
+            detail = f"the system has no counters: {file.facility.absent!r}; they are not available to guests"
+            file.note("section", detail, None)
         if file.form == "facility" or not file.form:
             return
         if not file.readings:
-            file.note("section", "no count of an event stands in it", None)
+            file.note("section", "it contains no event counts", None)
             return
-        if not known:
-            file.note("section", "none of these events is a counter of CPU MF", None)
+        if not counter_events:
+            file.note("section", "none of these events is a CPU MF counter", None)
             return
         counters = {code for code, event in file.events.items() if event.counter}
         states: Tally[int] = Tally()
-        for moment in mine:
+        for moment in moments:
             states.update(self.store.states_of(counters, moment.first, moment.last))
         without = states[1] + states[2]
         if without:
-            every = without == sum(states.values())
-            how = (
+            all_missing = without == sum(states.values())
+            extent = (
                 "none of its counters"
-                if every
+                if all_missing
                 else f"not all of its counters, {without:,} values are missing"
             )
             file.note(
                 "section",
-                f"the system counted {how} ({states[1]:,} not supported, {states[2]:,} not counted): "
+                f"the system counted {extent} ({states[1]:,} not supported, {states[2]:,} not counted): "
                 "counters are absent inside a guest, or not authorized for the partition; they are NULL",
                 None,
             )
 
     def resolve(self) -> None:
-        """Give names their numbers, as the machine has them."""
+        """Map counter names to numbers for the machine."""
         for file in self._files:
             machine = file.machine or Machine(())
             type, version = file.info.machine_type, file.run.csvn
@@ -393,30 +403,32 @@ class LinuxCounterSource:
                 if event.counter and number is None:
                     strange.append(self.store.events[code])
                 file.run.numbers[code] = number
-            self._strange(file, machine, strange)
+            self._note_unknown(file, machine, strange)
 
-    def _strange(self, file: _File, machine: Machine, events: list[str]) -> None:
+    def _note_unknown(self, file: _File, machine: Machine, events: list[str]) -> None:
         file.notes = [note for note in file.notes if note[0] != "no_layout"]
         if events:
             more = f" and {len(events) - 5} more" if len(events) > 5 else ""
-            every = machine.generations == generations.names()
-            of = "no known machine" if every else " or ".join(machine.generations)
-            detail = f"{', '.join(events[:5])}{more}: their numbers on {of} are not known; in no metric"
+            any_machine = machine.generations == generations.names()
+            machines = "no known machine" if any_machine else " or ".join(machine.generations)
+            detail = f"{', '.join(events[:5])}{more}: no known number on {machines}; not used in any metric"
             file.notes.append(("no_layout", detail, None))
 
     def accompany(self, others: Sequence[SystemInfo]) -> None:
-        """Take machine type and name from what other sources of the input tell of the same system.
+        """Take machine type and name from other sources of the same system.
 
-        It is the same where the files stand in one folder, or where the input has just one system of each.
+        Systems match if their files are in one folder, or if the input has only one system of each source.
         """
-        mine = list({id(file.info): file for file in self._files}.values())
-        for file in mine:
-            near = [info for info in others if any(_near(path, file.path) for path in info.files)]
-            named = [info for info in others if info.system == file.info.system]
-            found = named or near or (list(others) if len(mine) == 1 else [])
-            if len({info.system for info in found}) != 1:
+        files = list({id(file.info): file for file in self._files}.values())
+        for file in files:
+            same_folder = [
+                info for info in others if any(_same_place(path, file.path) for path in info.files)
+            ]
+            same_name = [info for info in others if info.system == file.info.system]
+            candidates = same_name or same_folder or (list(others) if len(files) == 1 else [])
+            if len({info.system for info in candidates}) != 1:
                 continue
-            other = found[0]
+            other = candidates[0]
             info = file.info
             for name in ("machine_type", "model", "serial", "lpar"):
                 if getattr(info, name) is None:
@@ -427,16 +439,16 @@ class LinuxCounterSource:
         self.resolve()
 
     def _gather(self) -> None:
-        """The systems with their intervals."""
+        """Collect the systems with their intervals."""
         by_system: dict[int, list[Moment]] = {}
         for moment in self.store.moments:
             by_system.setdefault(id(moment.run.info), []).append(moment)
         for info in {id(file.info): file.info for file in self._files}.values():
-            mine = [file for file in self._files if file.info is info]
-            if all(file.form == "facility" for file in mine) and len(self._files) > len(mine):
-                # It tells of the system that another file counted on.
+            files = [file for file in self._files if file.info is info]
+            if all(file.form == "facility" for file in files) and len(self._files) > len(files):
+                # It describes the system that another file has counters of.
                 continue
-            info.files = [file.path for file in mine]
+            info.files = [file.path for file in files]
             moments = sorted(by_system.get(id(info), []), key=lambda moment: moment.end_us)
             lengths = _flag(moments)
             if lengths:
@@ -449,31 +461,33 @@ class LinuxCounterSource:
             self.systems.append(info)
         self.systems.sort(key=lambda info: info.system)
 
-    # -- what a source has to tell -------------------------------------------------------------------
+    # -- the source interface ------------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read as it stands; all of it is known once the files are read."""
-        found = []
+        """What could not be read as is; complete once the files are read."""
+        problems = []
         for file in self._files:
             title = _TITLES.get(file.form)
             for kind, detail, offset in file.notes:
                 lost = None if kind in ("truncated", "resync", "length") else 0
-                found.append(Problem(file.info.system, NAME, file.path, offset, title, kind, detail, lost))
+                problems.append(Problem(file.info.system, NAME, file.path, offset, title, kind, detail, lost))
             for kind, count in file.tally.items():
                 if count > MAX_NOTES:
                     detail = f"{count - MAX_NOTES:,} more like these"
-                    found.append(Problem(file.info.system, NAME, file.path, None, title, kind, detail, None))
-        return found
+                    problems.append(
+                        Problem(file.info.system, NAME, file.path, None, title, kind, detail, None)
+                    )
+        return problems
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counters that were reset: system, microseconds UTC, table, subject, evidence."""
+        """Return counter resets: system, microseconds UTC, table, subject, evidence."""
         return [
-            (info.system, end, "linux_counter", "all CPUs" if cpu is None else f"CPU {cpu}", why)
-            for info, end, cpu, why in self._resets
+            (info.system, end, "linux_counter", "all CPUs" if cpu is None else f"CPU {cpu}", evidence)
+            for info, end, cpu, evidence in self._resets
         ]
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """A row per file."""
+        """One row per file."""
         return [
             InventoryRow(
                 file.info.system,
@@ -515,45 +529,47 @@ class LinuxCounterSource:
 
 
 def _flag(moments: Sequence[Moment]) -> Tally[float]:
-    """Flags intervals that are not as long as the others of their run; how often each length was."""
+    """Flag intervals of unusual length for their run; return how often each length occurs."""
     runs: dict[tuple[int, int], list[Moment]] = {}
     for moment in moments:
         if moment.seconds is not None:
             runs.setdefault((id(moment.run), moment.nth), []).append(moment)
-    found: Tally[float] = Tally()
-    for mine in runs.values():
-        if len(mine) < 3:
-            # Single runs are as long as they are.
+    all_lengths: Tally[float] = Tally()
+    for run_moments in runs.values():
+        if len(run_moments) < 3:
+            # Single runs have no usual length.
             continue
-        lengths = Tally(round(moment.seconds or 0, 1) for moment in mine)
+        lengths = Tally(round(moment.seconds or 0, 1) for moment in run_moments)
         nominal = max(lengths, key=lambda s: (lengths[s], s))
-        for moment in mine:
+        for moment in run_moments:
             seconds = moment.seconds or 0
             moment.flag = "short" if seconds < SHORT * nominal else "gap" if seconds > GAP * nominal else None
-        found += lengths
-    return found
+        all_lengths += lengths
+    return all_lengths
 
 
-def _near(one: str, other: str) -> bool:
-    """Whether two files stand in one folder, or one in a folder beside the other."""
-    mine, its = (Path(os.path.abspath(path)).parent for path in (one, other))
+def _same_place(one: str, other: str) -> bool:
+    """Return whether two files share a folder, or `other` is in a folder next to `one`."""
+    folder, other_folder = (Path(os.path.abspath(path)).parent for path in (one, other))
     within = Path(os.path.abspath(one))
-    return mine == its or (within != Path("/") and within in (its, *its.parents))
+    return folder == other_folder or (within != Path("/") and within in (other_folder, *other_folder.parents))
 
 
 def _lines(raw: Any, file: _File, step: Callable[[int], None]) -> Iterator[tuple[int, str]]:
-    offset, told = 0, 0
+    offset, reported = 0, 0
     while line := raw.readline(MAX_LINE):
         begin, offset = offset, offset + len(line)
         if file.tally["header"] > MAX_STRANGE:
-            detail = f"more than {MAX_STRANGE:,} lines are none of {_TITLES[file.form]}; not read from here"
+            detail = (
+                f"more than {MAX_STRANGE:,} lines are not from {_TITLES[file.form]}; not read from here on"
+            )
             file.note("length", detail, begin)
             return
         if file.form == "facility" and offset > MAX_FACILITY:
-            file.note("length", f"only {MAX_FACILITY:,} bytes of such a text are read", begin)
+            file.note("length", f"only the first {MAX_FACILITY:,} bytes of such a text are read", begin)
             return
-        if offset - told > 1 << 20:
-            told = offset
+        if offset - reported > 1 << 20:
+            reported = offset
             step(offset)
         if len(line) >= MAX_LINE and not line.endswith(b"\n"):
             file.note("length", f"a line of more than {MAX_LINE:,} bytes; not read", begin)
@@ -563,7 +579,7 @@ def _lines(raw: Any, file: _File, step: Callable[[int], None]) -> Iterator[tuple
                     break
                 if offset - begin > MAX_SKIPPED:
                     file.note(
-                        "length", f"no line ends within {MAX_SKIPPED:,} bytes; not read from here", begin
+                        "length", f"no line ends within {MAX_SKIPPED:,} bytes; not read from here on", begin
                     )
                     return
             continue

@@ -1,8 +1,8 @@
-"""What lshwc and lscpumf of the s390-tools print, and what /proc/service_levels says of the facility.
+"""Output of lshwc and lscpumf from s390-tools, and the facility information in /proc/service_levels.
 
-lshwc: values since the beginning of the run, or what came to them since the reading before (-d), per CPU and
-in all, as CSV or JSON. The first reading of -d counts from the beginning, too. Which of the two the CPUs'
-values are, the line for all CPUs tells, which comes last of a reading: `Total` or `Delta`.
+lshwc prints values since the beginning of the run, or with -d since the previous reading, per CPU and in
+total, as CSV or JSON. The first reading of -d also counts from the beginning. The last line of a reading, for
+all CPUs, tells which kind its values are: `Total` or `Delta`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _HEADER = re.compile(r'"?Date"?,"?Time"?,"?CPU"?,(.+)', re.IGNORECASE)
 _CPU = re.compile(r"CPU(\d{1,6})")
 _HEX = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,16}")
 _DECIMAL = re.compile(r"\d{1,20}")
-#: Columns of a header that are looked at; all counter sets together have fewer than 300.
+#: Header columns that are read; all counter sets together have fewer than 300.
 _COLUMNS = 1_000
 
-#: What the tools say where there is nothing to count with, often instead of data.
+#: Messages of the tools if counters are unavailable, often printed instead of data.
 NOTHING = (
     "No support for CPU Measurement Counter set facility",
     "No CPU-measurement facilities detected",
@@ -35,20 +35,20 @@ NOTHING = (
 
 @dataclass(slots=True)
 class Facility:
-    """What a text says of the facility. sets: the counter sets that may be used, by the catalog's names."""
+    """Facts about the facility. sets: the authorized counter sets, by catalog name."""
 
     cfvn: int | None = None
     csvn: int | None = None
     sets: list[str] | None = None
     cpsp: float | None = None
     machine: str | None = None
-    #: Names of counters that the system has, with their numbers.
+    #: Numbers of the counters that the system has, by name.
     counters: dict[str, int] = field(default_factory=dict)
     host: str | None = None
     absent: str | None = None
 
 
-#: Bits of the authorization, as the kernel shows them.
+#: Authorization bits as shown by the kernel.
 _AUTHORIZED = {0x02: "basic", 0x04: "problem", 0x08: "crypto", 0x01: "extended", 0x20: "mt_diag"}
 _SETS = {
     "basic": "basic",
@@ -70,7 +70,7 @@ def is_csv(head: str) -> bool:
             if match is None:
                 continue
             labels = match[1].replace('"', "").split(",")
-            return any(linux_events.is_label(each) for each in labels[:_COLUMNS])
+            return any(linux_events.is_label(label) for label in labels[:_COLUMNS])
     return False
 
 
@@ -80,7 +80,7 @@ def is_json(head: str) -> bool:
 
 
 def is_hexadecimal(head: str) -> bool:
-    """Whether values are hexadecimal without saying so (-x): most long ones have a letter then."""
+    """Return whether values are hexadecimal without a prefix (-x): most long ones contain a letter."""
     cells = [cell.strip().strip('"') for line in head.splitlines()[1:] for cell in line.split(",")[3:]]
     return _mostly_hexadecimal(cell for cell in cells if _HEX.fullmatch(cell))
 
@@ -91,7 +91,7 @@ def _mostly_hexadecimal(numbers: Iterable[str]) -> bool:
 
 
 def rows(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iterator[Reading]:
-    """Readings of lshwc's CSV."""
+    """Yield the readings of lshwc CSV output."""
     labels: list[str] = []
     run = -1
     reading: Reading | None = None
@@ -104,61 +104,61 @@ def rows(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iterator[Rea
             if reading is not None:
                 yield reading
                 reading = None
-            labels = [each.strip().strip('"') for each in header[1].split(",")[:_COLUMNS]]
+            labels = [label.strip().strip('"') for label in header[1].split(",")[:_COLUMNS]]
             run += 1
             continue
-        cells = [each.strip().strip('"') for each in bare.split(",")]
+        cells = [cell.strip().strip('"') for cell in bare.split(",")]
         moment = _moment(cells[:2])
         if not labels or moment is None or len(cells) < 4:
-            if not any(each in bare for each in NOTHING):
-                note("header", f"{bare[:60]!r} is no line of lshwc; not read", offset)
+            if not any(message in bare for message in NOTHING):
+                note("header", f"{bare[:60]!r} is not a line of lshwc; not read", offset)
             continue
-        who, shown = cells[2].strip(), cells[3:]
-        if len(shown) != len(labels):
-            # The reading it stands in is not told whole; what is there is kept.
-            kind = "truncated" if len(shown) < len(labels) else "length"
-            note(kind, f"{len(shown)} values under {len(labels)} names; those beyond are not read", offset)
+        cpu_name, values = cells[2].strip(), cells[3:]
+        if len(values) != len(labels):
+            # The reading is incomplete; its values are kept.
+            kind = "truncated" if len(values) < len(labels) else "length"
+            note(kind, f"{len(values)} values under {len(labels)} names; the excess is not read", offset)
             if kind == "truncated":
-                shown = shown[:-1]
+                values = values[:-1]
         if reading is not None and reading.local != moment:
             yield reading
             reading = None
         if reading is None:
             reading = Reading(offset, run, local=moment, absolute=True)
-        cpu = _cpu(who)
-        if who.lower() not in ("total", "delta") and cpu is None:
-            note("header", f"{who[:20]!r} is no CPU; not read", offset)
+        cpu = _cpu(cpu_name)
+        if cpu_name.lower() not in ("total", "delta") and cpu is None:
+            note("header", f"{cpu_name[:20]!r} is not a CPU; not read", offset)
             continue
-        bad = None
-        for label, each in zip(labels, shown, strict=False):
-            value = _value(each, hexadecimal)
-            bad = bad if value is not None else each
+        invalid = None
+        for label, cell in zip(labels, values, strict=False):
+            value = _value(cell, hexadecimal)
+            invalid = invalid if value is not None else cell
             if len(reading.counts) < MAX_COUNTS:
                 reading.counts.append(Count(label, value=value, cpu=cpu))
-        if bad is not None:
-            note("header", f"{bad[:30]!r} is no value of a counter; it is NULL", offset)
+        if invalid is not None:
+            note("header", f"{invalid[:30]!r} is not a counter value; it is NULL", offset)
         if cpu is None:
-            reading.absolute = who.lower() == "total"
+            reading.absolute = cpu_name.lower() == "total"
             yield reading
             reading = None
     if reading is not None:
-        # Without the line for all CPUs nobody says what these values are.
+        # Without the line for all CPUs, the kind of these values is unknown.
         note("truncated", "the last reading ends before the line of all CPUs; not read", reading.offset)
 
 
 def _moment(cells: list[str]) -> dt.datetime | None:
-    shown = " ".join(each.strip() for each in cells)
-    if len(shown) > 20:
+    text = " ".join(cell.strip() for cell in cells)
+    if len(text) > 20:
         return None
     try:
-        found = dt.datetime.strptime(shown, "%Y-%m-%d %H:%M:%S")
+        moment = dt.datetime.strptime(text, "%Y-%m-%d %H:%M:%S")
     except ValueError:
         return None
-    return found if 1971 <= found.year <= 2200 else None
+    return moment if 1971 <= moment.year <= 2200 else None
 
 
-def _cpu(who: str) -> int | None:
-    match = _CPU.fullmatch(who.upper())
+def _cpu(cpu_name: str) -> int | None:
+    match = _CPU.fullmatch(cpu_name.upper())
     return int(match[1]) if match else None
 
 
@@ -172,29 +172,29 @@ def _value(text: str, hexadecimal: bool) -> int | None:
 _INFO = re.compile(r'"cpumcf info"\s*:\s*(\{[^{}]{0,500}\})')
 _HOST = re.compile(r'"host"\s*:\s*"([^"\\]{1,64})"')
 _BEGIN = re.compile(r'\{\s{0,40}"date_time"')
-#: Measurements that cannot be read before a file is given up.
+#: Number of unreadable measurements after which the file is abandoned.
 _BROKEN = 500
-#: Longest measurement of one CPU: all counters of it need some 40 KB.
+#: Longest measurement of one CPU; all its counters need some 40 KB.
 _MEASUREMENT = 256 * 1024
 _MEASUREMENTS = re.compile(r'"measurements"\s*:\s*\[')
-#: Numbers, which -x and -X write in hexadecimal. That is no JSON unless everything is quoted (-q).
+#: Numbers, hexadecimal with -x and -X. That is not valid JSON unless everything is quoted (-q).
 _NUMBER = re.compile(r'("(id|value)"\s{0,4}:\s{0,4})("?)((?:0[xX])?[0-9a-fA-F]{1,16})\3(?=\s{0,40}[,}])')
-#: From here on counters are numbered that machines have more of with time.
+#: Counter numbers from here on may be extended by newer machines.
 _LATER = cpumf.sets()["extended"].first
 _END = re.compile(r"\]\s{0,40}\}")
-#: Something else than what closes the JSON.
+#: Anything other than the end of the JSON.
 _BEHIND = re.compile(r"[^\]}\s]")
-#: How far into a file its numbers tell how they are written: all counters of one CPU, and more.
+#: Characters inspected to find the number base: more than all counters of one CPU.
 _SHOWN = 1 << 20
 
 
 def objects(text: str, note: Note) -> tuple[Facility, Iterator[Reading]]:
-    """What lshwc's JSON says of the facility, and its readings. A file cut off gives those that are whole."""
+    """Return the facility and the readings in lshwc JSON; a truncated file yields the complete readings."""
     facility = Facility()
     begin = _MEASUREMENTS.search(text)
     head = text[: begin.start()] if begin else text
     info = _INFO.search(head)
-    facts = _loaded(info[1]) if info else None
+    facts = _load_json(info[1]) if info else None
     if isinstance(facts, dict):
         facility.cfvn = _integer(facts.get("counter first"), 255)
         facility.csvn = _integer(facts.get("counter second"), 255)
@@ -206,27 +206,28 @@ def objects(text: str, note: Note) -> tuple[Facility, Iterator[Reading]]:
 
 
 def _in_hexadecimal(text: str) -> bool:
-    """Whether numbers are hexadecimal: those of counters tell, unless they are below ten; else the values."""
-    found = [(each[2], each[4]) for each in _NUMBER.finditer(text, 0, _SHOWN)]
-    ids = [number for key, number in found if key == "id" and len(number) > 1]
+    """Return whether numbers are hexadecimal, judging by counter numbers above 9 and by values."""
+    numbers = [(match[2], match[4]) for match in _NUMBER.finditer(text, 0, _SHOWN)]
+    ids = [number for key, number in numbers if key == "id" and len(number) > 1]
     strange = sum(not number.isdigit() or _between_sets(int(number)) for number in ids)
-    return 2 * strange > len(ids) or _mostly_hexadecimal(number for key, number in found if key == "value")
+    return 2 * strange > len(ids) or _mostly_hexadecimal(number for key, number in numbers if key == "value")
 
 
 def _between_sets(number: int) -> bool:
-    """Whether it numbers no counter, nor one that a later machine may have: those come last."""
+    """Return whether no counter has this number and none is expected to: new counters come last."""
     return number < _LATER and not linux_events.known(number)
 
 
 def _loader(text: str) -> Callable[[str], tuple[Any, int]]:
-    """Reads a measurement at the beginning of a text: what it says, and its length."""
+    """Return a function that decodes the measurement at the start of a text, with its length."""
     if not _in_hexadecimal(text):
         return json.JSONDecoder().raw_decode
 
     def load(piece: str) -> tuple[Any, int]:
         end = _END.search(piece)
-        whole = piece[: end.end()] if end else piece
-        return json.loads(_NUMBER.sub(lambda found: f"{found[1]}{int(found[4], 16)}", whole)), len(whole)
+        measurement = piece[: end.end()] if end else piece
+        decimal = _NUMBER.sub(lambda match: f"{match[1]}{int(match[4], 16)}", measurement)
+        return json.loads(decimal), len(measurement)
 
     return load
 
@@ -242,32 +243,36 @@ def _objects(text: str, at: int, note: Note) -> Iterator[Reading]:
             continue
         if text[at] == "]":
             if reading is not None:
-                note("truncated", "the last reading ends before that of all CPUs; not read", reading.offset)
+                note(
+                    "truncated",
+                    "the last reading ends before the values of all CPUs; not read",
+                    reading.offset,
+                )
                 reading = None
-            further = _MEASUREMENTS.search(text, at)
-            if further is None:
+            next_start = _MEASUREMENTS.search(text, at)
+            if next_start is None:
                 closed = True
                 break
-            # Another run, written behind the first.
-            at = further.end()
+            # Another run, appended to the first.
+            at = next_start.end()
             run += 1
             continue
         try:
             facts, length = load(text[at : at + _MEASUREMENT])
         except (ValueError, RecursionError):
-            # What is broken may be followed by what is whole.
+            # Intact measurements may follow a broken one.
             broken += 1
-            further = _BEGIN.search(text, at + 1) if broken < _BROKEN else None
-            until = further.start() if further else len(text)
-            kind = "resync" if further else "truncated"
-            note(kind, f"{until - at:,} characters are no measurement of lshwc; not read", at)
+            next_start = _BEGIN.search(text, at + 1) if broken < _BROKEN else None
+            until = next_start.start() if next_start else len(text)
+            kind = "resync" if next_start else "truncated"
+            note(kind, f"{until - at:,} characters are not an lshwc measurement; not read", at)
             at = until
             continue
-        found = _measurement(facts, at, note)
+        measurement = _measurement(facts, at, note)
         at += length
-        if found is None:
+        if measurement is None:
             continue
-        moment, offset_s, who, counts = found
+        moment, offset_s, cpu_name, counts = measurement
         if reading is not None and reading.epoch_s != moment:
             yield reading
             reading = None
@@ -277,15 +282,15 @@ def _objects(text: str, at: int, note: Note) -> Iterator[Reading]:
                 reading.local = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=moment + offset_s)
         room = MAX_COUNTS - len(reading.counts)
         reading.counts += counts[:room]
-        if who in ("total", "delta"):
-            reading.absolute = who == "total"
+        if cpu_name in ("total", "delta"):
+            reading.absolute = cpu_name == "total"
             yield reading
             reading = None
     if not closed:
         note("truncated", "the JSON ends inside its measurements", len(text))
     elif behind := _BEHIND.search(text, at):
         left = len(text) - behind.start()
-        note("header", f"{left:,} characters behind the measurements are none; not read", behind.start())
+        note("header", f"{left:,} characters after the measurements are unexpected; not read", behind.start())
 
 
 def _measurement(facts: Any, at: int, note: Note) -> tuple[int, int | None, str, list[Count]] | None:
@@ -294,27 +299,27 @@ def _measurement(facts: Any, at: int, note: Note) -> tuple[int, int | None, str,
     if moment is None or not isinstance(counters, list):
         note("header", "a measurement without time or counters; not read", at)
         return None
-    who = str(facts.get("cpu", "")).lower()
-    cpu = int(who) if re.fullmatch(r"\d{1,6}", who) else None
-    if cpu is None and who not in ("total", "delta"):
-        note("header", f"{who[:20]!r} is no CPU; not read", at)
+    cpu_name = str(facts.get("cpu", "")).lower()
+    cpu = int(cpu_name) if re.fullmatch(r"\d{1,6}", cpu_name) else None
+    if cpu is None and cpu_name not in ("total", "delta"):
+        note("header", f"{cpu_name[:20]!r} is not a CPU; not read", at)
         return None
     counts: list[Count] = []
-    for each in counters:
-        number = _integer(each.get("id"), 511) if isinstance(each, dict) else None
-        value = _integer(each.get("value"), 2**64 - 1) if isinstance(each, dict) else None
+    for counter in counters:
+        number = _integer(counter.get("id"), 511) if isinstance(counter, dict) else None
+        value = _integer(counter.get("value"), 2**64 - 1) if isinstance(counter, dict) else None
         if number is None or value is None:
             note("header", "a counter without number or value; not read", at)
             continue
-        counts.append(Count(str(each.get("name", ""))[:80], value=value, cpu=cpu, number=number))
+        counts.append(Count(str(counter.get("name", ""))[:80], value=value, cpu=cpu, number=number))
     zone = re.search(r"([+-])(\d\d)(\d\d)$", str(facts.get("date_time", "")))
     offset_s = None
     if zone is not None:
         offset_s = (1 if zone[1] == "+" else -1) * (int(zone[2]) * 3600 + int(zone[3]) * 60)
-    return moment, offset_s, who, counts
+    return moment, offset_s, cpu_name, counts
 
 
-def _loaded(text: str) -> Any:
+def _load_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -322,7 +327,7 @@ def _loaded(text: str) -> Any:
 
 
 def _integer(value: Any, most: int) -> int | None:
-    """A number of a JSON file, which stands in quotes where everything is quoted (-q)."""
+    """Parse a number from JSON, in quotes if everything is quoted (-q); None beyond `most`."""
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -345,13 +350,13 @@ _ALLOWED = re.compile(r"\s+(\S+) counter Set", re.IGNORECASE)
 
 def is_facility(head: str) -> bool:
     begin = "\n".join(head.splitlines()[:200])
-    told = ("CPU-measurement Counter Facility", "perf event counter list for", "CPU-MF: Counter facility")
-    return any(each.lower() in begin.lower() for each in told) or any(each in begin for each in NOTHING)
+    marks = ("CPU-measurement Counter Facility", "perf event counter list for", "CPU-MF: Counter facility")
+    return any(mark.lower() in begin.lower() for mark in marks) or any(text in begin for text in NOTHING)
 
 
 def facility(lines: Lines, note: Note) -> Facility:
-    """What lscpumf (-i, -c, -C) or /proc/service_levels says."""
-    found = Facility()
+    """Parse the output of lscpumf (-i, -c, -C) or /proc/service_levels."""
+    facts = Facility()
     name: str | None = None
     for _, line in short(lines, note):
         bare = line.strip()
@@ -363,22 +368,22 @@ def facility(lines: Lines, note: Note) -> Facility:
         numbered = _OF_SET.fullmatch(bare)
         allowed = _ALLOWED.fullmatch(line.rstrip())
         if service is not None:
-            found.cfvn, found.csvn = int(service[1]), int(service[2])
-            found.sets = authorized(int(service[3], 16))
+            facts.cfvn, facts.csvn = int(service[1]), int(service[2])
+            facts.sets = authorized(int(service[3], 16))
         elif speed is not None:
-            found.cpsp = float(speed[1]) or None
-        elif version is not None and found.csvn is None:
-            found.cfvn, found.csvn = int(version[1]), int(version[2])
+            facts.cpsp = float(speed[1]) or None
+        elif version is not None and facts.csvn is None:
+            facts.cfvn, facts.csvn = int(version[1]), int(version[2])
         elif of_machine is not None:
-            found.machine = of_machine[1].strip()[:60]
+            facts.machine = of_machine[1].strip()[:60]
         elif entry is not None:
             name = entry[1].upper()
-        elif numbered is not None and name is not None and len(found.counters) < 1_000:
-            found.counters[name] = int(numbered[1])
+        elif numbered is not None and name is not None and len(facts.counters) < 1_000:
+            facts.counters[name] = int(numbered[1])
             name = None
         elif allowed is not None and allowed[1].lower() in _SETS:
-            found.sets = [*(found.sets or []), _SETS[allowed[1].lower()]]
-        for each in NOTHING:
-            if each in bare:
-                found.absent = each
-    return found
+            facts.sets = [*(facts.sets or []), _SETS[allowed[1].lower()]]
+        for message in NOTHING:
+            if message in bare:
+                facts.absent = message
+    return facts

@@ -1,4 +1,4 @@
-"""What `perf stat` prints: text, separated values (-x) and JSON lines (-j), of runs or intervals (-I)."""
+"""Output of `perf stat`: text, separated values (-x) and JSON lines (-j), for runs or intervals (-I)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 
 #: (byte offset, line without its end)
 Lines = Iterable[tuple[int, str]]
-#: Takes kind, sentence and offset of what cannot be read.
+#: Takes kind, message and offset of a problem.
 Note = Callable[[str, str, int], None]
 
 NOT_SUPPORTED = "not supported"
 NOT_COUNTED = "not counted"
 _STATES = {"<not supported>": NOT_SUPPORTED, "<not counted>": NOT_COUNTED}
 
-#: Counts kept of one moment: 2,000 CPUs with 200 events, and a bound for files that are no output of perf.
+#: Counts kept from one moment: 2,000 CPUs with 200 events; a limit for files that are not perf output.
 MAX_COUNTS = 400_000
 
 #: Longest line of perf: an event of many parameters has some hundred characters.
@@ -34,29 +34,29 @@ _DIGITS = 24
 
 @dataclass(slots=True)
 class Count:
-    """One event of one CPU or one group of them; `cpu` and `group` None: of all."""
+    """One event for one CPU or one group of CPUs; `cpu` and `group` are None for all CPUs."""
 
     event: str
     value: int | None = None
     state: str | None = None
     cpu: int | None = None
     group: str | None = None
-    #: How much of the time the event was counted in; the value is scaled up where that is less than all.
+    #: Share of the time the event was counted, in percent; below 100, the value is scaled up.
     running_pct: float | None = None
-    #: An event that counts nothing has an amount of some unit.
+    #: An event that is not a count has an amount in some unit.
     unit: str | None = None
     amount: float | None = None
-    #: The number, where the tool prints it beside the name.
+    #: The counter number, if the tool prints it next to the name.
     number: int | None = None
 
 
 @dataclass(slots=True)
 class Reading:
-    """What was read at one moment. run: counts runs of the tool within a file.
+    """Values read at one moment. run: number of the tool run within a file.
 
     epoch_s   seconds since 1970 UTC; local: the local time; since_s: seconds from the beginning of the run
-    seconds   length of the interval, where it is told
-    absolute  values count from the beginning of the run, so that differences are what the interval had
+    seconds   length of the interval, if known
+    absolute  values count from the beginning of the run; their differences are the interval values
     """
 
     offset: int
@@ -69,7 +69,7 @@ class Reading:
     counts: list[Count] = field(default_factory=list)
 
 
-#: What a line tells: seconds from the beginning of the run, where it says so, and a count, if it has one.
+#: Contents of a line: seconds from the beginning of the run and a count, if present.
 Line = tuple[float | None, Count | None]
 
 _STARTED = re.compile(r"#\s*started on (.+)")
@@ -91,27 +91,27 @@ _SEPARATORS = (",", ";", "|", "\t", ":")
 
 
 def is_text(head: str) -> bool:
-    """Whether a text begins as the output of perf stat for people."""
+    """Return whether a text begins like plain perf stat output."""
     return any(_HEADER.match(line[:MAX_LINE]) for line in head.splitlines()[:60])
 
 
 def separator(head: str) -> str | None:
-    """By what the values of perf stat -x are separated; None for what is not its output."""
+    """Return the separator of perf stat -x output, None if the text is something else."""
     for line in head.splitlines()[:60]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if len(line) > MAX_LINE:
             return None
-        for each in _SEPARATORS:
-            found = _values(line, each)
-            if found is not None and _timed(line.split(each)):
-                return each
+        for mark in _SEPARATORS:
+            parsed = _values(line, mark)
+            if parsed is not None and _ends_with_times(line.split(mark)):
+                return mark
         return None
     return None
 
 
 def is_json(head: str) -> bool:
-    """Whether a text begins with lines of perf stat -j."""
+    """Return whether a text begins with lines of perf stat -j."""
     for line in head.splitlines()[:60]:
         text = line.strip()
         if text and not text.startswith("#"):
@@ -119,15 +119,15 @@ def is_json(head: str) -> bool:
     return False
 
 
-def _timed(values: list[str]) -> bool:
-    """Whether a line ends as perf writes it: how long the event ran, and what part of the time that was."""
+def _ends_with_times(values: list[str]) -> bool:
+    """Return whether a line ends as perf writes it: run time of the event, and its share of the time."""
     return any(
         run.strip().isdigit() and re.fullmatch(r"\s*\d+\.\d\d\s*", part) for run, part in pairwise(values)
     )
 
 
-class _Gathering:
-    """Puts counts of one moment together, and tells one run of the tool from the next."""
+class _Grouping:
+    """Groups counts by moment, and separates runs of the tool."""
 
     def __init__(self, note: Note) -> None:
         self._note = note
@@ -139,7 +139,7 @@ class _Gathering:
         self._full = False
 
     def started(self, text: str, offset: int) -> Iterator[Reading]:
-        """The line that perf begins a file with: when the run started."""
+        """Begin a run with the start time on the first line of a perf file."""
         yield from self.end()
         self._run += 1
         try:
@@ -148,10 +148,10 @@ class _Gathering:
             started = dt.datetime.min
         self._started = started if 1971 <= started.year < 2200 else None
         if self._started is None:
-            self._note("time", f"a run that started on {text.strip()[:40]!r}, which is no time", offset)
+            self._note("time", f"a run that started on {text.strip()[:40]!r}, which is not a time", offset)
 
     def begin(self) -> Iterator[Reading]:
-        """A header: what comes is another run, unless the line before has told when it started."""
+        """Begin another run at a header, unless the line before it was the start time."""
         if self._reading is not None:
             self._intervals_s = self._reading.since_s
             yield from self.end()
@@ -165,24 +165,24 @@ class _Gathering:
             back = reading.since_s is not None and since < reading.since_s
             yield from self.end()
             if back:
-                self._next()
+                self._next_run()
         elif reading is not None and key in self._seen and since is None:
-            # The same event again without a time: another run, written behind the first.
+            # The same event again without a time: another run, appended to the first.
             yield from self.end()
-            self._next()
+            self._next_run()
         if self._reading is None:
             self._reading = Reading(offset, self._run, since_s=since, local=self._started)
         if len(self._reading.counts) >= MAX_COUNTS:
             if not self._full:
                 self._full = True
                 self._note(
-                    "length", "more counts of one moment than zlens keeps; the others are not read", offset
+                    "length", "more counts for one moment than zlens keeps; the rest is not read", offset
                 )
             return
         self._seen.add(key)
         self._reading.counts.append(count)
 
-    def _next(self) -> None:
+    def _next_run(self) -> None:
         self._run += 1
         self._started = None
 
@@ -191,7 +191,7 @@ class _Gathering:
         if reading is not None and reading.since_s is None:
             reading.seconds = seconds
             if self._intervals_s is not None and 0 <= seconds - self._intervals_s < 1 + 0.01 * seconds:
-                self._note("duplicate", "a summary of the intervals before; not read", reading.offset)
+                self._note("duplicate", "a summary of the preceding intervals; not read", reading.offset)
                 self._reading = None
         self._intervals_s = None
         yield from self.end()
@@ -204,7 +204,7 @@ class _Gathering:
 
 
 def short(lines: Lines, note: Note) -> Iterator[tuple[int, str]]:
-    """The lines that are not longer than any that these tools write."""
+    """Yield lines, skipping those that are too long for these tools."""
     for offset, line in lines:
         if len(line) > MAX_LINE:
             note("length", f"a line of {len(line):,} characters; not read", offset)
@@ -213,8 +213,8 @@ def short(lines: Lines, note: Note) -> Iterator[tuple[int, str]]:
 
 
 def text(lines: Lines, note: Note) -> Iterator[Reading]:
-    """Readings of perf stat's output for people."""
-    gathering = _Gathering(note)
+    """Yield the readings of plain perf stat output."""
+    gathering = _Grouping(note)
     for offset, line in short(lines, note):
         if not line.strip():
             continue
@@ -227,14 +227,14 @@ def text(lines: Lines, note: Note) -> Iterator[Reading]:
                 yield from gathering.begin()
         elif elapsed is not None:
             seconds = _number(elapsed[1], decimals=True)
-            told = seconds is not None and seconds < _LONGEST
-            yield from gathering.elapsed(float(seconds or 0)) if told else gathering.end()
-        elif _said(line):
+            plausible = seconds is not None and seconds < _LONGEST
+            yield from gathering.elapsed(float(seconds or 0)) if plausible else gathering.end()
+        elif _without_count(line):
             continue
         else:
             match = _TEXT.fullmatch(line)
             if match is None:
-                note("header", f"{line.strip()[:60]!r} is no line of perf stat; not read", offset)
+                note("header", f"{line.strip()[:60]!r} is not a line of perf stat; not read", offset)
                 continue
             count = _count(match["count"], match["unit"], match["event"])
             if match["where"]:
@@ -246,8 +246,8 @@ def text(lines: Lines, note: Note) -> Iterator[Reading]:
     yield from gathering.end()
 
 
-def _said(line: str) -> bool:
-    """Lines that count nothing: metrics alone, times of the process, advice."""
+def _without_count(line: str) -> bool:
+    """Return whether a line has no count: metrics only, process times, advice."""
     bare = line.strip()
     return bool(
         bare.startswith("#")
@@ -258,26 +258,26 @@ def _said(line: str) -> bool:
 
 
 def values(lines: Lines, note: Note, by: str) -> Iterator[Reading]:
-    """Readings of perf stat -x; `by` is the separator."""
+    """Yield the readings of perf stat -x; `by` is the separator."""
 
     def read(line: str) -> Line | None:
-        found = _values(line, by)
-        # Further metrics of the event before stand on lines without a count.
-        return (None, None) if found is None and _metric_only(line, by) else found
+        parsed = _values(line, by)
+        # More metrics of the previous event are on lines without a count.
+        return (None, None) if parsed is None and _metric_only(line, by) else parsed
 
     return _line_by_line(lines, note, "perf stat -x", read)
 
 
 def objects(lines: Lines, note: Note) -> Iterator[Reading]:
-    """Readings of perf stat -j: one JSON object a line."""
+    """Yield the readings of perf stat -j: one JSON object per line."""
     return _line_by_line(lines, note, "perf stat -j", lambda line: _object(line.strip()))
 
 
 def _line_by_line(
     lines: Lines, note: Note, title: str, read: Callable[[str], Line | None]
 ) -> Iterator[Reading]:
-    """Readings of a form with one count a line."""
-    gathering = _Gathering(note)
+    """Yield the readings of a format with one count per line."""
+    gathering = _Grouping(note)
     for offset, line in short(lines, note):
         bare = line.strip()
         if not bare:
@@ -287,11 +287,11 @@ def _line_by_line(
             if started is not None:
                 yield from gathering.started(started[1], offset)
             continue
-        found = read(line)
-        if found is None:
-            note("header", f"{bare[:60]!r} is no line of {title}; not read", offset)
+        parsed = read(line)
+        if parsed is None:
+            note("header", f"{bare[:60]!r} is not a line of {title}; not read", offset)
             continue
-        since, count = found
+        since, count = parsed
         if count is not None:
             yield from gathering.add(offset, since, count)
     yield from gathering.end()
@@ -304,34 +304,38 @@ def _metric_only(line: str, by: str) -> bool:
 
 def _values(line: str, by: str) -> Line | None:
     cells = line.split(by)
-    at = 0
+    index = 0
     since = None
     place = None
     if _SINCE.fullmatch(cells[0]):
         since = float(cells[0])
-        at = 1
-    if at < len(cells) and re.fullmatch(r"CPU\d+", cells[at].strip()):
-        place = cells[at].strip()
-        at += 1
-    elif at + 1 < len(cells) and _AGGREGATE.fullmatch(cells[at].strip()) and cells[at + 1].strip().isdigit():
-        place = f"{cells[at].strip()} {cells[at + 1].strip()}"
-        at += 2
-    elif at < len(cells) and _THREAD.fullmatch(cells[at].strip()):
-        # comm-pid, of --per-thread
-        place = cells[at].strip()
-        at += 1
-    if len(cells) < at + 3:
+        index = 1
+    if index < len(cells) and re.fullmatch(r"CPU\d+", cells[index].strip()):
+        place = cells[index].strip()
+        index += 1
+    elif (
+        index + 1 < len(cells)
+        and _AGGREGATE.fullmatch(cells[index].strip())
+        and cells[index + 1].strip().isdigit()
+    ):
+        place = f"{cells[index].strip()} {cells[index + 1].strip()}"
+        index += 2
+    elif index < len(cells) and _THREAD.fullmatch(cells[index].strip()):
+        # comm-pid, from --per-thread
+        place = cells[index].strip()
+        index += 1
+    if len(cells) < index + 3:
         return None
-    shown, unit, event = (cell.strip() for cell in cells[at : at + 3])
-    rest = cells[at + 3 :]
-    # An event with parameters has the separator in its own name.
+    value, unit, event = (cell.strip() for cell in cells[index : index + 3])
+    rest = cells[index + 3 :]
+    # The name of an event with parameters can contain the separator.
     while event.count("/") % 2 and rest:
         event += by + rest.pop(0)
     if not event or not re.match(r"[A-Za-z]", event) or not re.fullmatch(r"[A-Za-z%/]*", unit):
         return None
-    if shown not in _STATES and not _PLAIN.fullmatch(shown):
+    if value not in _STATES and not _PLAIN.fullmatch(value):
         return None
-    count = _count(shown, unit or None, event)
+    count = _count(value, unit or None, event)
     if place is not None:
         _place(count, place)
     for run, part in pairwise(rest):
@@ -350,10 +354,10 @@ def _object(line: str) -> Line | None:
         return None
     if "event" not in facts:
         return (None, None) if "metric-value" in facts or "unit" in facts or "interval" in facts else None
-    shown, event = str(facts.get("counter-value", "")).strip(), str(facts["event"]).strip()
-    if not event or (shown not in _STATES and not _PLAIN.fullmatch(shown)):
+    value, event = str(facts.get("counter-value", "")).strip(), str(facts["event"]).strip()
+    if not event or (value not in _STATES and not _PLAIN.fullmatch(value)):
         return None
-    count = _count(shown, str(facts.get("unit") or "") or None, event)
+    count = _count(value, str(facts.get("unit") or "") or None, event)
     cpu = str(facts.get("cpu", "")).strip()
     if re.fullmatch(r"\d{1,6}", cpu):
         count.cpu = int(cpu)
@@ -373,8 +377,8 @@ def _object(line: str) -> Line | None:
 
 
 def _real(value: Any) -> float | None:
-    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
-    return float(value) if good else None
+    valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
+    return float(value) if valid else None
 
 
 def _place(count: Count, where: str) -> None:
@@ -385,26 +389,26 @@ def _place(count: Count, where: str) -> None:
         count.group = where.split()[0]
 
 
-def _count(shown: str, unit: str | None, event: str) -> Count:
-    state = _STATES.get(shown)
+def _count(printed: str, unit: str | None, event: str) -> Count:
+    state = _STATES.get(printed)
     if state is not None:
         return Count(event, state=state)
     if unit is not None:
-        return Count(event, unit=unit, amount=_number(shown, decimals=True))
-    value = _number(shown, decimals=False)
+        return Count(event, unit=unit, amount=_number(printed, decimals=True))
+    value = _number(printed, decimals=False)
     return Count(event, value=int(value) if value is not None else None)
 
 
-def _number(shown: str, *, decimals: bool) -> float | int | None:
-    """A number as printed. In counts, groups of three digits are thousands: decimals are zeros."""
-    if len(shown) > 2 * _DIGITS:
+def _number(printed: str, *, decimals: bool) -> float | int | None:
+    """Parse a printed number. In counts, groups of three digits are thousands: decimals are zeros."""
+    if len(printed) > 2 * _DIGITS:
         return None
-    if not decimals and re.fullmatch(r"\d{1,3}(?:[.,'\u202f\u00a0]\d{3})+", shown):
-        return int(re.sub(r"\D", "", shown))
-    parts = re.fullmatch(r"(?P<whole>\d[\d,'\u202f\u00a0]*?)(?:[.,](?P<part>\d+))?", shown)
+    if not decimals and re.fullmatch(r"\d{1,3}(?:[.,'\u202f\u00a0]\d{3})+", printed):
+        return int(re.sub(r"\D", "", printed))
+    parts = re.fullmatch(r"(?P<whole>\d[\d,'\u202f\u00a0]*?)(?:[.,](?P<part>\d+))?", printed)
     if parts is None:
         return None
-    whole = int(re.sub(r"\D", "", parts["whole"]))
+    integral = int(re.sub(r"\D", "", parts["whole"]))
     if decimals:
-        return whole + float(f"0.{parts['part'] or 0}")
-    return whole + (1 if (parts["part"] or "0")[0] >= "5" else 0)
+        return integral + float(f"0.{parts['part'] or 0}")
+    return integral + (1 if (parts["part"] or "0")[0] >= "5" else 0)

@@ -1,9 +1,9 @@
-"""Linux on Z about its machine: /proc/sysinfo and the CPUs of sysfs.
+"""Machine information from Linux on Z: /proc/sysinfo and the CPUs in sysfs.
 
-An input is a folder that holds `proc/sysinfo` (and `proc/cpuinfo`, `sys/devices/system/cpu`), a tar of such
-folders, a /proc/sysinfo alone, or the live machine, whose folder is `/`. It shows one moment, that of the
-file's date, and no interval. Containers of CPUs are distinguished by the siblings that the kernel lists, as
-lscpu does: kernels differ in what they call an ID, and older ones give none.
+An input is a folder with `proc/sysinfo` (and `proc/cpuinfo`, `sys/devices/system/cpu`), a tar of such
+folders, a single /proc/sysinfo, or the live machine, whose folder is `/`. It describes one moment, the date
+of the file, not an interval. CPU containers are identified by the siblings that the kernel lists, as in
+lscpu: kernels differ in the meaning of IDs, and older ones have none.
 """
 
 from __future__ import annotations
@@ -31,34 +31,39 @@ NAME = FOLDER_SOURCE
 
 _EXPECTED = "a folder with proc/sysinfo and sys/devices/system/cpu of a Linux on Z, or a tar of one"
 _COPY = (
-    "copy the texts before packing them, as their lengths are not known to tar: mkdir -p S/proc; "
+    "copy the texts before packing them, because tar cannot determine their length: mkdir -p S/proc; "
     "cp /proc/sysinfo /proc/cpuinfo S/proc; cp -r --parents /sys/devices/system/cpu S"
 )
 
 HEADER = (
     Column(
-        "system", "text", "", "system: host name, else the innermost virtual machine's, else the partition's"
+        "system",
+        "text",
+        "",
+        "system: host name, otherwise the name of the innermost virtual machine or the partition",
     ),
-    Column("source", "text", "", "where it comes from"),
+    Column("source", "text", "", "source of the data"),
     Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "where it begins in its file"),
-    Column("tod", "time", "", "when the text was made: the date of the file, UTC"),
-    Column("interval_end", "time", "", "the same"),
-    Column("seconds", "float", "s", "NULL: it tells of a moment"),
+    Column("offset", "int", "bytes", "position in the file"),
+    Column("tod", "time", "", "when the text was written: the date of the file, UTC"),
+    Column("interval_end", "time", "", "same as tod"),
+    Column("seconds", "float", "s", "NULL: the row describes one moment"),
     Column("flag", "text", "", "NULL"),
 )
 
 _SYSINFO = (
     *HEADER,
     *facts().columns("machine"),
-    Column("dedicated", "bool", "", "the partition's CPUs have physical ones to themselves"),
-    Column("shared", "bool", "", "the partition's CPUs share physical ones"),
+    Column("dedicated", "bool", "", "the CPUs of the partition are dedicated"),
+    Column("shared", "bool", "", "the CPUs of the partition are shared"),
     Column("limited", "bool", "", "the partition is capped"),
-    Column("hypervisor", "text", "", "what the system runs on: the innermost control program, else PR/SM"),
+    Column(
+        "hypervisor", "text", "", "what the system runs on: the innermost control program, otherwise PR/SM"
+    ),
     Column("vm_levels", "int", "count", "hypervisors below the partition"),
-    Column("host_name", "text", "", "name of the system in its own eyes"),
+    Column("host_name", "text", "", "host name"),
     Column("kernel", "text", "", "release of the Linux kernel"),
-    Column("dispatching", "text", "", "horizontal or vertical, as Linux asked for"),
+    Column("dispatching", "text", "", "horizontal or vertical, as requested by Linux"),
     Column("online_list", "text", "", "CPUs online"),
     Column("offline_list", "text", "", "CPUs offline"),
     Column("present_list", "text", "", "CPUs present"),
@@ -70,12 +75,12 @@ _SYSINFO = (
         "drawers",
         "int",
         "count",
-        "drawers: of the machine where it tells, else those with CPUs of the system",
+        "drawers of the machine, or if unknown, drawers with CPUs of the system",
     ),
-    Column("books", "int", "count", "books per drawer, or in all where there are no drawers; likewise"),
-    Column("sockets", "int", "count", "sockets per book; likewise"),
-    Column("cores", "int", "count", "cores per socket; likewise"),
-    Column("threads", "int", "count", "threads per core, of the cores online"),
+    Column("books", "int", "count", "books per drawer, or in total without drawers; source as for drawers"),
+    Column("sockets", "int", "count", "sockets per book; source as for drawers"),
+    Column("cores", "int", "count", "cores per socket; source as for drawers"),
+    Column("threads", "int", "count", "threads per online core"),
     Column("bogomips", "float", "", "bogomips per CPU"),
     Column("features", "text", "", "features of the CPUs"),
 )
@@ -89,45 +94,43 @@ _CAF = (
         "adjustment",
         "int",
         "",
-        "multiprocessing adjustment of the capability of each, as the machine states it",
+        "multiprocessing adjustment of the CPU capability, as stated by the machine",
     ),
-    Column("alternate", "int", "", "the same of the alternate capability, where the machine has one"),
+    Column("alternate", "int", "", "adjustment of the alternate capability, if the machine has one"),
 )
 
 _CPU = (
     *HEADER,
     Column("cpu", "int", "", "number of the CPU, a thread"),
     Column("address", "int", "", "address of the CPU: that of its core, then the bits of the thread"),
-    Column(
-        "core_address", "int", "", "address of its core as the machine knows it; NULL in a virtual machine"
-    ),
+    Column("core_address", "int", "", "physical address of its core; NULL in a virtual machine"),
     Column("online", "bool", "", "in use by Linux"),
     Column("configured", "bool", "", "configured; false: standby"),
     Column("polarization", "text", "", "as Linux prints it"),
     Column("polarity", "text", "", "Vh, Vm, Vl or Hor"),
-    Column("dedicated", "bool", "", "has a physical CPU to itself"),
-    Column("thread", "int", "", "which thread of its core, from 0"),
+    Column("dedicated", "bool", "", "has a dedicated physical CPU"),
+    Column("thread", "int", "", "thread number in its core, from 0"),
     Column("core", "int", "", "core, counted from 0 by siblings"),
     Column("socket", "int", "", "socket (chip), counted from 0 by siblings"),
     Column("book", "int", "", "book, counted from 0 by siblings"),
     Column("drawer", "int", "", "drawer, counted from 0 by siblings; NULL: none"),
-    Column("core_id", "int", "", "ID of the core; of the socket with kernels that give no ID of a socket"),
+    Column("core_id", "int", "", "ID of the core; with kernels that have no socket ID, ID of the socket"),
     Column("socket_id", "int", "", "ID of the socket"),
     Column("book_id", "int", "", "ID of the book"),
     Column("drawer_id", "int", "", "ID of the drawer"),
-    Column("mhz_dynamic", "float", "MHz", "clock rate now"),
-    Column("mhz_static", "float", "MHz", "clock rate at its best"),
+    Column("mhz_dynamic", "float", "MHz", "current clock rate"),
+    Column("mhz_static", "float", "MHz", "maximum clock rate"),
     Column("identification", "text", "", "identification of the CPU, six hexadecimal digits"),
 )
 
 _CACHE = (
     *HEADER,
-    Column("number", "int", "", "which cache, from 0"),
+    Column("number", "int", "", "cache number, from 0"),
     Column("level", "int", "", "level"),
     Column("type", "text", "", "Data, Instruction or Unified"),
     Column("scope", "text", "", "Private or Shared"),
     Column("bytes", "int", "bytes", "size"),
-    Column("line_bytes", "int", "bytes", "size of a line"),
+    Column("line_bytes", "int", "bytes", "line size"),
     Column("ways", "int", "count", "associativity"),
 )
 
@@ -142,12 +145,12 @@ _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 def detect(head: bytes, size: int) -> bool:
-    """Whether a file is a /proc/sysinfo or a tar."""
+    """Return whether a file is a /proc/sysinfo or a tar."""
     return texts.looks_like(head) or sysinfo_tree.is_tar(head)
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> SysinfoSource:
-    """Read the texts of all systems. Raises InputError where not one is told of."""
+    """Read the texts of all systems. Raises InputError if there are none."""
     source = SysinfoSource()
     error: InputError | None = None
     for done, path in enumerate(paths):
@@ -159,7 +162,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
         if progress is not None:
             progress(done + 1, len(paths), path)
     if not source.moments:
-        raise error or InputError("there is no system in it", file=paths[0], expected=_EXPECTED)
+        raise error or InputError("it contains no system", file=paths[0], expected=_EXPECTED)
     source.finish()
     return source
 
@@ -180,7 +183,7 @@ class Moment:
 
     @property
     def own_name(self) -> str:
-        """Host name, else that of the innermost virtual machine, else the partition's, else the file's."""
+        """Host name, otherwise the name of the innermost virtual machine, the partition or the file."""
         machine, vms = self.sysinfo.machine, self.sysinfo.vms
         vm = vms[min(vms)] if vms else {}
         return (
@@ -193,13 +196,13 @@ class Moment:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What tells systems of one name apart."""
+        """What distinguishes systems of the same name."""
         machine = self.sysinfo.machine
         return (machine.get("machine_type"), machine.get("serial"), machine.get("lpar_number"))
 
 
 class SysinfoSource:
-    """All such texts of an input."""
+    """All Linux systems of an input."""
 
     name = NAME
 
@@ -212,29 +215,29 @@ class SysinfoSource:
     # -- reading -------------------------------------------------------------------------------------
 
     def read(self, path: str) -> None:
-        """Read an input. Raises InputError where it tells of no system."""
+        """Read an input. Raises InputError if it contains no system."""
         damage: list[tuple[str, int, str]] = []
         try:
             if os.path.isdir(path):
-                found = [sysinfo_tree.of_folder(path)]
+                trees = [sysinfo_tree.of_folder(path)]
             else:
                 with open(path, "rb") as file:
                     head = file.read(4096)
                 if sysinfo_tree.is_tar(head):
-                    found, damage = sysinfo_tree.of_tar(path)
+                    trees, damage = sysinfo_tree.of_tar(path)
                 else:
-                    found = [sysinfo_tree.of_file(path)]
+                    trees = [sysinfo_tree.of_file(path)]
         except OSError as error:
             raise unreadable(path, error) from None
-        taken = [self._take(tree) for tree in found]
-        for kind, offset, said in damage:
-            self._problems.append(Problem(None, NAME, path, offset, None, kind, said, None))
+        taken = [self._take(tree) for tree in trees]
+        for kind, offset, detail in damage:
+            self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, None))
         if not any(taken):
-            if any(SYSINFO in tree.files for tree in found):
-                raise InputError(f"{SYSINFO} in it is empty", file=path, expected=_EXPECTED, cure=_COPY)
+            if any(SYSINFO in tree.files for tree in trees):
+                raise InputError(f"its {SYSINFO} is empty", file=path, expected=_EXPECTED, cure=_COPY)
             where = damage[0][1] if damage else None
             raise InputError(
-                damage[0][2] if damage else f"no {SYSINFO} is in it",
+                damage[0][2] if damage else f"it contains no {SYSINFO}",
                 file=path,
                 offset=where,
                 expected=_EXPECTED,
@@ -247,7 +250,7 @@ class SysinfoSource:
         if not sysinfo.machine and not sysinfo.vms:
             where = tree.places.get(SYSINFO, tree.path)
             if tree.files:
-                detail = f"{tree.path}: {SYSINFO} is missing or says nothing; {_COPY}"
+                detail = f"{tree.path}: {SYSINFO} is missing or empty; {_COPY}"
                 self._problems.append(Problem(None, NAME, where, 0, SYSINFO, "truncated", detail, 0))
             return False
         cpuinfo = texts.parse_cpuinfo(tree.files.get("proc/cpuinfo", b""))
@@ -261,10 +264,10 @@ class SysinfoSource:
         )
 
     def finish(self) -> None:
-        """Name the systems and make the tables."""
-        self._name()
+        """Name the systems and build the tables."""
+        self._assign_systems()
         for moment in self.moments:
-            self._told(moment)
+            self._add_notes(moment)
             moment.cpus = list(_cpus(moment, self._problems))
         rows: list[tuple[str, tuple[Column, ...], Callable[[Moment], list[Row]]]] = [
             ("linux_sysinfo", _SYSINFO, lambda moment: [_machine(moment)]),
@@ -274,10 +277,10 @@ class SysinfoSource:
             ("linux_cache", _CACHE, _caches),
         ]
         for name, columns, make in rows:
-            made = [{**_header(moment, name), **row} for moment in self.moments for row in make(moment)]
-            self.tables[name] = [RowTable(name, columns, made)]
+            table_rows = [{**_header(moment, name), **row} for moment in self.moments for row in make(moment)]
+            self.tables[name] = [RowTable(name, columns, table_rows)]
 
-    def _name(self) -> None:
+    def _assign_systems(self) -> None:
         by_identity: dict[tuple[Any, ...], SystemInfo] = {}
         taken: set[str] = set()
         seen: set[tuple[str, int]] = set()
@@ -293,7 +296,7 @@ class SysinfoSource:
                 info = by_identity[identity] = SystemInfo(name, NAME)
             moment.system = info.system
             if (info.system, moment.time_us) in seen:
-                detail = f"system {info.system} at the same moment is known already; not read"
+                detail = f"system {info.system} was already read for the same moment; not read"
                 self._problems.append(
                     Problem(info.system, NAME, moment.tree.path, None, SYSINFO, "duplicate", detail, 0)
                 )
@@ -304,27 +307,27 @@ class SysinfoSource:
         self.moments = kept
         self.systems = sorted(by_identity.values(), key=lambda info: info.system)
 
-    def _told(self, moment: Moment) -> None:
+    def _add_notes(self, moment: Moment) -> None:
         place = moment.tree.places.get(SYSINFO, moment.tree.path)
         for note in moment.sysinfo.notes:
             self._problems.append(
                 Problem(moment.system, NAME, place, note.offset, SYSINFO, note.kind, note.detail, note.lost)
             )
-        for kind, file, offset, said, lost in moment.tree.notes:
-            self._problems.append(Problem(moment.system, NAME, file, offset, None, kind, said, lost))
+        for kind, file, offset, detail, lost in moment.tree.notes:
+            self._problems.append(Problem(moment.system, NAME, file, offset, None, kind, detail, lost))
 
-    # -- what a session asks -------------------------------------------------------------------------
+    # -- the source interface ------------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read; all of it is known once the texts are read."""
+        """What could not be read; complete once the texts are read."""
         return list(self._problems)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """There are no counters."""
+        """Always empty: there are no counters."""
         return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """A row per system and kind of text."""
+        """One row per system and kind of text."""
         rows: list[InventoryRow] = []
         for moment in self.moments:
             kinds: dict[str, list[int]] = {}
@@ -349,7 +352,7 @@ class SysinfoSource:
                 "path": moment.tree.path,
                 "bytes": sum(map(len, moment.tree.files.values())),
                 "system": moment.system,
-                "times": "the moment is the date of the file",
+                "times": "the time is the date of the file",
                 "runs_on": " in ".join(_levels(moment)) or None,
                 "cpus_online": sum(bool(cpu["online"]) for cpu in moment.cpus) or None,
             }
@@ -360,16 +363,16 @@ class SysinfoSource:
 _TITLES = {
     SYSINFO: "machine, partition and hypervisors",
     "proc/cpuinfo": "processors and caches",
-    CPUS: "CPUs and where they are",
+    CPUS: "CPUs and their topology",
 }
 
 
 def _levels(moment: Moment) -> Iterator[str]:
-    """What the system runs in, from the inside."""
+    """Yield what the system runs in, from the inside out."""
     machine = moment.sysinfo.machine
     for number in sorted(moment.sysinfo.vms):
         vm = moment.sysinfo.vms[number]
-        yield f"{_squeezed(vm.get('control_program'))} as {vm.get('name')}"
+        yield f"{_collapse_spaces(vm.get('control_program'))} as {vm.get('name')}"
     if machine.get("lpar_name"):
         yield f"partition {machine['lpar_name']}"
 
@@ -400,24 +403,24 @@ def _header(moment: Moment, table: str) -> Row:
     }
 
 
-def _squeezed(text: str | None) -> str | None:
+def _collapse_spaces(text: str | None) -> str | None:
     return " ".join(text.split()) if text else None
 
 
 def _machine(moment: Moment) -> Row:
-    tree, said, vms = moment.tree, moment.sysinfo.machine, moment.sysinfo.vms
-    kinds = (said.get("lpar_characteristics") or "").split()
-    innermost = _squeezed(vms[min(vms)].get("control_program")) if vms else None
+    tree, machine, vms = moment.tree, moment.sysinfo.machine, moment.sysinfo.vms
+    kinds = (machine.get("lpar_characteristics") or "").split()
+    innermost = _collapse_spaces(vms[min(vms)].get("control_program")) if vms else None
     flag = texts.number(tree.text(f"{CPUS}/dispatching") or "")
     online = [cpu for cpu in moment.cpus if cpu["online"]]
     configured = [cpu["configured"] for cpu in moment.cpus if cpu["configured"] is not None]
     return {
-        **said,
-        **_containers(said.get("topology_sw"), online),
+        **machine,
+        **_containers(machine.get("topology_sw"), online),
         "dedicated": "Dedicated" in kinds if kinds else None,
         "shared": "Shared" in kinds if kinds else None,
         "limited": "Limited" in kinds if kinds else None,
-        "hypervisor": innermost or ("PR/SM" if "lpar_number" in said else None),
+        "hypervisor": innermost or ("PR/SM" if "lpar_number" in machine else None),
         "vm_levels": len(vms),
         "host_name": tree.text("proc/sys/kernel/hostname"),
         "kernel": tree.text("proc/sys/kernel/osrelease"),
@@ -434,16 +437,16 @@ def _machine(moment: Moment) -> Row:
     }
 
 
-def _containers(said: str | None, online: list[Row]) -> Row:
-    """Containers of each level: as the machine states them, else as the CPUs online show them."""
-    found = {
+def _containers(topology: str | None, online: list[Row]) -> Row:
+    """Count containers of each level as stated by the machine, otherwise from the online CPUs."""
+    members = {
         level: {cpu[level] for cpu in online if cpu[level] is not None}
         for level in ("drawer", "book", "socket", "core")
     }
-    counts = {level: len(numbers) or None for level, numbers in found.items()}
+    counts = {level: len(numbers) or None for level, numbers in members.items()}
     cores = counts["core"]
     row: Row = {"threads": -(-len(online) // cores) if cores else None}
-    stated = [texts.number(word) for word in (said or "").split()]
+    stated = [texts.number(word) for word in (topology or "").split()]
     if len(stated) == 6 and None not in stated:
         # Levels 6 to 2, and the cores in a container of the innermost one.
         drawers, books, sockets, per_socket = stated[2:]
@@ -460,7 +463,7 @@ def _containers(said: str | None, online: list[Row]) -> Row:
 
 def _vms(moment: Moment) -> list[Row]:
     return [
-        {"level": level, **vm, "control_program": _squeezed(vm.get("control_program"))}
+        {"level": level, **vm, "control_program": _collapse_spaces(vm.get("control_program"))}
         for level, vm in sorted(moment.sysinfo.vms.items())
     ]
 
@@ -498,8 +501,8 @@ def _cpus(moment: Moment, problems: list[Problem]) -> Iterator[Row]:
     numbers: dict[str, dict[frozenset[int], int]] = {
         level: {} for level in ("thread", "core", "book", "drawer")
     }
-    said, vms = moment.sysinfo.machine, moment.sysinfo.vms
-    shift = max(said.get("lpar_ps_mtid") or 0, 0).bit_length() if said and not vms else None
+    machine, vms = moment.sysinfo.machine, moment.sysinfo.vms
+    shift = max(machine.get("lpar_ps_mtid") or 0, 0).bit_length() if machine and not vms else None
     for cpu in tree.cpus():
 
         def text(name: str, cpu: int = cpu) -> str | None:
@@ -514,27 +517,27 @@ def _cpus(moment: Moment, problems: list[Problem]) -> Iterator[Row]:
 
         online = count("online")
         if online is None and online_list:
-            # A CPU that cannot be taken away has no such file.
+            # A CPU that cannot be taken offline has no such file.
             online = int(cpu in online_list)
         siblings: dict[str, frozenset[int] | None] = {}
         for level in numbers:
             listed, mask = text(f"topology/{level}_siblings_list"), text(f"topology/{level}_siblings")
-            found = texts.cpu_list(listed) if listed else texts.cpu_mask(mask) if mask else None
-            if found is None and (listed or mask):
+            cpu_set = texts.cpu_list(listed) if listed else texts.cpu_mask(mask) if mask else None
+            if cpu_set is None and (listed or mask):
                 place = tree.places.get(f"{CPUS}/cpu{cpu}/topology/{level}_siblings_list", tree.path)
-                detail = f"the siblings of CPU {cpu} are no list of CPUs: {str(listed or mask)[:40]!r}"
+                detail = f"the siblings of CPU {cpu} are not a list of CPUs: {str(listed or mask)[:40]!r}"
                 problems.append(Problem(moment.system, NAME, place, 0, None, "header", detail, 0))
-            siblings[level] = found
+            siblings[level] = cpu_set
         polarization = text("polarization")
         processor = moment.cpuinfo.processors.get(cpu, {})
         place_of: Row = {}
         if online:
             place_of = {
                 "socket" if level == "core" else "core" if level == "thread" else level: (
-                    numbers[level].setdefault(found, len(numbers[level]))
+                    numbers[level].setdefault(cpu_set, len(numbers[level]))
                 )
-                for level, found in siblings.items()
-                if found
+                for level, cpu_set in siblings.items()
+                if cpu_set
             }
         threads = siblings["thread"]
         yield {

@@ -1,4 +1,4 @@
-"""The texts that Linux on Z shows of its machine: /proc/sysinfo, /proc/cpuinfo, lists and masks of CPUs."""
+"""Parsers for the machine information of Linux on Z: /proc/sysinfo, /proc/cpuinfo, CPU lists and masks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from zlens.catalog.sysinfo import Line, facts
 from zlens.readers.linux.sysinfo_tree import MAX_CPU
 
-#: STSI 3.2.2 tells of eight levels; adjustments are listed up to the CPUs of the machine.
+#: STSI 3.2.2 describes up to eight levels.
 MAX_VMS = 100
 MAX_NOTES = 100
 _INT_LIMIT = 2**63
@@ -27,7 +27,7 @@ _FACT = re.compile(r"(\w+) = (\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What could not be read of a text: kind of problem, offset, sentence, bytes."""
+    """A part of a text that could not be read: kind of problem, offset, message, bytes."""
 
     kind: str
     offset: int
@@ -37,12 +37,12 @@ class Note:
 
 @dataclass(slots=True)
 class Sysinfo:
-    """What a /proc/sysinfo says, by column."""
+    """Contents of a /proc/sysinfo, by column."""
 
     machine: dict[str, Any] = field(default_factory=dict)
-    #: CPUs of a configuration, and what the machine says of each with so many: primary and alternate.
+    #: Multiprocessing adjustment by number of configured CPUs: primary and alternate.
     adjustments: dict[int, tuple[int, int | None]] = field(default_factory=dict)
-    #: By number; 0 is the innermost.
+    #: Virtual machines by level; 0 is the innermost.
     vms: dict[int, dict[str, Any]] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
 
@@ -52,16 +52,16 @@ class Sysinfo:
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins so is a /proc/sysinfo."""
+    """Return whether a file with these first bytes is a /proc/sysinfo."""
     text = head[:4096].lstrip(b"\x00 \t\r\n")
     return text.startswith(b"Manufacturer:") and b"\nType:" in text and b"\nSequence Code:" in text
 
 
 def lines(data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Offset, length and text of every line that says something."""
+    """Yield offset, length and text of every line that is not empty."""
     offset = 0
     for raw in data.split(b"\n"):
-        # tar fills up with zeros what it could not read of a file of the kernel.
+        # tar pads a kernel file that it could not read in full with zeros.
         text = raw.decode("utf-8", "replace").strip("\0 \t\r")
         if text:
             yield offset, len(raw), text
@@ -69,69 +69,73 @@ def lines(data: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def parse(data: bytes) -> Sysinfo:
-    """All that a /proc/sysinfo says; what is not understood is noted."""
-    known = facts()
-    found = Sysinfo()
+    """Parse a /proc/sysinfo and note every line that is not understood."""
+    layout = facts()
+    sysinfo = Sysinfo()
     for offset, length, text in lines(data):
         label, colon, value = text.partition(":")
         label, value = label.strip(), value.strip()
         if not colon:
-            found.note("no_layout", offset, f"the line {_short(text)!r} is not understood", length)
+            sysinfo.note("no_layout", offset, f"the line {_short(text)!r} is not understood", length)
             continue
         way = _ADJUSTMENT.fullmatch(label)
         vm = _VM.fullmatch(label)
-        target = found.machine
-        line = known.machine.get(label)
+        target = sysinfo.machine
+        line = layout.machine.get(label)
         if way:
-            _adjustment(found, int(way[1]), value, offset, length)
+            _add_adjustment(sysinfo, int(way[1]), value, offset, length)
             continue
         if vm:
             number = int(vm[1])
             if number >= MAX_VMS:
-                found.note("no_layout", offset, f"level {number} of virtual machines is none", length)
+                sysinfo.note("no_layout", offset, f"virtual machine level {number} is out of range", length)
                 continue
-            target = found.vms.setdefault(number, {})
-            line = known.vm.get(vm[2])
+            target = sysinfo.vms.setdefault(number, {})
+            line = layout.vm.get(vm[2])
         if line is None:
-            found.note("no_layout", offset, f"the line {_short(label)!r} is not known; not read", length)
+            sysinfo.note("no_layout", offset, f"the line {_short(label)!r} is unknown; not read", length)
         elif line.columns[0].name in target:
-            found.note("duplicate", offset, f"the line {_short(label)!r} stands twice; first read", length)
+            sysinfo.note(
+                "duplicate", offset, f"the line {_short(label)!r} appears twice; the first is read", length
+            )
         else:
-            _take(found, target, line, value, offset, length)
-    return found
+            _add_values(sysinfo, target, line, value, offset, length)
+    return sysinfo
 
 
-def _take(found: Sysinfo, target: dict[str, Any], line: Line, value: str, offset: int, length: int) -> None:
+def _add_values(
+    sysinfo: Sysinfo, target: dict[str, Any], line: Line, value: str, offset: int, length: int
+) -> None:
     words = value.split(maxsplit=len(line.columns) - 1) if len(line.columns) > 1 else [value]
     for column, word in zip(line.columns, words, strict=False):
-        made: Any = word or None
+        parsed: Any = word or None
         if column.type == "int":
-            made = number(word)
+            parsed = number(word)
         elif column.type == "float":
-            # Nothing of the text but capabilities is more than an integer.
-            made = capability(word)
-        if made is None and word:
-            detail = f"{line.label}: {_short(word)!r} is no number"
-            found.note("header", offset, detail, length)
-        target[column.name] = made
+            # Only capabilities can be other than integers.
+            parsed = capability(word)
+        if parsed is None and word:
+            detail = f"{line.label}: {_short(word)!r} is not a number"
+            sysinfo.note("header", offset, detail, length)
+        target[column.name] = parsed
     if not words:
         target[line.columns[0].name] = None
 
 
-def _adjustment(found: Sysinfo, cpus: int, value: str, offset: int, length: int) -> None:
+def _add_adjustment(sysinfo: Sysinfo, cpus: int, value: str, offset: int, length: int) -> None:
     words = value.split()
     factors = [number(word) for word in words]
-    if cpus in found.adjustments:
-        found.note("header", offset, f"the adjustment of {cpus} CPUs stands twice", length)
+    if cpus in sysinfo.adjustments:
+        sysinfo.note("header", offset, f"the adjustment of {cpus} CPUs appears twice", length)
     elif len(factors) not in (1, 2) or factors[0] is None or factors[-1] is None:
-        detail = f"the adjustment of {cpus} CPUs is {_short(value)!r}, no number"
-        found.note("header", offset, detail, length)
+        detail = f"the adjustment of {cpus} CPUs is {_short(value)!r}, not a number"
+        sysinfo.note("header", offset, detail, length)
     else:
-        found.adjustments[cpus] = (factors[0], factors[1] if len(factors) == 2 else None)
+        sysinfo.adjustments[cpus] = (factors[0], factors[1] if len(factors) == 2 else None)
 
 
 def capability(text: str) -> float | None:
-    """A capability, which the kernel prints as an integer: from 2^23 on it is the bits of a short float."""
+    """Parse a capability. The kernel prints an integer; from 2^23 on, it holds the bits of a short float."""
     if "." in text:
         return float(text) if _DECIMAL.fullmatch(text) else None
     bits = number(text)
@@ -142,7 +146,7 @@ def capability(text: str) -> float | None:
 
 
 def number(text: str) -> int | None:
-    """A decimal number of a column's range."""
+    """Parse a decimal number, None if it does not fit the range of a column."""
     text = text.strip("\0 \t\r\n")
     if not _NUMBER.fullmatch(text):
         return None
@@ -151,20 +155,20 @@ def number(text: str) -> int | None:
 
 
 def cpu_list(text: str) -> frozenset[int] | None:
-    """The numbers of a list such as 0-3,8; None where it is none."""
-    found: set[int] = set()
+    """Parse a list of numbers such as 0-3,8; None if it is not one."""
+    cpus: set[int] = set()
     text = text.strip("\0 \t\r\n")
     for part in text.split(",") if text else ():
         first, _, last = part.partition("-")
         begin, end = number(first), number(last or first)
         if begin is None or end is None or not 0 <= begin <= end < MAX_CPU:
             return None
-        found.update(range(begin, end + 1))
-    return frozenset(found)
+        cpus.update(range(begin, end + 1))
+    return frozenset(cpus)
 
 
 def cpu_mask(text: str) -> frozenset[int] | None:
-    """The numbers of a mask such as 00000000,0000000f."""
+    """Parse a CPU mask such as 00000000,0000000f; None if it is not one."""
     digits = text.strip("\0 \t\r\n").replace(",", "")
     if not digits or len(digits) > MAX_CPU // 4 or not re.fullmatch(r"[0-9a-fA-F]+", digits):
         return None
@@ -174,7 +178,7 @@ def cpu_mask(text: str) -> frozenset[int] | None:
 
 @dataclass(slots=True)
 class Cpuinfo:
-    """What a /proc/cpuinfo says."""
+    """Contents of a /proc/cpuinfo."""
 
     bogomips: float | None = None
     features: str | None = None
@@ -185,27 +189,27 @@ class Cpuinfo:
 
 
 def parse_cpuinfo(data: bytes) -> Cpuinfo:
-    """What is wanted of a /proc/cpuinfo."""
-    found = Cpuinfo()
+    """Parse the parts of a /proc/cpuinfo that are used."""
+    cpuinfo = Cpuinfo()
     cpu: int | None = None
     for _, _, text in lines(data):
         label, _, value = text.partition(":")
         label, value = label.strip(), value.strip()
         processor = _PROCESSOR.match(label)
         if label == "bogomips per cpu" and _DECIMAL.fullmatch(value):
-            found.bogomips = float(value)
+            cpuinfo.bogomips = float(value)
         elif label == "features":
-            found.features = value
-        elif label.startswith("cache") and len(found.caches) < 64:
-            found.caches.append(dict(pair.split("=", 1) for pair in value.split() if "=" in pair))
+            cpuinfo.features = value
+        elif label.startswith("cache") and len(cpuinfo.caches) < 64:
+            cpuinfo.caches.append(dict(pair.split("=", 1) for pair in value.split() if "=" in pair))
         elif processor and int(processor[1]) < MAX_CPU:
-            found.processors.setdefault(int(processor[1]), {}).update(_FACT.findall(value))
+            cpuinfo.processors.setdefault(int(processor[1]), {}).update(_FACT.findall(value))
         elif label == "cpu number":
             cpu = number(value)
         elif label in ("cpu MHz dynamic", "cpu MHz static") and cpu is not None and 0 <= cpu < MAX_CPU:
             column = "mhz_dynamic" if label.endswith("dynamic") else "mhz_static"
-            found.processors.setdefault(cpu, {})[column] = number(value)
-    return found
+            cpuinfo.processors.setdefault(cpu, {})[column] = number(value)
+    return cpuinfo
 
 
 def _short(text: str) -> str:

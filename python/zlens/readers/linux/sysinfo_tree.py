@@ -10,12 +10,12 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-#: Linux on Z has 512 CPUs at most, a core's threads counted; what is beyond this is no CPU number.
+#: Limit for CPU numbers; Linux on Z has at most 512 CPUs, counting threads.
 MAX_CPU = 8192
 SYSINFO = "proc/sysinfo"
 CPUS = "sys/devices/system/cpu"
 
-#: Texts beside the CPUs, and of each CPU. Nothing else is read.
+#: Files of the system and of each CPU. Nothing else is read.
 _SINGLE = (
     SYSINFO,
     "proc/cpuinfo",
@@ -43,13 +43,13 @@ _WANTED = re.compile(
     re.DOTALL,
 )
 
-#: A text of the kernel is a page or a few; an archive holds some hundred systems at most.
+#: Kernel texts are a few pages long; an archive has at most some hundred systems.
 MAX_FILE = 256 * 1024
 MAX_KEPT = 128 * 1024 * 1024
 MAX_TREES = 10_000
 _BLOCK = 512
 _GZIP = b"\x1f\x8b"
-#: Two blocks of zeros end an archive, and it is filled up with zeros to a multiple of twenty.
+#: Two blocks of zeros end an archive, which is padded with zeros to a multiple of 20 blocks.
 _PADDING = 22
 _NAME_LIMIT = 64 * 1024
 
@@ -60,29 +60,29 @@ class Tree:
 
     path: str
     files: dict[str, bytes] = field(default_factory=dict)
-    #: Where a text stands: its own file, or the archive.
+    #: File of each text: its own, or the archive.
     places: dict[str, str] = field(default_factory=dict)
     time_us: int | None = None
     #: kind, file, offset, sentence, bytes
     notes: list[tuple[str, str, int | None, str, int | None]] = field(default_factory=list)
 
     def text(self, name: str) -> str | None:
-        """A short text, None where it is not there or empty."""
+        """Return a short text, None if it is missing or empty."""
         data = self.files.get(name)
         return data.decode("utf-8", "replace").strip("\0 \t\r\n") or None if data is not None else None
 
     def digest(self) -> str:
-        """SHA-256 of the texts and their moment."""
-        found = hashlib.sha256(str(self.time_us).encode())
+        """Return the SHA-256 of the texts and their time."""
+        sha256 = hashlib.sha256(str(self.time_us).encode())
         for name, data in sorted(self.files.items()):
-            found.update(f"\0{name}\0{len(data)}\0".encode())
-            found.update(data)
-        return found.hexdigest()
+            sha256.update(f"\0{name}\0{len(data)}\0".encode())
+            sha256.update(data)
+        return sha256.hexdigest()
 
     def cpus(self) -> list[int]:
-        """Numbers of the CPUs that have a folder."""
-        found = {int(name[len(CPUS) + 4 :].partition("/")[0]) for name in self.files if _of_cpu(name)}
-        return sorted(cpu for cpu in found if cpu < MAX_CPU)
+        """Return the numbers of the CPUs that have a folder."""
+        cpus = {int(name[len(CPUS) + 4 :].partition("/")[0]) for name in self.files if _of_cpu(name)}
+        return sorted(cpu for cpu in cpus if cpu < MAX_CPU)
 
 
 def _of_cpu(name: str) -> bool:
@@ -90,12 +90,12 @@ def _of_cpu(name: str) -> bool:
 
 
 def is_tree(folder: str) -> bool:
-    """Whether a folder holds the texts of a system."""
+    """Return whether a folder contains the texts of a system."""
     return os.path.isfile(os.path.join(folder, *SYSINFO.split("/")))
 
 
 def of_folder(folder: str) -> Tree:
-    """The texts of a folder; `/` is the live machine."""
+    """Read the texts of a folder; `/` is the live machine."""
     tree = Tree(folder)
     for name in _SINGLE:
         _add(tree, name)
@@ -111,7 +111,7 @@ def of_folder(folder: str) -> Tree:
 
 
 def of_file(path: str) -> Tree:
-    """A /proc/sysinfo alone. One named proc/sysinfo has the rest of its system beside it."""
+    """Read a single /proc/sysinfo, or the whole system if the path ends in proc/sysinfo."""
     parts = os.path.abspath(path).split(os.sep)
     if parts[-2:] == SYSINFO.split("/"):
         return of_folder(os.sep.join(parts[:-2]) or os.sep)
@@ -126,7 +126,7 @@ def _add(tree: Tree, name: str) -> None:
 
 def _read(tree: Tree, name: str, path: str) -> None:
     try:
-        # Not to block on a pipe, and not to follow a link out of a folder that was copied.
+        # Do not block on a pipe or follow a link out of a copied folder.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except FileNotFoundError:
         return
@@ -141,29 +141,29 @@ def _read(tree: Tree, name: str, path: str) -> None:
         try:
             data = file.read(MAX_FILE + 1)
         except OSError:
-            # A CPU that is not configured has no topology to tell of.
+            # A CPU that is not configured has no topology.
             return
     _keep(tree, name, data, path, status.st_mtime_ns // 1000)
 
 
 def _keep(tree: Tree, name: str, data: bytes, place: str, time_us: int) -> None:
     if len(data) > MAX_FILE:
-        said = f"{name} is longer than {MAX_FILE:,} bytes; read up to there"
-        tree.notes.append(("length", place, MAX_FILE, said, None))
+        detail = f"{name} is longer than {MAX_FILE:,} bytes; read up to there"
+        tree.notes.append(("length", place, MAX_FILE, detail, None))
         data = data[:MAX_FILE]
     tree.files[name] = data
     tree.places[name] = place
-    # The kernel makes the text when it is read: the date of a copy is when that was.
+    # The kernel creates the text when it is read, so the date of a copy is its time.
     if name == SYSINFO or tree.time_us is None:
         tree.time_us = time_us
 
 
 class DamageError(Exception):
-    """What makes an archive end before its end: kind, offset, sentence."""
+    """Damage that stops reading an archive: kind, offset, message."""
 
 
 def is_tar(head: bytes) -> bool:
-    """Whether a file that begins so is a tar, packed with gzip or not."""
+    """Return whether a file with these first bytes is a tar, with or without gzip."""
     if head.startswith(_GZIP):
         try:
             head = zlib.decompressobj(wbits=31).decompress(head, 2 * _BLOCK)
@@ -173,7 +173,7 @@ def is_tar(head: bytes) -> bool:
 
 
 def of_tar(path: str) -> tuple[list[Tree], list[tuple[str, int, str]]]:
-    """The systems in an archive, and what is damaged in it: kind, offset, sentence."""
+    """Return the systems in an archive, and its damage: kind, offset, message."""
     trees: dict[str, Tree] = {}
     damage: list[tuple[str, int, str]] = []
     kept = 0
@@ -183,62 +183,62 @@ def of_tar(path: str) -> tuple[list[Tree], list[tuple[str, int, str]]]:
         read = _unpacked(file.read) if packed else file.read
         try:
             for offset, name, data, time_us in _members(read):
-                found = _WANTED.fullmatch(name.removeprefix("./"))
-                if not found:
+                match = _WANTED.fullmatch(name.removeprefix("./"))
+                if not match:
                     continue
                 kept += len(data)
-                root = found["root"]
+                root = match["root"]
                 if kept > MAX_KEPT or (root not in trees and len(trees) >= MAX_TREES):
-                    raise DamageError("length", offset, "more of systems than zlens keeps of an archive")
+                    raise DamageError("length", offset, "more data than zlens keeps from an archive")
                 tree = trees.setdefault(root, Tree(os.path.join(path, root.strip("/")) if root else path))
-                _keep(tree, found["name"], data, path, time_us)
+                _keep(tree, match["name"], data, path, time_us)
         except DamageError as error:
-            kind, offset, said = error.args
-            damage.append((kind, offset, f"{said} (place in the unpacked archive)" if packed else said))
+            kind, offset, detail = error.args
+            damage.append((kind, offset, f"{detail} (offset in the unpacked archive)" if packed else detail))
         except zlib.error as error:
             damage.append(("truncated", file.tell(), f"the gzip data are damaged: {error}"))
     return list(trees.values()), damage
 
 
 def _unpacked(read: Callable[[int], bytes]) -> Callable[[int], bytes]:
-    """Reads what gzip data unpack to, a piece at a time."""
+    """Return a function that reads unpacked gzip data piece by piece."""
     unpack = zlib.decompressobj(wbits=31)
     rest = b""
 
-    def go(size: int) -> bytes:
+    def read_unpacked(size: int) -> bytes:
         nonlocal rest, unpack
         parts: list[bytes] = []
         while size:
             if not rest:
                 rest = read(64 * 1024)
             part = unpack.decompress(rest, size)
-            more = bool(rest)
+            had_input = bool(rest)
             rest = unpack.unconsumed_tail
             if unpack.eof:
-                # Archives that were packed one by one may stand behind each other.
+                # Separately packed archives may be concatenated.
                 rest = unpack.unused_data or read(64 * 1024)
                 if rest.startswith(_GZIP):
                     unpack = zlib.decompressobj(wbits=31)
                 elif not part:
                     break
-            elif not part and not more:
+            elif not part and not had_input:
                 break
             parts.append(part)
             size -= len(part)
         return b"".join(parts)
 
-    return go
+    return read_unpacked
 
 
 def _members(read: Callable[[int], bytes]) -> Iterator[tuple[int, str, bytes, int]]:
-    """Offset, name, first bytes and time of every file in a tar."""
-    at = 0
+    """Yield offset, name, first bytes and time of every file in a tar."""
+    position = 0
     zeros = 0
     long_name: str | None = None
     while True:
         head = read(_BLOCK)
-        begin = at
-        at += len(head)
+        begin = position
+        position += len(head)
         if head and not head.strip(b"\0"):
             zeros += 1
             if zeros > _PADDING:
@@ -246,12 +246,12 @@ def _members(read: Callable[[int], bytes]) -> Iterator[tuple[int, str, bytes, in
             continue
         if zeros and not head:
             return
-        # Behind the end of an archive another may stand, written to the same file.
+        # Another archive may follow the end of this one in the same file.
         zeros = 0
         if len(head) < _BLOCK:
-            raise DamageError("truncated", begin, "the archive ends before its end")
-        if not _sums_up(head):
-            raise DamageError("header", begin, "no header of a tar stands here; not read from here on")
+            raise DamageError("truncated", begin, "the archive has no end marker")
+        if not _checksum_matches(head):
+            raise DamageError("header", begin, "this is not a tar header; not read from here on")
         size, time = _field(head[124:136]), _field(head[136:148])
         if size is None or time is None:
             raise DamageError("length", begin, "a header without a length; not read from here on")
@@ -259,10 +259,10 @@ def _members(read: Callable[[int], bytes]) -> Iterator[tuple[int, str, bytes, in
         kind = head[156:157]
         limit = _NAME_LIMIT if kind in b"Lxg" else MAX_FILE + 1
         data = read(min(padded, limit))
-        at += len(data)
+        position += len(data)
         if len(data) < min(padded, limit):
             raise DamageError("truncated", begin, "the archive ends inside a file")
-        at += _skip(read, padded - len(data), begin)
+        position += _skip(read, padded - len(data), begin)
         if kind == b"L":
             long_name = data[:size].rstrip(b"\0").decode("utf-8", "replace")
         elif kind == b"x":
@@ -284,13 +284,13 @@ def _skip(read: Callable[[int], bytes], size: int, begin: int) -> int:
     return size
 
 
-def _sums_up(head: bytes) -> bool:
-    said = _field(head[148:156])
-    return said == sum(head) - sum(head[148:156]) + 8 * 0x20
+def _checksum_matches(head: bytes) -> bool:
+    stated = _field(head[148:156])
+    return stated == sum(head) - sum(head[148:156]) + 8 * 0x20
 
 
 def _field(raw: bytes) -> int | None:
-    """A number of a header: octal digits, or binary behind a byte of 80."""
+    """Parse a header number: octal digits, or binary after a byte X'80'."""
     if raw[:1] == b"\x80":
         return int.from_bytes(raw[1:], "big")
     text = raw.strip(b"\0 ")
@@ -299,20 +299,20 @@ def _field(raw: bytes) -> int | None:
 
 def _name(head: bytes) -> str:
     name = head[:100].partition(b"\0")[0]
-    # GNU archives have other things where POSIX has the name's first part.
+    # GNU archives use the field for the first part of a POSIX name otherwise.
     if head[257:263] == b"ustar\0" and (prefix := head[345:500].partition(b"\0")[0]):
         name = prefix + b"/" + name
     return name.decode("utf-8", "replace")
 
 
 def _pax_path(data: bytes) -> str | None:
-    """The name in an extended header: records of a length, a blank, key=value and a line end."""
+    """Return the path in an extended header: records of length, blank, key=value and newline."""
     while data:
-        said, _, _ = data.partition(b" ")
-        if not re.fullmatch(rb"\d{1,6}", said) or not len(said) + 2 < int(said) <= len(data):
+        length, _, _ = data.partition(b" ")
+        if not re.fullmatch(rb"\d{1,6}", length) or not len(length) + 2 < int(length) <= len(data):
             return None
-        record = data[len(said) + 1 : int(said) - 1]
+        record = data[len(length) + 1 : int(length) - 1]
         if record.startswith(b"path="):
             return record[5:].decode("utf-8", "replace")
-        data = data[int(said) :]
+        data = data[int(length) :]
     return None

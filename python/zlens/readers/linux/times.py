@@ -1,4 +1,4 @@
-"""Times of counters on Linux: of the day, local or since a run began, as the tool tells them."""
+"""Times of Linux counters: local, UTC or since the beginning of a run, depending on the tool."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zlens.readers.linux.perf import Reading
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _SECOND = 1_000_000
-#: No time is later than the year 2200.
+#: Upper bound for times: the year 2200.
 LAST_US = 7_258_118_400 * _SECOND
 
 
@@ -30,7 +30,7 @@ class Clock:
         self._warned = False
 
     def at(self, reading: Reading) -> tuple[int, float | None]:
-        """End of a reading in microseconds UTC, and its length."""
+        """Return the end of a reading in microseconds UTC, and its length in seconds."""
         new = reading.run != self._run
         self._run = reading.run
         if new:
@@ -49,8 +49,9 @@ class Clock:
             end = self._utc(reading.local, None if new else self._last, reading.offset)
             end += round((reading.since_s if reading.since_s is not None else seconds or 0) * _SECOND)
         else:
-            self._say(
-                "times count from the beginning of the file, as 1970: it tells no time of day", reading.offset
+            self._note_local(
+                "the file has no time of day; times count from 1970 at the beginning of the file",
+                reading.offset,
             )
             past = reading.since_s if reading.since_s is not None else seconds or 1.0
             end = self._run_begin + round(past * _SECOND)
@@ -58,14 +59,14 @@ class Clock:
             passed = (end - self._last) / _SECOND
             seconds = passed if passed > 0 else None
         if self._last is not None and end < self._last:
-            self._note("time", "a reading of an earlier time stands behind a later one", reading.offset)
+            self._note("time", "a reading follows one with a later time", reading.offset)
         self._last = end
         return end, seconds
 
     def _utc(self, local: dt.datetime, last: int | None, offset: int) -> int:
         zone = self._zone
         if zone is None:
-            self._say("times are local, their zone is not known; name it (option tz)", offset)
+            self._note_local("times are local and the time zone is unknown; set it (option tz)", offset)
             return (local - _EPOCH) // dt.timedelta(microseconds=1)
         aware = local.replace(tzinfo=zone)
         if last is not None and _us(aware) <= last:
@@ -75,7 +76,7 @@ class Clock:
         self._info.utc_offset_s = round(shift.total_seconds()) if shift is not None else None
         return _us(aware)
 
-    def _say(self, detail: str, offset: int) -> None:
+    def _note_local(self, detail: str, offset: int) -> None:
         self._info.local_time = True
         if not self._warned:
             self._warned = True

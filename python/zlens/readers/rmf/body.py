@@ -1,4 +1,4 @@
-"""The sections of a report: lists of named values and tables, as the parser meets them."""
+"""Sections of a report: lists of named values and tables, built as the parser reads them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any
 
 from zlens.catalog.rmf_reports import Report, Section
 from zlens.readers.rmf.columns import Columns, Rows
-from zlens.readers.rmf.interval import ReportInterval, Seen
+from zlens.readers.rmf.interval import ReportInterval, SectionCount
 from zlens.readers.rmf.notes import Notes
 from zlens.readers.rmf.values import Converter
 
 MAX_CELLS = 256
 #: A machine has at most 85 partitions and a few hundred processors.
 MAX_ROWS_PER_INTERVAL = 20_000
-#: Characters of an interval that are held till their heads come, or kept as the catalog does not know them.
+#: Characters of an interval held until the column heads arrive, or kept because the catalog lacks them.
 MAX_HELD = 1024 * 1024
 
-#: Names of the two parts of a Monitor III report, which it does not name itself.
+#: Names given to the two unnamed parts of a Monitor III report.
 _CAPTION, _ROWS = "Caption", "Rows"
 
 
 class Body:
-    """What stands in a report between its header and its end."""
+    """The part of a report between its header and its end."""
 
     def __init__(
         self,
@@ -34,10 +34,10 @@ class Body:
         self.notes = notes
         self.here = here
         self.columns = Columns(facts, converters, lambda kind, detail, about: self.note(kind, detail, about))
-        #: Monitor III has the heads of its one table behind the rows.
+        #: Monitor III puts the column heads of its only table after the rows.
         self._heads_last = facts.element == "report"
         self._rest = facts.rest.id
-        #: The report that is read; None outside of one.
+        #: The current report; None outside a report.
         self.interval: ReportInterval | None = None
         self.reset()
 
@@ -45,7 +45,7 @@ class Body:
         self.interval = None
         self._segment = self._part = ""
         self._part_offset = self._row_offset = 0
-        #: Where the value stands that is being read, if not here.
+        #: Offset of the current value, if not here.
         self._at: int | None = None
         self._part_known = self._part_noted = False
         self._variable = self._value = ""
@@ -55,11 +55,11 @@ class Body:
         self._heads: tuple[str, ...] = ()
         self._rows: Rows | None = None
         self._block: str | None = None
-        #: The row that others continue, and how many did.
+        #: The row that others continue, and how many have done so.
         self._above: list[Any] | None = None
         self._place = 0
-        self._held: list[tuple[int, str | None, list[str]]] = []
-        self._held_size = 0
+        self._pending: list[tuple[int, str | None, list[str]]] = []
+        self._pending_size = 0
 
     def note(self, kind: str, detail: str, about: str | None = None, offset: int | None = None) -> None:
         at = self._at if offset is None else offset
@@ -69,10 +69,10 @@ class Body:
     def _label(self) -> str:
         return ": ".join(filter(None, (self._segment, self._part)))
 
-    # -- where things begin -----------------------------------------------------------------------
+    # -- start tags -------------------------------------------------------------------------------
 
     def begin(self, name: str) -> None:
-        """An element that is part of the body begins."""
+        """Begin an element of the body."""
         if name == "column-headers":
             self.cells = []
         elif name == "table":
@@ -107,13 +107,13 @@ class Body:
         self._part = text
 
     def _section(self, shape: str) -> Section | None:
-        """The section this place of the file belongs to."""
+        """Return the section for the current place in the file."""
         section = self.columns.section(self._segment, self._part, shape)
         if section is not None:
             self._part_known = True
         elif not self._part_noted and self._known_elsewhere(shape):
             self._part_noted = True
-            self.note("section", f"the section holds {shape} that are not expected; kept as text")
+            self.note("section", f"the section has unexpected {shape}; kept as text")
         return section
 
     def _known_elsewhere(self, shape: str) -> bool:
@@ -127,28 +127,35 @@ class Body:
         label = self._label()
         length = self.here() - self._part_offset
         if label in interval.sections or len(interval.sections) < MAX_CELLS:
-            seen = interval.sections.setdefault(label, Seen())
-            seen.count += 1
-            seen.bytes += length
-            seen.known = seen.known or self._part_known
+            counts = interval.sections.setdefault(label, SectionCount())
+            counts.count += 1
+            counts.bytes += length
+            counts.known = counts.known or self._part_known
         if not self._part_known:
-            said = f"section {label!r} is not in the catalog; kept as text"
-            self.note("section", said, "section", self._part_offset)
+            detail = f"section {label!r} is not in the catalog; kept as text"
+            self.note("section", detail, "section", self._part_offset)
         self._part = ""
 
     def _keep(self, row: int | None, name: str, value: str, offset: int) -> None:
-        """Keep what the catalog does not know as text."""
+        """Keep a value that is not in the catalog as text."""
         interval = self.interval
         if interval is None or not value:
             return
         interval.other_size += len(name) + len(value)
         if interval.other_size > MAX_HELD or interval.other_count >= MAX_ROWS_PER_INTERVAL:
-            said = "more that the catalog does not know than is kept of one interval; not read"
-            self.note("length", said, offset=offset)
+            detail = "more values outside the catalog than zlens keeps from one interval; not read"
+            self.note("length", detail, offset=offset)
             return
         kind = self._row_type if row is not None else None
-        made = [self._segment or self._part, self._part if self._segment else "", row, kind, name, value]
-        interval.rows.setdefault(self._rest, []).append((offset, None, made))
+        row_values = [
+            self._segment or self._part,
+            self._part if self._segment else "",
+            row,
+            kind,
+            name,
+            value,
+        ]
+        interval.rows.setdefault(self._rest, []).append((offset, None, row_values))
         interval.other_count += 1
 
     # -- lists of values --------------------------------------------------------------------------
@@ -186,15 +193,15 @@ class Body:
         if self.interval is None:
             return
         if self._heads_last and not self._part:
-            # A table without a row.
+            # An empty table.
             self._begin_part(_ROWS)
         section = self._section("table")
         rows = self.columns.rows(section, self._heads) if section is not None else None
-        # Under heads of which not one is known nothing becomes a row.
+        # No rows are read if none of the heads is known.
         self._rows = rows if rows is not None and any(rows.cells) else None
         self._block = self._above = None
-        held, self._held, self._held_size = self._held, [], 0
-        for offset, kind, cells in held:
+        pending, self._pending, self._pending_size = self._pending, [], 0
+        for offset, kind, cells in pending:
             self._row_offset, self._row_type = offset, kind
             self._take(cells)
         if self._heads_last:
@@ -213,31 +220,31 @@ class Body:
             return
         if not any(cells):
             return
-        self._held_size += len(cells) + sum(map(len, cells))
-        if len(self._held) >= MAX_ROWS_PER_INTERVAL or self._held_size > MAX_HELD:
+        self._pending_size += len(cells) + sum(map(len, cells))
+        if len(self._pending) >= MAX_ROWS_PER_INTERVAL or self._pending_size > MAX_HELD:
             self._too_many(self.interval)
         else:
-            self._held.append((self._row_offset, self._row_type, cells))
+            self._pending.append((self._row_offset, self._row_type, cells))
 
     def end_report(self) -> None:
-        """The report ends, or what there is of it."""
-        if self._held and self.interval is not None:
-            said = f"{len(self._held):,} rows without column heads; not read"
-            self.note("section", said, "rows", self._held[0][0])
+        """End the report, complete or not."""
+        if self._pending and self.interval is not None:
+            detail = f"{len(self._pending):,} rows without column heads; not read"
+            self.note("section", detail, "rows", self._pending[0][0])
         self._segment = self._part = ""
-        self._held, self._held_size = [], 0
+        self._pending, self._pending_size = [], 0
 
     def _too_many(self, interval: ReportInterval) -> None:
         if interval.lost_rows == 0:
-            said = f"more than {MAX_ROWS_PER_INTERVAL:,} rows in one interval; the rest is not read"
-            self.note("length", said, offset=self._row_offset)
+            detail = f"more than {MAX_ROWS_PER_INTERVAL:,} rows in one interval; the rest is not read"
+            self.note("length", detail, offset=self._row_offset)
         interval.lost_rows += 1
 
     def _take(self, cells: list[str]) -> None:
-        """Take the row that is being read over."""
+        """Add the current row."""
         rows, interval = self._rows, self.interval
         if interval is None or not any(cells):
-            # Rows of empty cells only part the blocks of a printed table.
+            # Rows of empty cells only separate the blocks of a printed table.
             return
         if interval.row_count >= MAX_ROWS_PER_INTERVAL:
             self._too_many(interval)
@@ -257,46 +264,48 @@ class Body:
         if section.block_mark and cells[0].startswith(section.block_mark):
             self._block = cells[0].removeprefix(section.block_mark)
         self._at = self._row_offset
-        made: list[Any] = []
+        row_values: list[Any] = []
         for place in rows.cells:
             if place is None:
-                made.append(None)
+                row_values.append(None)
                 continue
-            at, converter = place
-            cell = cells[at]
+            index, converter = place
+            cell = cells[index]
             if cell in converter.cache:
-                made.append(converter.cache[cell])
+                row_values.append(converter.cache[cell])
             else:
-                made.append(self.columns.value(converter, cell))
+                row_values.append(self.columns.value(converter, cell))
         self._at = None
         if rows.block is not None:
-            made[rows.block] = self._block
+            row_values[rows.block] = self._block
         if rows.continues is not None:
-            self._continue(rows, not cells[rows.continues] and self._row_type is None, made)
-        interval.rows.setdefault(section.id, []).append((self._row_offset, self._kind(rows, cells), made))
+            self._continue(rows, not cells[rows.continues] and self._row_type is None, row_values)
+        interval.rows.setdefault(section.id, []).append(
+            (self._row_offset, self._kind(rows, cells), row_values)
+        )
         interval.row_count += 1
 
-    def _continue(self, rows: Rows, more: bool, made: list[Any]) -> None:
-        """What holds of the row above holds of one that continues it."""
-        above = self._above if more else None
+    def _continue(self, rows: Rows, continues: bool, row_values: list[Any]) -> None:
+        """Copy inherited values to a row that continues the one above."""
+        above = self._above if continues else None
         if above is None:
-            self._above, self._place = made, 0
+            self._above, self._place = row_values, 0
         else:
             self._place += 1
-            for at in rows.above:
-                if made[at] is None:
-                    made[at] = above[at]
+            for column in rows.above:
+                if row_values[column] is None:
+                    row_values[column] = above[column]
         if rows.place is not None:
-            made[rows.place] = self._place
+            row_values[rows.place] = self._place
 
     def _keep_cells(
-        self, number: int, which: Sequence[int], heads: tuple[str, ...], cells: list[str]
+        self, number: int, indexes: Sequence[int], heads: tuple[str, ...], cells: list[str]
     ) -> None:
-        for at in which:
-            self._keep(number, heads[at] if at < len(heads) else "", cells[at], self._row_offset)
+        for index in indexes:
+            self._keep(number, heads[index] if index < len(heads) else "", cells[index], self._row_offset)
 
     def _kind(self, rows: Rows, cells: list[str]) -> str | None:
-        """What a row is, where a table has rows of several kinds."""
+        """Return the kind of a row if the table has several kinds."""
         section = rows.section
         other = section.row_kind_other
         if not other:
@@ -309,17 +318,17 @@ class Body:
         if self._row_type == "SUM":
             return section.row_kind_sum or other
         if self._row_type is not None:
-            said = f"a row of type {self._row_type[:20]!r}"
-            self.note("section", said, "row type", self._row_offset)
+            detail = f"a row of type {self._row_type[:20]!r}"
+            self.note("section", detail, "row type", self._row_offset)
             return other
         return section.row_kind_first.get(cells[0], other)
 
     def _odd_row(self, section: Section, cells: list[str], width: int) -> None:
-        """A row with more or fewer cells than heads: the rest is kept as text, what is missing is NULL."""
-        said = f"a row of {len(cells)} cells under {width} heads"
+        """Note a row with more or fewer cells than heads: extra cells become text, missing ones NULL."""
+        detail = f"a row of {len(cells)} cells under {width} heads"
         if len(cells) > width:
-            self.note("long", said, offset=self._row_offset)
+            self.note("long", detail, offset=self._row_offset)
             return
         if any(cells[section.short_rows :]) or not section.short_rows:
-            self.note("short", said, "short row", self._row_offset)
+            self.note("short", detail, "short row", self._row_offset)
         cells.extend([""] * (width - len(cells)))

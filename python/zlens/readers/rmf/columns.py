@@ -1,4 +1,4 @@
-"""Which columns of a raw table the names and heads of a report become."""
+"""Mapping from the names and heads of a report to the columns of a raw table."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from typing import Any
 from zlens.catalog.rmf_reports import Report, ReportColumn, Section, key
 from zlens.readers.rmf.values import Converter, NotAValueError
 
-#: Heads and tables that are remembered; reports have about a hundred heads in a dozen tables.
+#: Limits of the caches; reports have about a hundred heads in a dozen tables.
 _HEADS = 4_096
 _TABLES = 256
 _PLACES = 1_000
 
-#: What is taken of the rows around a cell and not of its text.
+#: Values taken from the surrounding rows, not from the text of a cell.
 _AROUND = frozenset({"block", "place"})
 
-#: Notes a problem of the place that is being read: kind, detail, what recurs.
+#: Notes a problem at the current position: kind, detail, what identifies repeats.
 Note = Callable[[str, str, str], None]
 
 
 @dataclass(slots=True)
 class Rows:
-    """How the cells of a table with certain heads become the columns of its section."""
+    """How the cells under a set of heads map to the columns of a section."""
 
     section: Section
     heads: tuple[str, ...]
     cells: list[tuple[int, Converter] | None]
-    #: Cells whose heads the catalog does not know.
+    #: Cells whose heads are not in the catalog.
     unknown: list[int]
-    #: The cell that says what a row is; the column that has the name of its block.
+    #: The cell with the kind of a row; the column for the name of its block.
     kind: int | None
     block: int | None
-    #: The cell that is blank where a row continues another; the column that counts such rows; what holds on.
+    #: The cell left blank in continuation rows; the column that counts those; the columns they inherit.
     continues: int | None
     place: int | None
     above: tuple[int, ...]
@@ -44,7 +44,7 @@ class Rows:
 
 
 class Columns:
-    """Finds sections and columns in the catalog, each once."""
+    """Looks up sections and columns in the catalog and caches them."""
 
     def __init__(self, facts: Report, converters: dict[tuple[str, str], Converter], note: Note) -> None:
         self.facts = facts
@@ -55,7 +55,7 @@ class Columns:
         self._heads: dict[tuple[str, str], tuple[ReportColumn, ...]] = {}
 
     def section(self, segment: str, part: str, shape: str) -> Section | None:
-        """The section of this place of a report; None if the catalog does not know it."""
+        """Return the section at this place of a report, None if it is not in the catalog."""
         place = (segment, part, shape)
         if place not in self._sections:
             if len(self._sections) > _PLACES:
@@ -64,7 +64,7 @@ class Columns:
         return self._sections[place]
 
     def of(self, section: Section, head: str) -> tuple[ReportColumn, ...]:
-        """The columns a head feeds; none if the catalog does not know it."""
+        """Return the columns that a head feeds, none if it is not in the catalog."""
         place = (section.id, head)
         columns = self._heads.get(place)
         if columns is None:
@@ -74,7 +74,7 @@ class Columns:
         return columns
 
     def unknown(self, section: Section, head: str) -> None:
-        """Note a name or head that the catalog does not know."""
+        """Note a name or head that is not in the catalog."""
         if key(head) not in section.unexplained:
             self._note("section", f"{head[:80]!r} is not in the catalog; kept as text", head)
 
@@ -86,34 +86,36 @@ class Columns:
         return converter
 
     def value(self, converter: Converter, text: str) -> Any:
-        """The value of a text; None, and a note, if it is none."""
+        """Convert a text to its value; return None and note a problem if it has none."""
         try:
             return converter.convert(text)
         except NotAValueError as error:
             column = converter.column
-            said = f"{text[:80]!r} under {column.head!r} is not {error}; not read"
-            self._note("section", said, column.name)
+            detail = f"{text[:80]!r} under {column.head!r} is not {error}; not read"
+            self._note("section", detail, column.name)
             return None
 
     def rows(self, section: Section, heads: tuple[str, ...]) -> Rows:
-        """How rows under these heads are read; notes what is not."""
+        """Return how to read rows under these heads, and note the heads that are not read."""
         place = (section.id, heads)
         rows = self._plans.get(place)
         if rows is None:
-            found: dict[str, tuple[int, Converter]] = {}
+            cell_of: dict[str, tuple[int, Converter]] = {}
             for number, head in enumerate(heads):
                 for column in self.of(section, head):
                     if column.take in _AROUND:
                         continue
-                    if column.name in found:
-                        said = f"{head[:80]!r} stands twice; the first is read"
-                        self._note("section", said, head)
+                    if column.name in cell_of:
+                        detail = f"{head[:80]!r} appears twice; the first is read"
+                        self._note("section", detail, head)
                     else:
-                        found[column.name] = (number, self.converter(section, column))
-            cells = [found.get(column.name) for column in section.columns]
-            unknown = [n for n, head in enumerate(heads) if not self.of(section, head)]
-            places = {key(head): n for n, head in reversed(list(enumerate(heads)))}
-            takes = {column.take: n for n, column in enumerate(section.columns) if column.take in _AROUND}
+                        cell_of[column.name] = (number, self.converter(section, column))
+            cells = [cell_of.get(column.name) for column in section.columns]
+            unknown = [index for index, head in enumerate(heads) if not self.of(section, head)]
+            places = {key(head): index for index, head in reversed(list(enumerate(heads)))}
+            takes = {
+                column.take: index for index, column in enumerate(section.columns) if column.take in _AROUND
+            }
             rows = Rows(
                 section,
                 heads,
@@ -123,7 +125,7 @@ class Columns:
                 block=takes.get("block"),
                 continues=places.get(section.continues) if section.continues else None,
                 place=takes.get("place"),
-                above=tuple(n for n, column in enumerate(section.columns) if column.above),
+                above=tuple(index for index, column in enumerate(section.columns) if column.above),
             )
             if len(self._plans) < _TABLES:
                 self._plans[place] = rows

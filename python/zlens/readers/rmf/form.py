@@ -1,4 +1,4 @@
-"""How the bytes of RMF report XML are read: encoding, where it begins, where the next report does."""
+"""Encoding of RMF report XML, and where the XML and each further report begin."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 WINDOW = 256 * 1024
 
-#: How the element of a report begins.
+#: Start tag of a report.
 _REPORT = re.compile(r"<(postprocessor|report)[\s/>]")
 _ROOT = re.compile(r"<(?:!DOCTYPE\s+)?(?:ddsml|postprocessor)\b")
 _DECLARED = re.compile(r"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._\-]{1,40})[\"']")
 
-#: Declared names of encodings of one byte a character that are read as declared; the rest as UTF-8.
+#: Single-byte encodings that are read as declared; all others are read as UTF-8.
 _SINGLE_BYTE = {
     "iso-8859-1": "ISO-8859-1",
     "latin1": "ISO-8859-1",
@@ -26,13 +26,13 @@ _SINGLE_BYTE = {
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How the bytes of a file are to be read."""
+    """Encoding and start of the XML in a file."""
 
     encoding: str
-    #: Where the XML begins, after a byte order mark and blanks.
+    #: Offset of the XML, after any byte order mark and blanks.
     begin: int
     ebcdic: bool = False
-    #: An encoding the file declares and is not read with.
+    #: The declared encoding, if it is not the one used.
     stale: str | None = None
 
     @property
@@ -41,12 +41,12 @@ class Form:
 
     @property
     def codec(self) -> str:
-        """What Python calls an encoding in which tags are written."""
+        """Python name of an encoding for writing tags."""
         return {"UTF-16LE": "utf-16-le", "UTF-16BE": "utf-16-be"}.get(self.encoding, "ascii")
 
 
 def form_of(head: bytes) -> Form | None:
-    """How a file is read whose first bytes are these; None if it is no RMF report XML."""
+    """Return how to read a file with these first bytes, None if it is not RMF report XML."""
     codec, begin = "utf-8", 0
     if head.startswith(b"\xef\xbb\xbf"):
         begin = 3
@@ -57,7 +57,7 @@ def form_of(head: bytes) -> Form | None:
     elif head[:2] == b"\0<":
         codec = "utf-16-be"
     elif head[:1] == b"\x4c":
-        # '<' in EBCDIC; in ASCII it is the letter L, which begins no XML.
+        # '<' in EBCDIC; in ASCII the letter L, which cannot begin XML.
         codec = "cp037"
     text = head[begin:].decode(codec, "replace")
     blanks = len(text) - len(text.lstrip())
@@ -74,14 +74,14 @@ def form_of(head: bytes) -> Form | None:
 
 
 def element_of(head: bytes, form: Form) -> str | None:
-    """The element that holds the first report of a file that begins so."""
+    """Return the element of the first report in a file with these first bytes."""
     codec = form.encoding if form.ebcdic else form.codec
-    found = _REPORT.search(head[form.begin :].decode(codec, "replace"))
-    return found[1] if found else None
+    match = _REPORT.search(head[form.begin :].decode(codec, "replace"))
+    return match[1] if match else None
 
 
 def next_report(fd: int, size: int, begin: int, form: Form, element: str) -> int | None:
-    """Where the next report in such an element begins, at or after `begin`."""
+    """Return the offset of the next report in such an element, at or after `begin`."""
     tag = f"<{element}".encode(form.codec)
     ends = {character.encode(form.codec) for character in " \t\r\n/>"}
     for window, base in _windows(fd, size, begin, len(tag) + form.unit):
@@ -106,6 +106,6 @@ def _windows(fd: int, size: int, begin: int, overlap: int) -> Iterator[tuple[byt
 
 
 def is_report(head: bytes, *, monitor3: bool) -> bool:
-    """Whether a file is RMF report XML of Monitor III, or of the Postprocessor; in EBCDIC, too."""
+    """Return whether a file is RMF report XML from Monitor III or the Postprocessor, including in EBCDIC."""
     form = form_of(head)
     return form is not None and (element_of(head, form) == "report") is monitor3

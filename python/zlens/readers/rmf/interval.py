@@ -1,4 +1,4 @@
-"""One report of one interval as the parser hands it over."""
+"""One report of one interval, as parsed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 
 @dataclass(slots=True)
-class Seen:
-    """How often a section stands in a report, and how long it is."""
+class SectionCount:
+    """Number of occurrences and bytes of a section in a report."""
 
     count: int = 0
     bytes: int = 0
@@ -25,7 +25,7 @@ class ReportInterval:
     type: str = ""
     smf_level: str = ""
     rmf_level: str = ""
-    #: What the server that answered says of its level.
+    #: Level of the server that responded.
     server: str = ""
     system: str = ""
     start: tuple[str, str | None] | None = None
@@ -40,10 +40,10 @@ class ReportInterval:
     rows: dict[str, list[tuple[int, str | None, list[Any]]]] = field(default_factory=dict)
     row_count: int = 0
     lost_rows: int = 0
-    #: What is kept that the catalog does not know: values, characters.
+    #: Number and characters of values kept although the catalog does not list them.
     other_count: int = 0
     other_size: int = 0
-    sections: dict[str, Seen] = field(default_factory=dict)
+    sections: dict[str, SectionCount] = field(default_factory=dict)
     answered: bool = False
     cut: bool = False
     bytes: int = 0

@@ -1,4 +1,4 @@
-"""What there is to say of one RMF file: every problem once, with how often it was met."""
+"""Problems of one RMF file, each listed once with its number of occurrences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_NOTES = 1_000
 
 @dataclass(slots=True)
 class Note:
-    """A problem and how often it was met."""
+    """A problem and its number of occurrences."""
 
     kind: str
     record: str | None
@@ -23,7 +23,7 @@ class Note:
 
 
 class Notes:
-    """The problems of one file, one each however often it recurs."""
+    """The problems of one file, without repeats."""
 
     def __init__(self) -> None:
         self._notes: dict[tuple[str, ...], Note] = {}
@@ -40,7 +40,7 @@ class Notes:
         about: str | None = None,
         system: str | None = None,
     ) -> None:
-        """`about` names what recurs, where `detail` differs from time to time; the first detail is kept."""
+        """Add a problem. `about` identifies repeats whose `detail` varies; the first detail is kept."""
         name = (kind, record or "", about or detail)
         note = self._notes.get(name)
         if note is not None:
@@ -53,20 +53,20 @@ class Notes:
             self._more += 1
 
     def problems(self, source: str, file: str) -> list[Problem]:
-        found = [
+        problems = [
             Problem(
-                n.system,
+                note.system,
                 source,
                 file,
-                n.offset,
-                n.record,
-                n.kind,
-                n.detail + (f" ({n.count:,} times, the first here)" if n.count > 1 else ""),
-                n.bytes,
+                note.offset,
+                note.record,
+                note.kind,
+                note.detail + (f" ({note.count:,} times, the first here)" if note.count > 1 else ""),
+                note.bytes,
             )
-            for n in self._notes.values()
+            for note in self._notes.values()
         ]
         if self._more:
             detail = f"{self._more:,} more problems of this file are not listed"
-            found.append(Problem(None, source, file, None, None, "section", detail, None))
-        return found
+            problems.append(Problem(None, source, file, None, None, "section", detail, None))
+        return problems

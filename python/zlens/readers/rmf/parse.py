@@ -1,7 +1,7 @@
-"""Parsing RMF report XML in a stream, whatever state it is in.
+"""Streaming parser for RMF report XML in any condition.
 
-Expat is fed windows of the file; nothing is expanded, nothing outside the file is opened, and every
-length that the file decides is bounded. What is damaged is skipped up to the next report.
+Expat parses windows of the file. No entity is expanded, nothing outside the file is opened, and every length
+that the file controls is bounded. After damage, parsing resumes at the next report.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from zlens.readers.rmf.interval import ReportInterval
 from zlens.readers.rmf.notes import Notes
 from zlens.readers.rmf.values import Converter
 
-#: Reports nest seven deep; beyond this the file is not one.
+#: Reports nest seven deep; anything deeper than this is not a report.
 MAX_DEPTH = 32
-#: A cell, name or value RMF prints is well under a hundred characters.
+#: Cells, names and values in RMF are well under a hundred characters.
 MAX_TEXT = 1024
-#: Expat must hold a tag or comment whole, so one without end would grow in memory.
+#: Expat buffers a whole tag or comment, so an endless one would fill memory.
 MAX_TOKEN = 1024 * 1024
-#: Expat keeps the name of every element and attribute it ever met; reports have about fifty.
+#: Expat keeps every distinct element and attribute name; reports have about fifty.
 MAX_NAMES = 2_000
 MAX_RESYNCS = 1_000
 
@@ -42,16 +42,16 @@ _KNOWN = frozenset(
     }
 )
 
-#: Elements of the body of a report whose beginning matters.
+#: Body elements whose start tag matters.
 _BODY = frozenset({"column-headers", "table", "var", "part", "segment", "caption"})
-#: Elements of the header whose text is handed over by their name.
+#: Header elements passed on by name.
 _HEADER = ("cycle", "gatherer-interval", "num-samples", "utc-start", "utc-end", "local-end")
 
-_KINDS = {"postprocessor": "the Postprocessor's reports", "report": "Monitor III's reports"}
+_KINDS = {"postprocessor": "the Postprocessor reports", "report": "the Monitor III reports"}
 
 
 class _DamageError(Exception):
-    """The document cannot be read on from here."""
+    """The document cannot be parsed beyond this point."""
 
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)
@@ -60,7 +60,7 @@ class _DamageError(Exception):
 
 
 class Parser:
-    """Reads one file and hands over every report in it."""
+    """Parses one file and passes on every report in it."""
 
     def __init__(
         self,
@@ -74,9 +74,9 @@ class Parser:
         self.notes = notes
         self.commit = commit
         self.progress = progress
-        #: Messages RMF wrote instead of a report, and reports of other kinds, in words.
+        #: Descriptions of messages that RMF wrote instead of a report, and of other kinds of reports.
         self.refusals: list[tuple[str, int]] = []
-        #: How many of them are messages.
+        #: Number of messages among them.
         self.answers = 0
         self.server = ""
         body = self._body = Body(facts, converters, notes, self._here)
@@ -117,7 +117,7 @@ class Parser:
     # -- the file ---------------------------------------------------------------------------------
 
     def read(self, fd: int, size: int, form: Form) -> int:
-        """Read the file; returns how many bytes of `size` there were."""
+        """Read the file and return how many of the `size` bytes it had."""
         begin, prefix, resyncs = form.begin, b"", 0
         while True:
             end, damage, at = self._read_from(fd, size, begin, prefix, form)
@@ -127,24 +127,24 @@ class Parser:
             if damage is None:
                 return end
             resyncs += 1
-            found = None
+            next_begin = None
             if damage.kind != "truncated" and resyncs <= MAX_RESYNCS:
-                found = next_report(fd, size, max(at, begin + form.unit), form, self.facts.element)
+                next_begin = next_report(fd, size, max(at, begin + form.unit), form, self.facts.element)
             system = open_interval.system or None if open_interval else None
-            if found is None:
+            if next_begin is None:
                 rest = "" if damage.kind == "truncated" else "; the rest of the file is not read"
                 lost = 0 if damage.kind == "truncated" else size - at
                 self.notes.add(damage.kind, damage.detail + rest, at, lost=lost, system=system)
                 return end if damage.kind == "truncated" else size
             self.notes.add(
                 damage.kind,
-                f"{damage.detail}; {found - at:,} bytes skipped to the next report",
+                f"{damage.detail}; {next_begin - at:,} bytes skipped to the next report",
                 at,
-                lost=found - at,
+                lost=next_begin - at,
                 about=damage.detail,
                 system=system,
             )
-            begin, prefix = found, _PREFIX.encode(form.codec)
+            begin, prefix = next_begin, _PREFIX.encode(form.codec)
             self._reset()
 
     def _read_from(
@@ -173,24 +173,24 @@ class Parser:
                     detail = f"a tag or comment of more than {MAX_TOKEN:,} bytes"
                     return position, _DamageError("length", detail), self._here()
                 if len(names) > MAX_NAMES:
-                    detail = f"more than {MAX_NAMES:,} different names of elements"
+                    detail = f"more than {MAX_NAMES:,} different element names"
                     return position, _DamageError("header", detail), self._here()
                 self.progress(position)
-            whole = not self._stack
+            complete = not self._stack
             try:
                 parser.Parse(b"", True)
             except expat.ExpatError:
-                if whole and self._done:
+                if complete and self._done:
                     raise
                 return position, self._truncated(), position
         except expat.ExpatError as error:
-            what = expat.ErrorString(error.code)
+            cause = expat.ErrorString(error.code)
             at = min(max(self._base + parser.ErrorByteIndex, begin), size)
-            return position, _DamageError("resync", f"damaged XML ({what})"), at
+            return position, _DamageError("resync", f"damaged XML ({cause})"), at
         except _DamageError as damage:
             return position, damage, self._here()
         finally:
-            # The handlers refer to this object and it to the parser: let both go at once.
+            # The handlers and the parser refer to each other: break the cycle.
             parser.StartElementHandler = parser.EndElementHandler = None
             parser.CharacterDataHandler = parser.StartDoctypeDeclHandler = None
         return position, None, position
@@ -201,16 +201,18 @@ class Parser:
         if self._interval is not None:
             ends = self._interval.end
             if ends is not None and ends[0]:
-                kept = f"; of the interval that ends {ends[0]} {self._interval.row_count:,} rows are whole"
+                kept = (
+                    f"; of the interval that ends {ends[0]}, {self._interval.row_count:,} rows are complete"
+                )
             else:
-                kept = "; of the last interval not even the time was whole"
+                kept = "; the time of the last interval is incomplete"
         return _DamageError("truncated", f"the file ends {inside}{kept}")
 
     def _reset(self) -> None:
         self._stack: list[str] = []
         self._done = False
         self._interval: ReportInterval | None = None
-        #: Inside a report of the other kind.
+        #: Inside a report of another kind.
         self._foreign = False
         self._pieces: list[str] = []
         self._room = MAX_TEXT
@@ -222,10 +224,12 @@ class Parser:
     def _here(self) -> int:
         return self._base + self._parser.CurrentByteIndex
 
-    # -- what expat calls -------------------------------------------------------------------------
+    # -- expat handlers ---------------------------------------------------------------------------
 
     def _doctype(self, name: str, system: str | None, public: str | None, internal: bool) -> None:
-        raise _DamageError("header", "a document type declaration; RMF writes none, no entity is expanded")
+        raise _DamageError(
+            "header", "a document type declaration, which RMF does not write; no entity is expanded"
+        )
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         stack = self._stack
@@ -337,20 +341,20 @@ class Parser:
         return end
 
     def _end_label(self, text: str) -> None:
-        # Of a system: ,RPRT,MVS_IMAGE
+        # For a system: ,RPRT,MVS_IMAGE
         words = text.split(",")
         if self._interval is not None and len(words) == 3:
             self._interval.system = words[1].strip()
 
     def _end_message(self, text: str) -> None:
-        said = f"RMF answered {self._message_id}: {text}" if self._message_id else f"RMF answered: {text}"
+        detail = f"RMF answered {self._message_id}: {text}" if self._message_id else f"RMF answered: {text}"
         if self._interval is not None:
             self._interval.answered = True
         self.answers += 1
-        self._refuse(said, self._message_offset)
+        self._refuse(detail, self._message_offset)
 
     def _end_listing(self, text: str) -> None:
-        # Listings of the options end in I; a warning or error is worth a row.
+        # Option listings end in I; only warnings and errors are noted.
         name = self._attributes.get("id", "")
         if name[-1:].upper() in {"W", "E", "S", "T"}:
             self._body.note("section", f"RMF wrote {name[:20]}: {text}")
@@ -361,19 +365,19 @@ class Parser:
 
     def _end_other(self, text: str) -> None:
         self._foreign = False
-        why = f"{self._named(self._other, self._other_title)} stands in a file of other reports; not read"
-        self._refuse(why, self._foreign_offset, self._here() - self._foreign_offset)
+        reason = f"{self._describe(self._other, self._other_title)} is in a file of other reports; not read"
+        self._refuse(reason, self._foreign_offset, self._here() - self._foreign_offset)
 
     @staticmethod
-    def _named(name: str, title: str) -> str:
-        """A report in words. Titles of Monitor III begin with the name: CPC (Central Processor Complex)."""
-        whole = title if title.startswith(f"{name} (") else f"{name} ({title})" if title else name
-        return f"the RMF report {whole}" if name else "an RMF report without a name"
+    def _describe(name: str, title: str) -> str:
+        """Describe a report. Monitor III titles begin with the name: CPC (Central Processor Complex)."""
+        label = title if title.startswith(f"{name} (") else f"{name} ({title})" if title else name
+        return f"the RMF report {label}" if name else "an RMF report without a name"
 
-    def _refuse(self, why: str, offset: int, lost: int = 0) -> None:
+    def _refuse(self, reason: str, offset: int, lost: int = 0) -> None:
         if len(self.refusals) < 10:
-            self.refusals.append((why, offset))
-        self.notes.add("section", why, offset, about=why, lost=lost)
+            self.refusals.append((reason, offset))
+        self.notes.add("section", reason, offset, about=reason, lost=lost)
 
     def _close(self, interval: ReportInterval, end: int, *, cut: bool) -> None:
         self._body.end_report()
@@ -387,11 +391,13 @@ class Parser:
                 )
             return
         if interval.metric != self.facts.report:
-            other = self._named(interval.metric, interval.title)
-            why = f"this is {other}; of {_KINDS[self.facts.element]} this version reads {self.facts.report}"
-            self._refuse(why, interval.offset, interval.bytes)
+            other = self._describe(interval.metric, interval.title)
+            reason = (
+                f"this is {other}; of {_KINDS[self.facts.element]} this version reads {self.facts.report}"
+            )
+            self._refuse(reason, interval.offset, interval.bytes)
             return
         if interval.answered and not (interval.variables or interval.rows):
-            # The message stands for the report.
+            # The message replaces the report.
             return
         self.commit(interval)

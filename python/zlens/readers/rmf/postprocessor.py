@@ -1,9 +1,9 @@
 """RMF Postprocessor reports in XML: the CPU Activity report with partition data.
 
-What a report holds and which columns it becomes stands in the catalog (`rmf/postprocessor_cpu.toml`).
-Times are printed without a zone. With a zone given they become UTC; in the hour a clock repeats, the
-first report of a time in a file is the earlier one and the second the later. Without a zone they are
-kept as printed and the source says that its times are local.
+The catalog (`rmf/postprocessor_cpu.toml`) describes the report and maps it to columns. Times are printed
+without a time zone. If a zone is set, they are converted to UTC; in the hour that a clock repeats, the first
+report of a time in a file is the earlier one and the second the later. Without a zone, they are kept as
+printed, and the source marks them as local.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAME = "rmf-xml"
 
 
 def detect(head: bytes, size: int) -> bool:
-    """Whether a file is RMF report XML that is not of Monitor III; in EBCDIC, too."""
+    """Return whether a file is RMF report XML but not from Monitor III, including in EBCDIC."""
     return is_report(head, monitor3=False)
 
 
@@ -34,7 +34,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
 
 
 class RmfXmlSource(RmfSource):
-    """All files of an input with reports of the Postprocessor."""
+    """All files of an input with Postprocessor reports."""
 
     name = NAME
     facts = "postprocessor_cpu"
@@ -46,71 +46,71 @@ class RmfXmlSource(RmfSource):
     def local(self) -> bool:
         return self.zone is None
 
-    def _twin_hint(self) -> str:
-        return "; if a clock was set back here, name its zone (option tz)" if self.local else ""
+    def _duplicate_hint(self) -> str:
+        return "; if the clock was set back here, set the time zone (option tz)" if self.local else ""
 
-    def _offset(self, found: ReportInterval, end: int) -> int | None:
+    def _offset(self, report: ReportInterval, end: int) -> int | None:
         if self.zone is None:
             return None
-        shown = dt.datetime.fromtimestamp(end / 1e6, dt.UTC).astimezone(self.zone).utcoffset()
-        return int((shown or dt.timedelta()).total_seconds())
+        offset = dt.datetime.fromtimestamp(end / 1e6, dt.UTC).astimezone(self.zone).utcoffset()
+        return int((offset or dt.timedelta()).total_seconds())
 
     def _times(
         self,
-        found: ReportInterval,
+        report: ReportInterval,
         name: str,
         notes: Notes,
         again: Counter[str],
         refuse: Callable[[str, str, str], None],
     ) -> Times | None:
-        if found.end is None:
-            if not found.cut:
+        if report.end is None:
+            if not report.cut:
                 refuse("time", "a report without a time; not read", "no time")
             return None
         try:
-            end_local = values.local_time(*found.end)
+            end_local = values.local_time(*report.end)
         except values.NotAValueError as error:
-            refuse("time", f"the interval ends {found.end[0][:40]!r}, not {error}; not read", "end")
+            refuse("time", f"the interval ends {report.end[0][:40]!r}, not {error}; not read", "end")
             return None
         start_local: dt.datetime | None = None
-        if found.start is not None:
+        if report.start is not None:
             try:
-                start_local = values.local_time(*found.start)
+                start_local = values.local_time(*report.start)
             except values.NotAValueError as error:
-                notes.add("time", f"the interval begins {found.start[0][:40]!r}, not {error}", found.offset)
-        length = self._length(found, start_local, end_local, notes, name)
-        end = self._utc(end_local, name, found.offset, notes, again)
+                notes.add("time", f"the interval begins {report.start[0][:40]!r}, not {error}", report.offset)
+        length = self._length(report, start_local, end_local, notes, name)
+        end = self._utc(end_local, name, report.offset, notes, again)
         span = (end_local - start_local) // dt.timedelta(microseconds=1) if start_local is not None else 0
-        # Over a change of the clock the printed ends say nothing of the time between them.
+        # Across a clock change, the printed begin and end do not give the elapsed time.
         begin = end - (span if span and abs(span - length * 1000) < 60e6 else length * 1000)
-        return Times(begin, end, length, start_local is not None, found.end[0])
+        return Times(begin, end, length, start_local is not None, report.end[0])
 
     def _length(
         self,
-        found: ReportInterval,
+        report: ReportInterval,
         start: dt.datetime | None,
         end: dt.datetime,
         notes: Notes,
         system: str,
     ) -> int:
-        """Milliseconds of the interval; 0 when RMF printed none that can be."""
+        """Return the length of the interval in milliseconds, 0 if RMF printed no valid one."""
 
         def doubt(detail: str, about: str) -> int:
-            notes.add("time", detail, found.offset, about=about, system=system)
+            notes.add("time", detail, report.offset, about=about, system=system)
             return 0
 
         try:
-            length = values.milliseconds(found.length)
+            length = values.milliseconds(report.length)
         except values.NotAValueError as error:
-            return doubt(f"the interval is {found.length[:40]!r} long, not {error}", "length")
+            return doubt(f"the interval is {report.length[:40]!r} long, not {error}", "length")
         if length == 0:
-            return doubt("an interval without length", "no length")
-        # A duration report adds intervals up that need not touch, so its length is its own.
-        if start is not None and found.type != "Duration":
+            return doubt("an interval of zero length", "no length")
+        # A duration report adds up intervals that may have gaps, so its length can differ.
+        if start is not None and report.type != "Duration":
             printed = (end - start) // dt.timedelta(microseconds=1) // 1000
             if abs(printed - length) > 60_000:
                 doubt(
-                    f"the interval is {found.length} long, but its ends are {printed / 1000:,.0f} s apart",
+                    f"the interval is {report.length} long, but its ends are {printed / 1000:,.0f} s apart",
                     "ends",
                 )
         return length
@@ -126,7 +126,7 @@ class RmfXmlSource(RmfSource):
             if again[key] == 1:
                 notes.add(
                     "time",
-                    f"the clock showed {local} twice; the first report of a time is taken for the earlier",
+                    f"the clock showed {local} twice; the first report of a time is taken as the earlier",
                     offset,
                     about="twice",
                     system=system,

@@ -1,4 +1,4 @@
-"""What is kept of the RMF reports of an input, of the Postprocessor or of Monitor III alike."""
+"""Data kept from the RMF reports of an input, shared by the Postprocessor and Monitor III readers."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ from zlens.readers.rmf.parse import Parser
 from zlens.readers.rmf.store import StoredTable, Texts
 from zlens.readers.rmf.values import Converter
 
-#: Rows kept of one input: centuries of half-hours, and a bound for files that are no reports.
+#: Rows kept from one input: centuries of half-hours, and a limit for files that are not reports.
 MAX_ROWS = 4_000_000
 MAX_INTERVALS = 500_000
 #: Systems and sections by name: a sysplex has at most 32 systems, a report about ten sections.
 MAX_NAMES = 5_000
-#: Holes between intervals that get a row of their own.
+#: Gaps between intervals that are listed individually.
 MAX_GAPS = 1_000
 
 
 @dataclass(slots=True)
 class _File:
-    """What there is to say of one file."""
+    """One file and what was found in it."""
 
     path: str
     size: int = 0
     intervals: int = 0
     encoding: str = ""
     server: str = ""
-    why_not: str = ""
-    why_offset: int | None = None
+    refusal: str = ""
+    refusal_offset: int | None = None
     cure: str = ""
     notes: Notes = field(default_factory=Notes)
 
 
 @dataclass(slots=True)
 class _Section:
-    """How often a section stands in one file for one system."""
+    """How often one file contains a section for one system."""
 
     count: int = 0
     bytes: int = 0
@@ -63,7 +63,7 @@ class _Section:
 
 
 class _Latest(NamedTuple):
-    """What the latest interval of a system tells of it."""
+    """Facts about a system from its latest interval."""
 
     end: int
     header: dict[str, Any]
@@ -72,22 +72,22 @@ class _Latest(NamedTuple):
 
 
 class Times(NamedTuple):
-    """When an interval was, in microseconds UTC, and how long, in milliseconds (0: not known)."""
+    """Begin and end of an interval in microseconds UTC, and its length in milliseconds (0: unknown)."""
 
     begin: int
     end: int
     length: int
-    #: Whether its begin is told.
+    #: Whether the report states its begin.
     begun: bool
-    #: Its end as the file has it.
+    #: Its end as printed in the file.
     printed: str
 
 
 class RmfSource(ABC):
-    """All RMF XML files of an input that hold one kind of report."""
+    """All RMF XML files of an input with one kind of report."""
 
     name: str
-    #: The catalog file, the format in words, what the user is told when no file will do.
+    #: The catalog file, the format name, and two parts of the error if no file can be read.
     facts: str
     format: str
     expected: str
@@ -105,16 +105,16 @@ class RmfSource(ABC):
         self._latest: dict[str, _Latest] = {}
         self._rows = 0
         texts = self._texts = Texts()
-        # Texts without number in what the catalog does not know shall not crowd out those it does.
+        # Kept apart: countless texts that are not in the catalog must not crowd out the others.
         self._other_texts = Texts()
-        # One entry per interval kept, in the order read.
+        # One entry per kept interval, in the order read.
         self._system = array("i")
         self._file = array("i")
         self._end = array("q")
         self._start = array("q")
         self._ms = array("q")
         self._flags: list[str | None] = []
-        self._seen: dict[tuple[int, int], int] = {}
+        self._index_of: dict[tuple[int, int], int] = {}
         self._names: set[int] = set()
         common = {
             "system": lambda i: texts.texts[self._system[i]],
@@ -135,7 +135,7 @@ class RmfSource(ABC):
     # -- reading ----------------------------------------------------------------------------------
 
     def read(self, paths: list[str], progress: Progress | None) -> Self:
-        """Read files. Raises InputError when not one of them holds a report."""
+        """Read files. Raises InputError if none of them contains a report."""
         total, before = total_size(paths), 0
         for path in paths:
             file = _File(path, cure=self.cure)
@@ -143,17 +143,17 @@ class RmfSource(ABC):
             try:
                 self._read_file(file, progress, before, total)
             except OSError as error:
-                file.why_not = unreadable(file.path, error).message
-                file.notes.add("changed", file.why_not, 0, lost=None)
+                file.refusal = unreadable(file.path, error).message
+                file.notes.add("changed", file.refusal, 0, lost=None)
             before += file.size
         if not self._end:
-            first = next((file for file in self._files if file.why_not), self._files[0])
+            first = next((file for file in self._files if file.refusal), self._files[0])
             more = len(self._files) - 1
-            message = first.why_not or "the report holds no interval that could be read"
+            message = first.refusal or "the report has no readable interval"
             if more:
                 message += f" (and {more:,} more file{'s' * (more > 1)} without an interval)"
             raise InputError(
-                message, file=first.path, offset=first.why_offset, expected=self.expected, cure=first.cure
+                message, file=first.path, offset=first.refusal_offset, expected=self.expected, cure=first.cure
             )
         self._finish()
         return self
@@ -164,153 +164,158 @@ class RmfSource(ABC):
             file.size = os.fstat(fd).st_size
             form = form_of(os.pread(fd, 64 * 1024, 0))
             if form is None:
-                file.why_not, file.why_offset = "this is no RMF report", 0
-                file.notes.add("changed", "this is no RMF report any more; not read", 0, lost=file.size)
+                file.refusal, file.refusal_offset = "this is not an RMF report", 0
+                file.notes.add("changed", "this is no longer an RMF report; not read", 0, lost=file.size)
                 return
             if form.ebcdic:
-                file.why_not, file.why_offset = (
+                file.refusal, file.refusal_offset = (
                     "the XML is in EBCDIC; it was transferred in binary",
                     form.begin,
                 )
                 file.cure = "transfer it as text, or convert it: iconv -f IBM-1047 -t UTF-8"
-                file.notes.add("transfer", f"{file.why_not}; {file.cure}", form.begin, lost=file.size)
+                file.notes.add("transfer", f"{file.refusal}; {file.cure}", form.begin, lost=file.size)
                 return
             file.encoding = form.encoding
             if form.stale:
-                said = f"the file says it is {form.stale} and is not; read as {form.encoding}"
-                file.notes.add("transfer", said, form.begin)
+                detail = f"the file declares the encoding {form.stale}; read as {form.encoding}"
+                file.notes.add("transfer", detail, form.begin)
             number = len(self._files) - 1
             again: Counter[str] = Counter()
             parser = Parser(
                 self._facts,
                 self._converters,
                 file.notes,
-                lambda found: self._keep(found, number, again),
+                lambda report: self._keep(report, number, again),
                 lambda done: progress(before + done, total, file.path) if progress else None,
             )
             reached = parser.read(fd, file.size, form)
             file.server = parser.server
-            now = os.fstat(fd).st_size
-            if now != file.size or reached < file.size:
-                how = "grew" if now > file.size else "shrank"
+            new_size = os.fstat(fd).st_size
+            if new_size != file.size or reached < file.size:
+                change = "grew" if new_size > file.size else "shrank"
                 file.notes.add(
-                    "changed", f"the file {how} while it was read; read up to here", reached, lost=None
+                    "changed", f"the file {change} while it was read; read up to here", reached, lost=None
                 )
         if not file.intervals:
-            met = file.notes.problems(self.name, file.path)
+            problems = file.notes.problems(self.name, file.path)
             if parser.refusals:
-                file.why_not, file.why_offset = parser.refusals[0]
-            elif met:
-                file.why_not, file.why_offset = met[0].detail, met[0].offset
+                file.refusal, file.refusal_offset = parser.refusals[0]
+            elif problems:
+                file.refusal, file.refusal_offset = problems[0].detail, problems[0].offset
             if parser.answers:
                 file.cure = "correct the request and ask RMF again"
 
-    def _keep(self, found: ReportInterval, number: int, again: Counter[str]) -> None:
-        """Take an interval over, unless its time is unknown or it is known already."""
+    def _keep(self, report: ReportInterval, number: int, again: Counter[str]) -> None:
+        """Store an interval unless its time is unknown or it is a duplicate."""
         file = self._files[number]
         notes = file.notes
-        name = self._system_name(found, file.path)
+        name = self._system_name(report, file.path)
 
         def refuse(kind: str, detail: str, about: str) -> None:
-            notes.add(kind, detail, found.offset, lost=found.bytes, about=about, system=name)
+            notes.add(kind, detail, report.offset, lost=report.bytes, about=about, system=name)
 
-        times = self._times(found, name, notes, again, refuse)
+        times = self._times(report, name, notes, again, refuse)
         if times is None:
             return
         end = times.end
         code = self._texts.code(name)
-        twin = self._seen.get((code, end))
-        if twin is not None:
-            other = self._files[self._file[twin]].path
-            where = "of this file" if other == file.path else f"of {other}"
-            said = f"the interval that ends {times.printed} is known {where}{self._twin_hint()}; not read"
-            refuse("duplicate", said, other)
+        duplicate = self._index_of.get((code, end))
+        if duplicate is not None:
+            other = self._files[self._file[duplicate]].path
+            where = "in this file" if other == file.path else f"in {other}"
+            hint = self._duplicate_hint()
+            detail = f"the interval that ends {times.printed} was already read {where}{hint}; not read"
+            refuse("duplicate", detail, other)
             return
-        full = len(self._end) >= MAX_INTERVALS or self._rows + found.row_count + found.other_count > MAX_ROWS
+        full = (
+            len(self._end) >= MAX_INTERVALS or self._rows + report.row_count + report.other_count > MAX_ROWS
+        )
         if full or code < 0 or (code not in self._names and len(self._names) >= MAX_NAMES):
-            refuse("length", "more intervals or systems than zlens keeps of one input; not read", "bound")
+            refuse("length", "more intervals or systems than zlens keeps from one input; not read", "bound")
             return
         self._names.add(code)
         index = len(self._end)
-        self._seen[code, end] = index
+        self._index_of[code, end] = index
         self._system.append(code)
         self._file.append(number)
         self._end.append(end)
         self._start.append(times.begin)
         self._ms.append(times.length)
-        self._flags.append("cut" if found.cut else None)
+        self._flags.append("cut" if report.cut else None)
         file.intervals += 1
         if file.intervals == 1 and self.local:
-            said = "times are local, their zone is not known; name it (option tz) to join it with others"
-            notes.add("time", said, found.offset)
-        self._store(found, index, times)
-        for label, seen in found.sections.items():
-            spot = (name, file.path, label)
-            if spot not in self._sections and len(self._sections) >= MAX_NAMES:
-                notes.add("section", "more sections than zlens counts; not in the inventory", found.offset)
+            detail = (
+                "times are local and the time zone is unknown; set it (option tz) to join with other data"
+            )
+            notes.add("time", detail, report.offset)
+        self._store(report, index, times)
+        for label, counts in report.sections.items():
+            key = (name, file.path, label)
+            if key not in self._sections and len(self._sections) >= MAX_NAMES:
+                notes.add("section", "more sections than zlens counts; not in the inventory", report.offset)
                 continue
-            place = self._sections.setdefault(spot, _Section())
-            place.count += seen.count
-            place.bytes += seen.bytes
-            place.known = place.known or seen.known
+            section = self._sections.setdefault(key, _Section())
+            section.count += counts.count
+            section.bytes += counts.bytes
+            section.known = section.known or counts.known
             start = self._start[index]
-            place.first_us = start if place.first_us is None else min(place.first_us, start)
-            place.last_us = end if place.last_us is None else max(place.last_us, end)
-        header = {n: v for section in found.variables.values() for n, v in section.items() if v is not None}
+            section.first_us = start if section.first_us is None else min(section.first_us, start)
+            section.last_us = end if section.last_us is None else max(section.last_us, end)
+        header = {n: v for section in report.variables.values() for n, v in section.items() if v is not None}
         if name not in self._latest or self._latest[name].end < end:
-            old = self._latest.get(name)
+            previous = self._latest.get(name)
             self._latest[name] = _Latest(
                 end,
-                header or (old.header if old else {}),
-                found.smf_level or (old.level if old else ""),
-                self._offset(found, end),
+                header or (previous.header if previous else {}),
+                report.smf_level or (previous.level if previous else ""),
+                self._offset(report, end),
             )
 
-    def _store(self, found: ReportInterval, index: int, times: Times) -> None:
+    def _store(self, report: ReportInterval, index: int, times: Times) -> None:
         for table, stored in self._stored:
             first = self._facts.sections[table.sections[0]]
             if first.shape in {"table", "rest"}:
                 kinds = first.has_row_kind
-                for offset, kind, made in found.rows.get(first.id, ()):
-                    stored.append(index, [offset, kind, *made] if kinds else [offset, *made])
+                for offset, kind, row_values in report.rows.get(first.id, ()):
+                    stored.append(index, [offset, kind, *row_values] if kinds else [offset, *row_values])
                     self._rows += 1
                 continue
-            own: list[Any] = [found.offset]
+            row: list[Any] = [report.offset]
             present = False
             for name in table.sections:
                 section = self._facts.sections[name]
                 if section.shape == "interval":
-                    facts = self._interval_facts(found, times)
+                    facts = self._interval_facts(report, times)
                     present = True
                 else:
-                    facts = found.variables.get(name, {})
+                    facts = report.variables.get(name, {})
                     present = present or bool(facts)
-                own += [facts.get(column.name) for column in section.columns]
+                row += [facts.get(column.name) for column in section.columns]
             if present:
-                stored.append(index, own)
+                stored.append(index, row)
                 self._rows += 1
 
-    def _interval_facts(self, found: ReportInterval, times: Times) -> dict[str, Any]:
+    def _interval_facts(self, report: ReportInterval, times: Times) -> dict[str, Any]:
         def number(name: str) -> float | None:
-            text = found.header.get(name, "")
+            text = report.header.get(name, "")
             try:
                 return values.decimal(text) if text else None
             except values.NotAValueError:
                 return None
 
-        whole = {name: number(name) for name in ("cycle", "num-samples", "gatherer-interval")}
+        numbers = {name: number(name) for name in ("cycle", "num-samples", "gatherer-interval")}
         return {
             "interval_start": times.begin if times.begun else None,
             "local": self.local,
-            "report": found.metric,
-            "report_title": found.title or None,
-            "report_type": found.type or None,
-            "cycle_ms": _whole(whole["cycle"]),
-            "samples": _whole(whole["num-samples"]),
-            "gathered_s": whole["gatherer-interval"],
-            "smf_level": found.smf_level or None,
-            "rmf_level": found.rmf_level or None,
-            "server_level": found.server or None,
+            "report": report.metric,
+            "report_title": report.title or None,
+            "report_type": report.type or None,
+            "cycle_ms": _as_integer(numbers["cycle"]),
+            "samples": _as_integer(numbers["num-samples"]),
+            "gathered_s": numbers["gatherer-interval"],
+            "smf_level": report.smf_level or None,
+            "rmf_level": report.rmf_level or None,
+            "server_level": report.server or None,
         }
 
     # -- names and times --------------------------------------------------------------------------
@@ -318,38 +323,38 @@ class RmfSource(ABC):
     @property
     @abstractmethod
     def local(self) -> bool:
-        """Whether the times of the reports are local ones of a zone that is not known."""
+        """Whether report times are local, with an unknown time zone."""
 
     @abstractmethod
     def _times(
         self,
-        found: ReportInterval,
+        report: ReportInterval,
         name: str,
         notes: Notes,
         again: Counter[str],
         refuse: Callable[[str, str, str], None],
     ) -> Times | None:
-        """When an interval was; None, and a problem, where that is not known. `again` is of one file."""
+        """Return when an interval was, or None after noting a problem. `again` is shared by one file."""
 
     @abstractmethod
-    def _offset(self, found: ReportInterval, end: int) -> int | None:
-        """Seconds that the system's local time is ahead of UTC."""
+    def _offset(self, report: ReportInterval, end: int) -> int | None:
+        """Return how many seconds the local time of the system is ahead of UTC."""
 
     def _threads(self, header: dict[str, Any]) -> dict[str, int]:
-        """Threads active on a core, by type, as far as the header tells."""
+        """Return active threads per core by processor type, if the header contains them."""
         return {}
 
-    def _twin_hint(self) -> str:
+    def _duplicate_hint(self) -> str:
         return ""
 
     @staticmethod
-    def _system_name(found: ReportInterval, path: str) -> str:
+    def _system_name(report: ReportInterval, path: str) -> str:
         partition = next(
-            (section["partition"] for section in found.variables.values() if section.get("partition")), None
+            (section["partition"] for section in report.variables.values() if section.get("partition")), None
         )
-        return found.system or partition or f"unknown-{Path(path).stem}"
+        return report.system or partition or f"unknown-{Path(path).stem}"
 
-    # -- when all is read -------------------------------------------------------------------------
+    # -- after reading ----------------------------------------------------------------------------
 
     def _finish(self) -> None:
         by_system: dict[int, list[int]] = {}
@@ -360,7 +365,7 @@ class RmfSource(ABC):
             self.systems.append(self._system_info(self._texts.texts[code], indexes))
 
     def _system_info(self, name: str, indexes: list[int]) -> SystemInfo:
-        # Intervals are a few milliseconds more or less than what was asked for.
+        # Interval lengths differ from the nominal length by a few milliseconds.
         lengths = Counter(
             round(self._ms[i] / 1000) for i in indexes if self._ms[i] and self._flags[i] is None
         )
@@ -369,7 +374,7 @@ class RmfSource(ABC):
             for i in indexes:
                 if self._flags[i] is None and self._ms[i] and self._ms[i] < 500 * nominal:
                     self._flags[i] = "short"
-            self._gaps_of(name, indexes, nominal)
+            self._note_gaps(name, indexes, nominal)
         latest = self._latest[name]
         header = latest.header
         last = self._end[indexes[-1]]
@@ -394,31 +399,31 @@ class RmfSource(ABC):
             ],
         )
 
-    def _gaps_of(self, name: str, indexes: list[int], nominal: float) -> None:
-        """Note what is missing between intervals."""
+    def _note_gaps(self, name: str, indexes: list[int], nominal: float) -> None:
+        """Note gaps between intervals."""
         for before, after in pairwise(indexes):
-            hole = self._start[after] - self._end[before]
-            if hole > 500_000 * nominal and len(self._gaps) < MAX_GAPS:
-                minutes = hole / 60e6
+            gap = self._start[after] - self._end[before]
+            if gap > 500_000 * nominal and len(self._gaps) < MAX_GAPS:
+                minutes = gap / 60e6
                 file = self._files[self._file[after]].path
-                detail = f"no report of {minutes:,.0f} minutes from {shown(self._end[before])}"
+                detail = f"no report for {minutes:,.0f} minutes from {minute_text(self._end[before])}"
                 if self.local:
                     detail += " local time"
                 self._gaps.append(Problem(name, self.name, file, None, None, "gap", detail, None))
 
-    # -- what a source has to tell ----------------------------------------------------------------
+    # -- the source interface ---------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read as it stands; all of it is known once the files are read."""
-        found = [p for file in self._files for p in file.notes.problems(self.name, file.path)]
+        """What could not be read as is; complete once the files are read."""
+        problems = [problem for file in self._files for problem in file.notes.problems(self.name, file.path)]
         dropped = self._texts.dropped + self._other_texts.dropped
         if dropped:
-            detail = f"{dropped:,} texts beyond the bound of one input; they are NULL"
-            found.append(Problem(None, self.name, self._files[0].path, None, None, "length", detail, None))
-        return found + self._gaps
+            detail = f"{dropped:,} texts beyond the limit for one input; they are NULL"
+            problems.append(Problem(None, self.name, self._files[0].path, None, None, "length", detail, None))
+        return problems + self._gaps
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Reports hold values of intervals, no counters."""
+        """Always empty: reports contain interval values, not counters."""
         return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
@@ -433,13 +438,13 @@ class RmfSource(ABC):
                 name=label,
                 title=label.rpartition(": ")[2],
                 kind="section",
-                count=seen.count,
-                bytes=seen.bytes,
-                first_us=seen.first_us,
-                last_us=seen.last_us,
-                layout=self.facts if seen.known else None,
+                count=section.count,
+                bytes=section.bytes,
+                first_us=section.first_us,
+                last_us=section.last_us,
+                layout=self.facts if section.known else None,
             )
-            for (system, file, label), seen in sorted(self._sections.items())
+            for (system, file, label), section in sorted(self._sections.items())
         ]
 
     def info(self) -> list[dict[str, Any]]:
@@ -458,9 +463,9 @@ class RmfSource(ABC):
         ]
 
 
-def _whole(number: float | None) -> int | None:
+def _as_integer(number: float | None) -> int | None:
     return int(number) if number is not None and number == int(number) else None
 
 
-def shown(us: int) -> str:
+def minute_text(us: int) -> str:
     return f"{dt.datetime.fromtimestamp(us / 1e6, dt.UTC):%Y-%m-%d %H:%M}"

@@ -1,4 +1,4 @@
-"""Rows of RMF tables kept column by column: a few bytes a value, Arrow only for what is asked."""
+"""Column store for rows of RMF tables: a few bytes per value, Arrow only for the requested columns."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from zlens.inputs.source import ArrowSource
 from zlens.readers.rows import RowStream, typed
 
 _NO_INT = -(2**63)
-#: Texts of reports recur; a file whose texts do not is no report, and what is beyond is not kept.
+#: Texts in reports repeat, so a file beyond this limit is not a report; further texts are dropped.
 MAX_TEXTS = 200_000
 
 
 class Texts:
-    """Every text once."""
+    """Distinct texts and their codes."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -37,14 +37,14 @@ class Texts:
 
 
 class Values(Protocol):
-    """One column."""
+    """The values of one column."""
 
     def append(self, value: Any) -> None: ...
     def __iter__(self) -> Iterator[Any]: ...
 
 
 class _Integers:
-    """int and time."""
+    """Columns of type int and time."""
 
     def __init__(self) -> None:
         self._data = array("q")
@@ -64,7 +64,7 @@ class _Floats:
         self._data.append(float("nan") if value is None else value)
 
     def __iter__(self) -> Iterator[float | None]:
-        # What RMF prints is finite, so NaN is free to mean that there is no value.
+        # RMF prints only finite numbers, so NaN can represent NULL.
         return (None if isnan(value) else value for value in self._data)
 
 
@@ -93,7 +93,7 @@ class _Texts:
 
 
 def column_values(kind: str, texts: Texts) -> Values:
-    """An empty column of a type of the catalog."""
+    """Return an empty column of a catalog type."""
     if kind == "text":
         return _Texts(texts)
     if kind == "bool":
@@ -104,7 +104,7 @@ def column_values(kind: str, texts: Texts) -> Values:
 
 
 class StoredTable:
-    """A raw table. Its common columns are those of the interval that a row belongs to."""
+    """A raw table. The common columns come from the interval of each row."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class StoredTable:
         return len(self._interval)
 
     def append(self, interval: int, own: Sequence[Any]) -> None:
-        """A row of an interval; its own values in the order of the columns."""
+        """Append a row of an interval, with its own values in column order."""
         self._interval.append(interval)
         for append, value in zip(self._appends, own, strict=True):
             append(value)

@@ -1,4 +1,4 @@
-"""What RMF prints, turned into values: numbers, durations, dates. Exact, and None where nothing applies."""
+"""Conversion of printed RMF values: numbers, durations, dates. Exact; None if a value does not apply."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from zlens.catalog.rmf_reports import ReportColumn
 
-#: Texts whose value a converter keeps.
+#: Cache size of a converter.
 _KEPT = 4_096
 
 _NOTHING = re.compile(r"[-*.]*")
@@ -18,7 +18,7 @@ _DURATION = re.compile(r"[0-9]{1,6}(?:[.:][0-9]{2}){1,2}[.:][0-9]{2,3}")
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,8}")
 _STAMP = re.compile(r"[0-9]{14}")
 _DATES = (
-    # 04/12/2022-00.30.00, month first: locale en-us, the only one RMF is known to write
+    # 04/12/2022-00.30.00, month first: en-us, the only locale RMF is known to write
     re.compile(
         r"(?P<m>\d\d)/(?P<d>\d\d)/(?P<y>\d{4})[- ](?P<H>\d\d)[.:](?P<M>\d\d)[.:](?P<S>\d\d)", re.ASCII
     ),
@@ -29,16 +29,16 @@ _DATES = (
 
 
 class NotAValueError(ValueError):
-    """The text is not what its column holds."""
+    """The text is not a valid value of its column."""
 
 
 def nothing(text: str) -> bool:
-    """Whether a text says that there is no value: blank, or RMF's runs of dashes, asterisks, dots."""
+    """Return whether a text means no value: blank, or a run of dashes, asterisks or dots."""
     return _NOTHING.fullmatch(text) is not None
 
 
 def number_text(text: str) -> str:
-    """The number of a cell without the asterisk that marks a value as changed during the interval."""
+    """Strip the asterisk that marks a value as changed during the interval."""
     return text.rstrip("* ") if text.endswith("*") else text
 
 
@@ -74,9 +74,9 @@ def yes_no(text: str) -> bool:
 
 
 def milliseconds(text: str) -> int:
-    """A duration, exactly: 00.00.30.899 and 0:00:30:899 (h m s ms), 29:59:997 (m s ms), 00.30.00 (h m s).
+    """Parse a duration: 00.00.30.899 and 0:00:30:899 (h m s ms), 29:59:997 (m s ms), 00.30.00 (h m s).
 
-    Three digits at the end are milliseconds; that tells the forms with three groups apart.
+    Three digits at the end are milliseconds, which distinguishes the forms with three groups.
     """
     clean = number_text(text)
     if not _DURATION.fullmatch(clean):
@@ -92,7 +92,7 @@ def milliseconds(text: str) -> int:
 
 
 def local_time(text: str, locale: str | None) -> dt.datetime:
-    """A printed date and time, without a zone. The hour 24 is midnight of the next day."""
+    """Parse a printed date and time without a zone. Hour 24 is midnight of the next day."""
     clean = text.strip()
     for number, form in enumerate(_DATES):
         match = form.fullmatch(clean)
@@ -111,28 +111,28 @@ def local_time(text: str, locale: str | None) -> dt.datetime:
 
 
 def stamp(text: str) -> dt.datetime:
-    """A date and time of fourteen digits: 20220412042500."""
+    """Parse a date and time of fourteen digits, such as 20220412042500."""
     try:
         if not _STAMP.fullmatch(text):
             raise ValueError
-        made = dt.datetime.strptime(text, "%Y%m%d%H%M%S")
-        if not 1900 <= made.year <= 2200:
+        moment = dt.datetime.strptime(text, "%Y%m%d%H%M%S")
+        if not 1900 <= moment.year <= 2200:
             raise ValueError
     except ValueError:
         raise NotAValueError("a date and time such as 20220412042500") from None
-    return made
+    return moment
 
 
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
 def as_utc(stamp: dt.datetime) -> int:
-    """Microseconds since 1970 of a time without a zone, taken as UTC."""
+    """Return microseconds since 1970 of a time without a zone, taken as UTC."""
     return (stamp - _EPOCH) // dt.timedelta(microseconds=1)
 
 
 def in_zone(stamp: dt.datetime, zone: dt.tzinfo, *, second: bool = False) -> int:
-    """Microseconds UTC of a local time; `second`: its second occurrence in the hour a clock repeats."""
+    """Return a local time in microseconds UTC; `second`: its second occurrence in a repeated hour."""
     return as_utc(stamp) - offset_us(stamp, zone, second=second)
 
 
@@ -142,17 +142,17 @@ def offset_us(stamp: dt.datetime, zone: dt.tzinfo, *, second: bool = False) -> i
 
 
 def occurs_twice(stamp: dt.datetime, zone: dt.tzinfo) -> bool:
-    """Whether the clock showed this time twice (it was set back over it)."""
+    """Return whether the clock showed this time twice because it was set back."""
     return offset_us(stamp, zone) > offset_us(stamp, zone, second=True)
 
 
 def never_occurs(stamp: dt.datetime, zone: dt.tzinfo) -> bool:
-    """Whether the clock was set forward over this time."""
+    """Return whether the clock skipped this time because it was set forward."""
     return offset_us(stamp, zone) < offset_us(stamp, zone, second=True)
 
 
 class Converter:
-    """From the text of a cell to the value of a column. Equal texts give one object: values recur."""
+    """Converts cell text to column values. Equal texts share one object because values repeat."""
 
     __slots__ = ("cache", "column", "none")
 
@@ -162,7 +162,7 @@ class Converter:
         self.cache: dict[str, Any] = {}
 
     def convert(self, text: str) -> Any:
-        """Raises NotAValueError."""
+        """Return the value of a text. Raises NotAValueError if it is invalid."""
         value = self._value(text)
         if len(self.cache) < _KEPT:
             self.cache[text] = value

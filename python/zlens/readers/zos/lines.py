@@ -28,8 +28,8 @@ _BARE = re.compile(r"(?:^|\s)(?:CORE STATUS: *HD=|PROCESSOR STATUS *$)")
 #: Any other message: its identifier is the first word after the log prefix.
 _OTHER = re.compile(r"(?:[A-Z]{3,5}\d{3,5}[ADEISTW]|\$HASP\d{3,4})\s+\S")
 _CLOCK = re.compile(r"\s+(\d\d)[.:](\d\d)[.:](\d\d)\s")
-#: Prefix of a log line. Hardcopy log: record type, routing codes, system, date as year and day, time. The SDSF
-#: user log and the output of ZOAU opercmd start with the system.
+#: Prefix of a log line. Hardcopy log: record type, routing codes, system, date as year and day, time. The
+#: SDSF user log and the output of ZOAU opercmd start with the system.
 _LOG = re.compile(
     r" ?(?:[A-Z][A-Z ][0-9A-F]{7} )?(?P<system>[A-Z0-9$#@]{1,8}) +(?P<date>\d{7}|\d{5}) +\d\d[:.]\d\d[:.]\d\d"
 )
