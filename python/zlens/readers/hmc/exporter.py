@@ -1,7 +1,7 @@
-"""What an HMC exporter tells Prometheus: a scrape saved as text, or several.
+"""Prometheus text of an HMC exporter: one or more saved scrapes.
 
-A scrape is of one moment, that of its time stamps or else the date of the file. The machine is the system it
-is of, by the name that the HMC has for it.
+A scrape describes one moment: its time stamps, or the date of the file if it has none. The system is the
+machine, under its name on the HMC.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from zlens.readers.rows import Row, RowTable
 
 NAME = "hmc"
 
-#: What the exporter's metrics begin with.
+#: Prefix of the metrics of the exporter.
 PREFIX = "zhmc_"
 
 MAX_LINE = 8 * 1024
 MAX_SAMPLES = 2_000_000
 MAX_NOTES = 100
-#: Lines that cannot be read, after which a file is given up.
+#: Number of unreadable lines after which a file is abandoned.
 MAX_STRANGE = 100_000
-#: How far the end of a line is looked for.
+#: Maximum distance searched for the end of a line.
 MAX_SKIPPED = 64 << 20
 
 HEADER = (
-    Column("system", "text", "", "machine, by the name that the HMC has for it"),
-    Column("source", "text", "", "where it comes from"),
+    Column("system", "text", "", "machine, under its name on the HMC"),
+    Column("source", "text", "", "source of the data"),
     Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "where the line begins in its file"),
-    Column("tod", "time", "", "time stamp of the sample, else the date of the file, UTC"),
-    Column("interval_end", "time", "", "the same"),
-    Column("seconds", "float", "s", "NULL: it tells of a moment"),
+    Column("offset", "int", "bytes", "position of the line in the file"),
+    Column("tod", "time", "", "time stamp of the sample, otherwise the date of the file, UTC"),
+    Column("interval_end", "time", "", "same as tod"),
+    Column("seconds", "float", "s", "NULL: the row describes one moment"),
     Column("flag", "text", "", "NULL"),
 )
 
@@ -50,12 +50,12 @@ _METRIC = (
     *HEADER,
     Column("metric", "text", "", "name of the metric"),
     Column("kind", "text", "", "gauge or counter"),
-    Column("partition", "text", "", "partition it is of"),
-    Column("processor", "text", "", "processor it is of"),
+    Column("partition", "text", "", "partition of the sample"),
+    Column("processor", "text", "", "processor of the sample"),
     Column("cpu_type", "text", "", "type of that processor"),
-    Column("labels", "text", "", "its other labels: name=value, in order of their names"),
+    Column("labels", "text", "", "other labels: name=value, sorted by name"),
     Column("value", "float", "", "value"),
-    Column("text", "text", "", "what it is, in the exporter's words"),
+    Column("text", "text", "", "description from the exporter"),
 )
 
 _KEYS = {
@@ -77,12 +77,12 @@ _TAKEN = {"cpc", "partition", "processor"}
 
 
 def detect(head: bytes, size: int) -> bool:
-    """Whether a file is text of this exporter."""
+    """Return whether a file is text of this exporter."""
     return re.search(rb"(?m)^(?:# (?:HELP|TYPE) )?zhmc_[a-z0-9_]+[ {]", head[:65536]) is not None
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> HmcSource:
-    """Read scrapes. Raises InputError where not one tells of a machine."""
+    """Read scrapes. Raises InputError if none has a sample of a machine."""
     source = HmcSource()
     error: InputError | None = None
     for done, path in enumerate(paths):
@@ -96,9 +96,9 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
             progress(done + 1, len(paths), path)
     if not source.samples:
         raise error or InputError(
-            "no sample of a machine is in it",
+            "it contains no sample of a machine",
             file=paths[0],
-            expected='lines as zhmc_cpc_power_watts{cpc="A"} 1.0',
+            expected='lines such as zhmc_cpc_power_watts{cpc="A"} 1.0',
         )
     source.finish()
     return source
@@ -128,33 +128,35 @@ class HmcSource:
 
     def read(self, path: str) -> None:
         """Read a scrape."""
-        told: dict[str, tuple[str | None, str | None]] = {}
+        descriptions: dict[str, tuple[str | None, str | None]] = {}
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             self._sizes[path] = status.st_size
             for offset, line in self._lines(path, file):
                 if line.startswith("#"):
-                    _describe(told, line)
+                    _describe(descriptions, line)
                     continue
                 try:
-                    self._sample(path, offset, line, told, status.st_mtime_ns // 1000)
+                    self._sample(path, offset, line, descriptions, status.st_mtime_ns // 1000)
                 except ValueError as error:
                     lost = len(line.encode())
                     self.note(path, offset, "header", f"{error}: {line[:60]!r}; not read", lost)
                 if len(self.samples) >= MAX_SAMPLES:
-                    self._say(path, offset, "length", "more samples than zlens keeps; not read from here on")
+                    self._add_problem(
+                        path, offset, "length", "more samples than zlens keeps; not read from here on"
+                    )
                     break
                 if self._notes[path] > MAX_STRANGE:
-                    many = f"more than {MAX_STRANGE:,} lines that cannot be read; not read from here on"
-                    self._say(path, offset, "length", many)
+                    detail = f"more than {MAX_STRANGE:,} unreadable lines; not read from here on"
+                    self._add_problem(path, offset, "length", detail)
                     break
             if os.fstat(file.fileno()).st_size != status.st_size:
-                self._say(path, None, "changed", "the file changed while it was read")
+                self._add_problem(path, None, "changed", "the file changed while it was read")
         if self._notes[path] > MAX_NOTES:
-            more = f"{self._notes[path] - MAX_NOTES:,} more problems of this file are not listed"
-            self._say(path, None, "section", more)
+            detail = f"{self._notes[path] - MAX_NOTES:,} more problems of this file are not listed"
+            self._add_problem(path, None, "section", detail)
 
-    def _say(self, path: str, offset: int | None, kind: str, detail: str) -> None:
+    def _add_problem(self, path: str, offset: int | None, kind: str, detail: str) -> None:
         self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, None))
 
     def _lines(self, path: str, file: Any) -> Iterator[tuple[int, str]]:
@@ -162,16 +164,16 @@ class HmcSource:
         while raw := file.readline(MAX_LINE):
             begin, offset = offset, offset + len(raw)
             if not raw.endswith(b"\n"):
-                more = file.readline(MAX_LINE)
-                if more:
-                    while more and not more.endswith(b"\n"):
-                        offset += len(more)
+                rest = file.readline(MAX_LINE)
+                if rest:
+                    while rest and not rest.endswith(b"\n"):
+                        offset += len(rest)
                         if offset - begin > MAX_SKIPPED:
-                            said = f"no line ends within {MAX_SKIPPED:,} bytes; not read from here on"
-                            self._say(path, begin, "length", said)
+                            detail = f"no line ends within {MAX_SKIPPED:,} bytes; not read from here on"
+                            self._add_problem(path, begin, "length", detail)
                             return
-                        more = file.readline(MAX_LINE)
-                    offset += len(more)
+                        rest = file.readline(MAX_LINE)
+                    offset += len(rest)
                     self.note(
                         path, begin, "length", f"a line of {offset - begin:,} bytes; not read", offset - begin
                     )
@@ -181,29 +183,36 @@ class HmcSource:
                 yield begin, text
 
     def _sample(
-        self, path: str, offset: int, line: str, told: dict[str, tuple[str | None, str | None]], date_us: int
+        self,
+        path: str,
+        offset: int,
+        line: str,
+        descriptions: dict[str, tuple[str | None, str | None]],
+        date_us: int,
     ) -> None:
-        found = _SAMPLE.match(line)
-        if not found:
-            raise ValueError("a line that is no sample")
-        name = found[1]
+        match = _SAMPLE.match(line)
+        if not match:
+            raise ValueError("a line that is not a sample")
+        name = match[1]
         if not name.startswith(PREFIX):
             self._others[name.partition("_")[0]] += 1
             return
-        labels = _labels(found[2] or "")
+        labels = _labels(match[2] or "")
         machine = labels.get("cpc")
         if not machine:
-            raise ValueError("a sample that names no machine")
-        moment = int(found[4]) * 1000 if found[4] else date_us
+            raise ValueError("a sample without a machine")
+        moment = int(match[4]) * 1000 if match[4] else date_us
         if not 0 <= moment < 2**62:
-            raise ValueError("a time that cannot be")
-        value = _number(found[3])
+            raise ValueError("an impossible time")
+        value = _number(match[3])
         key = (machine, moment, name, tuple(sorted(labels.items())))
         if key in self._seen:
-            self.note(path, offset, "duplicate", f"{name} of the same moment is known; not read", len(line))
+            self.note(
+                path, offset, "duplicate", f"{name} was already read for the same moment; not read", len(line)
+            )
             return
         self._seen.add(key)
-        kind, text = told.get(name, (None, None))
+        kind, text = descriptions.get(name, (None, None))
         processor = name.startswith(f"{PREFIX}processor_")
         self.samples.append(
             {
@@ -231,13 +240,13 @@ class HmcSource:
     # -- tables --------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Make the tables and name the machines."""
+        """Build the tables and the list of machines."""
         self._seen.clear()
-        known = facts()
+        catalog = facts()
         rows: dict[str, dict[tuple[Any, ...], Row]] = {part: {} for part in PARTS}
         shared: list[tuple[Row, Metric]] = []
         for sample in self.samples:
-            metric = known.metrics.get(sample["metric"])
+            metric = catalog.metrics.get(sample["metric"])
             if metric is None:
                 continue
             if metric.part == "partition" and metric.cpu_type is None:
@@ -251,11 +260,11 @@ class HmcSource:
         rows["pool"] = {key: row for key, row in rows["pool"].items() if row.get("processors")}
         self.tables["hmc_metric"] = [RowTable("hmc_metric", _METRIC, self.samples)]
         for part in PARTS:
-            columns = (*HEADER, *_KEYS[part], *known.columns[part])
+            columns = (*HEADER, *_KEYS[part], *catalog.columns[part])
             self.tables[f"hmc_{part}"] = [RowTable(f"hmc_{part}", columns, list(rows[part].values()))]
-        self._name()
+        self._add_systems()
 
-    def _name(self) -> None:
+    def _add_systems(self) -> None:
         moments: dict[str, set[int]] = {}
         files: dict[str, dict[str, None]] = {}
         for sample in self.samples:
@@ -274,28 +283,30 @@ class HmcSource:
                 )
             )
 
-    # -- what a session asks -------------------------------------------------------------------------
+    # -- the source interface ------------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read; all of it is known once the texts are read."""
+        """What could not be read; complete once the texts are read."""
         return list(self._problems)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counters are kept as they are."""
+        """Always empty: counter values are kept as is."""
         return []
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """A row per file, machine and metric."""
-        found: dict[tuple[str, str, str], list[int]] = {}
+        """One row per file, machine and metric."""
+        times_by_metric: dict[tuple[str, str, str], list[int]] = {}
         for sample in self.samples:
-            found.setdefault((sample["file"], sample["system"], sample["metric"]), []).append(sample["tod"])
+            times_by_metric.setdefault((sample["file"], sample["system"], sample["metric"]), []).append(
+                sample["tod"]
+            )
         texts = {sample["metric"]: sample["text"] for sample in self.samples}
         return [
             InventoryRow(
                 system, NAME, file, None, None, metric, texts[metric] or "", "sample", len(times), None,
                 min(times), max(times), layout="hmc",
             )
-            for (file, system, metric), times in sorted(found.items())
+            for (file, system, metric), times in sorted(times_by_metric.items())
         ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
@@ -309,38 +320,38 @@ class HmcSource:
                 "path": path,
                 "bytes": size,
                 "system": ", ".join(machines.get(path, {})) or None,
-                "times": "time stamps of the samples, else the date of the file",
+                "times": "time stamps of the samples, otherwise the date of the file",
                 "others": ", ".join(f"{count} of {name}" for name, count in self._others.items()) or None,
             }
             for path, size in self._sizes.items()
         ]
 
 
-def _describe(told: dict[str, tuple[str | None, str | None]], line: str) -> None:
+def _describe(descriptions: dict[str, tuple[str | None, str | None]], line: str) -> None:
     words = line.split(maxsplit=3)
-    if len(words) == 4 and words[1] in ("HELP", "TYPE") and len(told) < 10_000:
-        kind, text = told.get(words[2], (None, None))
-        told[words[2]] = (kind, words[3]) if words[1] == "HELP" else (words[3], text)
+    if len(words) == 4 and words[1] in ("HELP", "TYPE") and len(descriptions) < 10_000:
+        kind, text = descriptions.get(words[2], (None, None))
+        descriptions[words[2]] = (kind, words[3]) if words[1] == "HELP" else (words[3], text)
 
 
 def _labels(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     inner = text[1:-1]
-    at = 0
-    while at < len(inner):
-        label = _LABEL.match(inner, at)
-        if not label or label[1] in found:
-            raise ValueError("labels that are none")
-        found[label[1]] = re.sub(r'\\[\\"n]', lambda escape: _ESCAPES[escape[0]], label[2])
-        at = label.end()
-    return found
+    position = 0
+    while position < len(inner):
+        label = _LABEL.match(inner, position)
+        if not label or label[1] in labels:
+            raise ValueError("malformed labels")
+        labels[label[1]] = re.sub(r'\\[\\"n]', lambda escape: _ESCAPES[escape[0]], label[2])
+        position = label.end()
+    return labels
 
 
 def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError("a value that is no number") from None
+        raise ValueError("a value that is not a number") from None
 
 
 def _type(label: str) -> str:
@@ -364,12 +375,12 @@ def _row(rows: dict[tuple[Any, ...], Row], sample: Row, cpu_type: str | None) ->
 
 
 def _spread(partitions: dict[tuple[Any, ...], Row], shared: list[tuple[Row, Metric]]) -> None:
-    """What is said of a partition as a whole goes to the rows of its types."""
-    of: dict[tuple[Any, ...], list[Row]] = {}
+    """Copy metrics of whole partitions to the rows of their processor types."""
+    rows_of: dict[tuple[Any, ...], list[Row]] = {}
     for key, row in partitions.items():
-        of.setdefault(key[:3], []).append(row)
+        rows_of.setdefault(key[:3], []).append(row)
     for sample, metric in shared:
-        rows = of.get((sample["system"], sample["tod"], sample["partition"]), [])
+        rows = rows_of.get((sample["system"], sample["tod"], sample["partition"]), [])
         if metric.alone and len(rows) > 1:
             continue
         for row in rows:

@@ -1,8 +1,8 @@
 """z/OS SMF dumps: streams of records with record descriptor words.
 
 The native index pass finds the records of a file and counts them by system, type and subtype. Type 113 is
-decoded into one raw table, `smf113`; the others are listed in the inventory. A dump may hold several systems,
-and a system's records may stand in several dumps.
+decoded into one raw table, `smf113`; the others are listed in the inventory. A dump may contain several
+systems, and the records of a system may be spread over several dumps.
 """
 
 from __future__ import annotations
@@ -34,43 +34,43 @@ NAME = "smf"
 #: The record type that is decoded.
 RECORD = 113
 
-#: What every raw table begins with.
+#: First columns of every raw table.
 HEADER = (
     Column("system", "text", "", "system"),
-    Column("source", "text", "", "where it comes from"),
+    Column("source", "text", "", "source of the data"),
     Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "where the record begins in its file"),
+    Column("offset", "int", "bytes", "position of the record in the file"),
     Column("tod", "time", "", "when the record was written, UTC"),
-    Column("interval_end", "time", "", "end of the interval it tells of, UTC"),
-    Column("seconds", "float", "s", "time that it tells of; NULL where there is nothing to compare it with"),
-    Column("flag", "text", "", "gap or short where that time is not the usual one"),
+    Column("interval_end", "time", "", "end of the interval, UTC"),
+    Column("seconds", "float", "s", "time covered; NULL: no earlier record to compare with"),
+    Column("flag", "text", "", "gap or short: the time covered is unusual"),
 )
 
 _CHANGE = (
     *HEADER,
     Column("what", "text", "", "column that changed"),
-    Column("processors", "text", "", "processors that show it, at the same moment"),
-    Column("since", "time", "", "when the value before was last recorded, UTC"),
-    Column("before", "int", "", "the value before"),
-    Column("after", "int", "", "the value from then on"),
+    Column("processors", "text", "", "processors that changed at the same moment"),
+    Column("since", "time", "", "when the previous value was last recorded, UTC"),
+    Column("before", "int", "", "previous value"),
+    Column("after", "int", "", "new value"),
 )
 
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
 def detect(head: bytes, size: int) -> bool:
-    """Whether the bytes are an SMF dump. Raises InputError for one that cannot be read as it is."""
+    """Return whether the bytes are an SMF dump. Raises InputError if it cannot be read as is."""
     verdict, detail = _native.sniff_smf(head, size)
     if verdict == "damaged":
         what, _, cure = detail.partition("; ")
         raise InputError(
-            what, offset=0, expected="SMF records, each behind its record descriptor word", cure=cure
+            what, offset=0, expected="SMF records, each preceded by its record descriptor word", cure=cure
         )
     return verdict == "smf"
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> SmfSource:
-    """Find the records of all files; progress counts the bytes of all of them."""
+    """Index the records of all files; progress counts bytes across all of them."""
     plan = json.dumps(smf.plan(RECORD))
     limit = _unpack_limit()
     files, problems = open_each(
@@ -80,17 +80,17 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
 
 
 def _unpack_limit() -> int | None:
-    """How many bytes may come of a packed file, where the user says so."""
-    given = os.environ.get("ZLENS_UNPACK_LIMIT")
-    if not given:
+    """Return the limit for the unpacked size of a file in bytes, if the user set one."""
+    limit = os.environ.get("ZLENS_UNPACK_LIMIT")
+    if not limit:
         return None
-    if not given.isdecimal() or int(given) > sys.maxsize:
+    if not limit.isdecimal() or int(limit) > sys.maxsize:
         raise InputError(
-            f"ZLENS_UNPACK_LIMIT is {given!r}",
+            f"ZLENS_UNPACK_LIMIT is {limit!r}",
             expected="a number of bytes",
             cure="ZLENS_UNPACK_LIMIT=20000000000, for example; without it, a hundred times the packed size",
         )
-    return int(given)
+    return int(limit)
 
 
 class SmfTable:
@@ -109,7 +109,7 @@ class SmfTable:
 
 
 class ChangeTable:
-    """What changed between two records of a processor that should not: its speed, its counter versions."""
+    """Unexpected changes between two records of a processor: its speed, its counter versions."""
 
     def __init__(self, source: SmfSource) -> None:
         self._source = source
@@ -132,7 +132,7 @@ class SmfSource:
         self._leap = options.leap or 0
         self._plan = plan
         self._problems = problems
-        self._looked = self._drained = False
+        self._followed = self._drained = False
         self.dumps = sorted(map(Dump.of, files), key=Dump.order)
         self.groups = self._group()
         self.systems = [group.info for group in self.groups.values()]
@@ -174,7 +174,7 @@ class SmfSource:
         return dict(sorted(groups.items()))
 
     def _zone(self, group: Group) -> None:
-        """The zone where no record tells it: as given, else times are local and stay so."""
+        """Set the time zone if no record contains it: from the options, otherwise times stay local."""
         info = group.info
         if info.utc_offset_s is None and self._options.tz is not None:
             local = _EPOCH + dt.timedelta(microseconds=group.first_local)
@@ -187,7 +187,7 @@ class SmfSource:
 
     @staticmethod
     def _utc(local_us: int, info: SystemInfo) -> int | None:
-        """A time in a header; None where other times of the system are UTC and its zone is not known."""
+        """Convert a header time; None if other times of the system are UTC and its zone is unknown."""
         if info.utc_offset_s is None:
             return local_us if info.local_time else None
         return local_us - info.utc_offset_s * 1_000_000
@@ -210,58 +210,58 @@ class SmfSource:
         files = [dump.file for dump in self.dumps]
         return _native.SmfDecoder(NAME, systems, files, self._plan, self._leap)
 
-    def _look(self) -> None:
-        """Follow every processor through all files once, for what is known only then."""
-        if not self._looked and self._counted:
-            self._looked = True
+    def _follow(self) -> None:
+        """Follow every processor through all files once, to find changes and resets."""
+        if not self._followed and self._counted:
+            self._followed = True
             self.decoder.drain(["cpu_id"])
 
     def _drain(self) -> None:
-        """Decode everything once, and hold subtypes that tell of the same against each other."""
+        """Decode everything once, and compare subtypes that report the same data."""
         if not self._drained and self._counted:
-            self._looked = self._drained = True
+            self._followed = self._drained = True
             self.decoder.drain(None, True)
 
     def changes(self) -> list[dict[str, Any]]:
-        """Rows of the table of changes: what all processors of a system show at one moment is one row."""
-        self._look()
-        found: dict[tuple[Any, ...], dict[str, Any]] = {}
+        """Return rows of changes, one for all processors of a system that changed at one moment."""
+        self._follow()
+        rows: dict[tuple[Any, ...], dict[str, Any]] = {}
         processors: dict[tuple[Any, ...], set[int]] = {}
-        for system, file, offset, cpu, what, since, tod, end, before, after in self.decoder.changes():
+        for system, file, offset, cpu, column, since, tod, end, old, new in self.decoder.changes():
             moment = end if end is not None else tod
-            key = (system, what, moment, before, after)
+            key = (system, column, moment, old, new)
             processors.setdefault(key, set()).add(cpu)
-            row = found.setdefault(
+            row = rows.setdefault(
                 key,
                 {
                     "system": system, "source": NAME, "file": file, "offset": offset, "tod": self._us(tod),
                     "interval_end": self._us(end) if end is not None else None, "seconds": None, "flag": None,
-                    "what": what, "since": self._us(since), "before": before, "after": after,
+                    "what": column, "since": self._us(since), "before": old, "after": new,
                 },
             )  # fmt: skip
             row["tod"] = min(row["tod"], self._us(tod))
             row["since"] = max(row["since"], self._us(since))
-        for key, row in found.items():
+        for key, row in rows.items():
             row["processors"] = _ranges(processors[key])
-        return list(found.values())
+        return list(rows.values())
 
     def _us(self, tod: int) -> int:
         return _native.unix_us_from_tod(tod, self._leap)
 
-    # -- what a session asks -------------------------------------------------------------------------
+    # -- the source interface ------------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """Problems of framing, and those met while decoding; `complete` decodes all first."""
+        """Problems in framing and decoding; `complete` decodes everything first."""
         if complete:
             self._drain()
-        found = [*self._problems, *self._file_problems(), *self._decoding_problems()]
-        return found + list(self.sections.problems(complete=complete))
+        problems = [*self._problems, *self._file_problems(), *self._decoding_problems()]
+        return problems + list(self.sections.problems(complete=complete))
 
     def _file_problems(self) -> Iterator[Problem]:
         for dump in self.dumps:
             file = dump.file
             owners = [name for name, group in self.groups.items() if dump in group.dumps]
-            # A file of one system alone: what cannot be read in it was that system's.
+            # In a file with one system, unreadable data belongs to that system.
             owner = owners[0] if len(owners) == 1 else None
             for kind, offset, lost, record, detail in file.problems():
                 yield Problem(owner, NAME, file.path, offset, record, kind, detail, lost)
@@ -276,8 +276,8 @@ class SmfSource:
             yield Problem(system, NAME, file, offset, record, kind, detail, lost)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counters that were reset: system, microseconds UTC, table, processor, evidence."""
-        self._look()
+        """Return counter resets: system, microseconds UTC, table, processor, evidence."""
+        self._follow()
         if not self._counted:
             return []
         return [
@@ -286,14 +286,14 @@ class SmfSource:
         ]
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """A row per file, system, type and subtype."""
+        """One row per file, system, type and subtype."""
         rows: list[InventoryRow] = []
         by_id = {group.id: group.info for group in self.groups.values()}
         for dump in self.dumps:
             for row in sorted(dump.rows, key=lambda r: (r["system"], r["record"], r["subtype"] or 0)):
                 info = by_id[row["id"]]
                 record, subtype = row["record"], row["subtype"]
-                known = smf_sections.is_decoded(record, subtype)
+                decoded = smf_sections.is_decoded(record, subtype)
                 rows.append(
                     InventoryRow(
                         info.system,
@@ -310,7 +310,7 @@ class SmfSource:
                         self._utc(row["last_local"], info),
                         row["min_length"],
                         row["max_length"],
-                        "zlens" if known else None,
+                        "zlens" if decoded else None,
                         row["duplicates"],
                         row["out_of_order"],
                         row["gaps"],

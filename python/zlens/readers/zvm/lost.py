@@ -1,4 +1,4 @@
-"""Event records that z/VM could not write: between the record that says so and the first one after it."""
+"""Event records that z/VM could not write while event recording was suspended."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ BEGAN, ENDED = "D1R12", "D1R3"
 
 
 def remarks(group: Group, leap: int) -> list[Problem]:
-    """A problem for each suspension of event recording: from when to when, and how many records were lost."""
-    found: list[Problem] = []
+    """Return a problem per suspension of event recording, with its time span and number of lost records."""
+    problems: list[Problem] = []
     for file in group.files:
-        found += _suspensions(group, file, leap)
-    return found[:MAX_REMARKS]
+        problems += _suspensions(group, file, leap)
+    return problems[:MAX_REMARKS]
 
 
 def _suspensions(group: Group, file: _native.MonwriteFile, leap: int) -> Iterator[Problem]:
-    met = [
+    markers = [
         (offset, record, data)
         for record in (BEGAN, ENDED)
         for offset, data in file.records(*layouts.record_key(record), MAX_REMARKS)
     ]
     began: tuple[int, int] | None = None
-    for offset, record, data in sorted(met):
+    for offset, record, data in sorted(markers):
         tod = int.from_bytes(data[_TOD])
         if record == BEGAN:
             if began is not None:

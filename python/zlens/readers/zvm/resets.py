@@ -1,7 +1,7 @@
-"""Finds in z/VM monitor records when counters were reset: IPL, VARY, logon and their like.
+"""Finds counter resets in z/VM monitor records: IPL, VARY, logon and similar events.
 
-Which records are evidence of what stands in the catalog; here they are read from the files and turned
-into moments for the decoder.
+The catalog lists the records that are evidence of a reset; this module reads them from the files and turns
+them into moments for the decoder.
 """
 
 from __future__ import annotations
@@ -16,54 +16,54 @@ if TYPE_CHECKING:
     from zlens.readers.zvm.monwrite import MonwriteSource
     from zlens.readers.zvm.times import Group
 
-#: Moment (TOD), table, subject (None: all of the table), evidence in words.
+#: Moment (TOD), table, subject (None: the whole table), description of the evidence.
 Reset = tuple[int, str, str | None, str]
 
-#: Evidence records read per file and kind; a hostile file may hold millions.
+#: Evidence records read per file and kind; a hostile file may contain millions.
 MAX_RECORDS = 200_000
 
 _HEADER_TOD = slice(8, 16)
 
 
 def resets(source: MonwriteSource, group: Group, chosen: Iterable[dict[str, Any]]) -> list[Reset]:
-    """The moments at which counters of the planned tables were reset, by the records of their system."""
+    """Return when counters of the planned tables were reset, from the records of the system."""
     tables: dict[str | None, list[str]] = {}
     for plan in chosen:
         if any(column["difference"] for column in plan["columns"]):
             tables.setdefault(plan["subject_kind"], []).append(plan["table"])
-    found: list[Reset] = []
-    for known in evidence():
-        if known.record not in source.types(group):
+    result: list[Reset] = []
+    for event in evidence():
+        if event.record not in source.types(group):
             continue
         concerned = [
             table
-            for subject_kind, some in tables.items()
-            if known.subject_kind in (ALL, subject_kind)
-            for table in some
+            for subject_kind, table_names in tables.items()
+            if event.subject_kind in (ALL, subject_kind)
+            for table in table_names
         ]
         if concerned:
-            for tod, subject in _moments(source, group, known):
-                found += [(tod, table, subject, known.kind) for table in concerned]
-    return found
+            for tod, subject in _moments(source, group, event):
+                result += [(tod, table, subject, event.kind) for table in concerned]
+    return result
 
 
-def _moments(source: MonwriteSource, group: Group, known: Evidence) -> list[tuple[int, str | None]]:
-    """When it happened, and to whom; each once."""
+def _moments(source: MonwriteSource, group: Group, event: Evidence) -> list[tuple[int, str | None]]:
+    """Return the distinct moments and subjects of one kind of evidence."""
     moments: dict[tuple[int, str | None], None] = {}
-    choices = source.choices(group, known.record)
+    choices = source.choices(group, event.record)
     for file in group.files:
-        for _, data in file.records(*layouts.record_key(known.record), MAX_RECORDS):
+        for _, data in file.records(*layouts.record_key(event.record), MAX_RECORDS):
             choice = choices.get(len(data))
             values = plans.decode(choice.layout, data) if choice and choice.layout else {}
             tod = int.from_bytes(data[_HEADER_TOD])
-            if known.time is not None:
-                stamp = values.get(known.time)
+            if event.time is not None:
+                stamp = values.get(event.time)
                 if not isinstance(stamp, int):
                     continue
                 tod = stamp
-            named = [values.get(name) for name in known.fields]
-            if None in named:
-                # Who it was cannot be told: nobody's counters are taken to have been reset.
+            subject = [values.get(name) for name in event.fields]
+            if None in subject:
+                # The subject is unknown, so no counters are treated as reset.
                 continue
-            moments[(tod, "/".join(map(str, named)) if named else None)] = None
+            moments[(tod, "/".join(map(str, subject)) if subject else None)] = None
     return list(moments)

@@ -1,4 +1,4 @@
-"""The intervals of a system over all its files: where they end, repeat, or are missing."""
+"""Intervals of a system across all its files: where they end, repeat or are missing."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ NAME = "zvm-monitor"
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _CLOCK = "%Y-%m-%d %H:%M:%S"
 _TOD_US = 4096
-#: Gaps, and repetitions in one file, that are told.
+#: Gaps and repeated ranges that are listed.
 MAX_REMARKS = 1000
 
 
 @dataclass(slots=True)
 class Group:
-    """The files of one system in the order of their first time."""
+    """The files of one system, in order of their first time."""
 
     info: SystemInfo
     call_level: bytes | None = None
     files: list[_native.MonwriteFile] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
-    #: Times up to which samples are of intervals whose end is not there.
+    #: Times up to which samples belong to intervals without an end record.
     lost_ends: list[int] = field(default_factory=list)
-    #: For each file the bytes that repeat intervals read before: where they begin and end.
+    #: For each file, the byte ranges that repeat intervals already read.
     repeats: list[list[tuple[int, int]]] = field(default_factory=list)
-    #: What is to be said of its intervals.
+    #: Problems with its intervals.
     remarks: list[Problem] = field(default_factory=list)
 
 
 def tell(group: Group, leap: int) -> None:
-    """Intervals of a system over all its files, and the usual length of one."""
+    """Set the intervals of a system across all its files, and their usual length."""
     info = group.info
     ends: dict[int, int] = {}
     for file in group.files:
@@ -53,7 +53,7 @@ def tell(group: Group, leap: int) -> None:
         info.nominal_s = float(round(usual) or usual)
     if info.nominal_s:
         _gaps(group, info.nominal_s, leap)
-    # The first end only closes the samples that later ones are held against.
+    # The first end only closes the samples that later ones are compared with.
     for (end, samples), seconds in zip(times[1:], lengths, strict=True):
         info.intervals.append(Interval(end, seconds, flag(seconds, info.nominal_s), samples))
     firsts = [f.first_tod for f in group.files if f.first_tod is not None]
@@ -64,55 +64,58 @@ def tell(group: Group, leap: int) -> None:
 
 
 def _median(values: list[float]) -> float:
-    # As in statistics, whose import takes longer than to open a file.
+    # As in statistics, whose import takes longer than opening a file.
     ordered, half = sorted(values), len(values) // 2
     return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def _repeats(group: Group, file: _native.MonwriteFile, ends: dict[int, int], leap: int) -> None:
-    """Add the interval ends of a file to those known; what ends with a known one is the same data again.
+    """Add the interval ends of a file; an interval with a known end is the same data again.
 
-    Recordings that overlap hold the same records, and so does a file that was appended to itself. An
-    interval that merely comes late is read as it stands.
+    Overlapping recordings contain the same records, as does a file appended to itself. An interval that is
+    merely out of order is read as is.
     """
     ranges: list[tuple[int, int]] = []
     times: list[tuple[int, int, int]] = []
-    before = 0
+    previous_end = 0
     for tod, samples, offset in file.interval_ends():
         if not samples:
             pass
         elif tod not in ends:
             ends[tod] = samples
-        elif ranges and ranges[-1][1] == before:
+        elif ranges and ranges[-1][1] == previous_end:
             ranges[-1] = (ranges[-1][0], offset + 1)
             times[-1] = (times[-1][0], tod, times[-1][2] + 1)
         else:
-            ranges.append((before, offset + 1))
+            ranges.append((previous_end, offset + 1))
             times.append((tod, tod, 1))
-        before = offset + 1
+        previous_end = offset + 1
     group.repeats.append(ranges)
     for (begin, end), (first, last, count) in zip(ranges[:MAX_REMARKS], times, strict=False):
         span = " to ".join(f"{_time(tod, leap):{_CLOCK}}" for tod in dict.fromkeys((first, last)))
-        detail = f"the samples of {count:,} intervals were read before ({span} UTC); read once"
+        detail = f"the samples of {count:,} intervals were already read ({span} UTC); read once"
         name, path = group.info.system, file.path
         group.remarks.append(Problem(name, NAME, path, begin, None, "duplicate", detail, end - begin))
 
 
 def _gaps(group: Group, nominal_s: float, leap: int) -> None:
-    """Where too long passed between two ends of a file, some may be lost: samples taken well before the
-    later one are of none that is known. They are taken when an interval ends, so half of one tells."""
+    """Note gaps between the interval ends of a file, where intervals may be lost.
+
+    Samples are taken when an interval ends, so those more than half an interval before the later end
+    belong to an unknown interval.
+    """
     usual = round(nominal_s * 1e6) * _TOD_US
     for file in group.files:
-        before: int | None = None
+        previous: int | None = None
         for tod, samples, offset in file.interval_ends():
             if not samples:
                 continue
-            if before is not None and tod - before > GAP * usual:
+            if previous is not None and tod - previous > GAP * usual:
                 last = group.ends[bisect.bisect_left(group.ends, tod) - 1]
                 if tod - last > GAP * usual:
                     group.lost_ends.append(tod - usual // 2)
                     group.remarks += _gap(group, file, offset, last, tod, leap)
-            before = tod
+            previous = tod
 
 
 def _gap(
