@@ -89,7 +89,7 @@ def test_from_files_to_a_lake_and_back(
     ("words", "said"),
     [
         (["import", "{file}"], "the following arguments are required: --lake"),
-        (["import", "{folder}/nosuch", "--lake", "{folder}/lake"], "there is no such file or folder"),
+        (["import", "{folder}/nosuch", "--lake", "{folder}/lake"], "no such file or folder"),
         (["import", "{file}", "--lake", "{file}"], "cannot be made a lake"),
         (["import", "{file}", "--lake", "{folder}"], "contains other files and is not a lake"),
         (["lake", "show", "{folder}"], "this is not a lake; zlens import INPUT --lake DIR makes one"),

@@ -111,7 +111,7 @@ def test_times_without_a_zone_are_the_systems(tmp_path: Path) -> None:
     path = written(tmp_path, rows, "time,count")
     with opened(path, [0.3] * 3, facts={"utc_offset_s": -5 * 3600}) as session:
         assert column(session, "etr") == pytest.approx([0, 1, 2])
-        assert "local time of SYSA (UTC-05:00)" in " ".join(session.throughput_said())
+        assert "local time of SYSA (UTC-05:00)" in " ".join(session.throughput_notes())
     zone = dt.timezone(dt.timedelta(hours=-5))
     with opened(path, [0.3] * 3, tz=zone) as session:
         assert column(session, "etr") == pytest.approx([0, 1, 2])
@@ -124,7 +124,7 @@ def test_nothing_is_joined_with_times_of_an_unknown_zone(tmp_path: Path) -> None
     path = written(tmp_path, [f"{FIRST_S},{FIRST_S + 60},5,1"])
     with opened(path, [0.3], facts={"local_time": True}) as session:
         assert column(session, "etr") == [None]
-        assert "unknown zone" in " ".join(session.throughput_said())
+        assert "unknown zone" in " ".join(session.throughput_notes())
 
 
 @pytest.mark.parametrize(
@@ -168,11 +168,11 @@ def test_the_clock_is_found_where_rate_and_busy_agree(tmp_path: Path, off_s: int
         assert found.offset_s == pytest.approx(off_s, abs=6)
         assert found.sure == "sure"
         assert found.correlation > 0.9
-        said = session.throughput_said(suggested=True)[-1]
+        said = session.throughput_notes(suggested=True)[-1]
     assert ("clocks surely agree" in said) == (off_s == 0)
     assert (f"throughput offset {found.offset_s:g}" in said) == (off_s != 0)
     with opened(path, shares, throughput_offset_s=found.offset_s) as session:
-        assert "clocks surely agree" in session.throughput_said(suggested=True)[-1]
+        assert "clocks surely agree" in session.throughput_notes(suggested=True)[-1]
 
 
 def test_what_repeats_itself_or_is_noise_tells_no_offset(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_what_repeats_itself_or_is_noise_tells_no_offset(tmp_path: Path) -> None
     rows = [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},{600 * s},1" for k, s in enumerate(shares)]
     with opened(written(tmp_path, rows), shares) as session:
         assert [one.sure for one in session.throughput_offsets()] == ["unknown"]
-        assert "cannot be determined" in session.throughput_said(suggested=True)[-1]
+        assert "cannot be determined" in session.throughput_notes(suggested=True)[-1]
     chance = random.Random(3)
     rows = [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},{chance.random()},1" for k in range(120)]
     wandering = [0.1 + 0.5 * chance.random() for _ in range(120)]

@@ -75,7 +75,7 @@ def test_the_clock_is_found_by_cycles(tmp_path: Path, off_s: int) -> None:
     session = opened(samples(minutes, cpus=1), achieved(tmp_path, rows))
     [found] = session.throughput_offsets()
     assert (found.offset_s, found.sure) == (pytest.approx(off_s, abs=6), "sure")
-    assert "rate and cycles of SYSA" in found.said()
+    assert "rate and cycles of SYSA" in found.describe()
 
 
 def test_perf_on_linux(tmp_path: Path) -> None:

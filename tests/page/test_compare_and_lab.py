@@ -140,7 +140,7 @@ def test_a_sweep_is_drawn(page: Page, address: str):
 def test_expected_stands_beside_observed(page: Page, address: str):
     opened(page, address, "lab", system="ZLSIM", mode="expected", model="shares")
     expect(page.locator('[data-testid="chart-expected-shares-0"]')).to_contain_text("observed")
-    expect(page.locator('[data-testid="moment"]')).to_contain_text("the busiest interval, which ended")
+    expect(page.locator('[data-testid="moment"]')).to_contain_text("The busiest interval, which ended")
     expect(page.locator("main")).to_contain_text("processors for guests were idle")
 
 

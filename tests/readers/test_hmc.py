@@ -151,7 +151,7 @@ def test_a_file_of_other_things_is_given_up(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(hmc, "MAX_STRANGE", 200)
     found = source(tmp_path, MADE + "rubbish\n" * 500 + 'zhmc_cpc_power_watts{cpc="LATE"} 1\n')
     assert [info.system for info in found.systems] == ["BOX"]
-    assert any("more than 200 lines" in p.detail and p.kind == "length" for p in found.problems())
+    assert any("more than 200 unreadable lines" in p.detail and p.kind == "length" for p in found.problems())
 
 
 def test_a_file_without_a_sample(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_both_subtypes_of_one_interval(tmp_path: Path) -> None:
     source = opened(path)
     assert [(row["subtype"], row["c0_d"]) for row in rows(source)] == [(1, 300), (1, 600), (1, 900)]
     assert source.problems(complete=True) == []
-    assert source.info()[0]["subtype_2"] == "not shown in 3 intervals that subtype 1 tells of"
+    assert source.info()[0]["subtype_2"] == "not shown in 3 intervals that have subtype 1"
     records[-1] = record(2, 0, 900, [total + 1])
     source = opened(dump(tmp_path / "other.smf", records))
     (problem,) = source.problems(complete=True)

@@ -22,18 +22,18 @@ def read(tmp_path: Path, text: str | bytes, columns: str | None = None) -> throu
 
 
 def test_times_are_ends_of_intervals_that_follow_each_other(tmp_path: Path) -> None:
-    found = read(
+    throughput = read(
         tmp_path,
         "# remarks are passed over\nTime,Transactions,Response (ms)\n"
         "2026-03-02 09:01:00,600,250\n2026-03-02T09:02:00,1200,\n2026/03/02 09:03:00.000,0,10\n",
     )
-    assert found.local
-    spans = [((row.start_us - NINE) / MINUTE, (row.end_us - NINE) / MINUTE) for row in found.rows]
+    assert throughput.local
+    spans = [((row.start_us - NINE) / MINUTE, (row.end_us - NINE) / MINUTE) for row in throughput.rows]
     assert spans == [(0, 1), (1, 2), (2, 3)]
-    assert [row.transactions for row in found.rows] == [600, 1200, 0]
-    assert [row.response_s for row in found.rows] == [0.25, None, 0.01]
-    assert [row.line for row in found.rows] == [3, 4, 5]
-    assert [one.said() for one in found.taken] == [
+    assert [row.transactions for row in throughput.rows] == [600, 1200, 0]
+    assert [row.response_s for row in throughput.rows] == [0.25, None, 0.01]
+    assert [row.line for row in throughput.rows] == [3, 4, 5]
+    assert [column.describe() for column in throughput.columns] == [
         "time from 'Time'",
         "transactions from 'Transactions'",
         "response from 'Response (ms)' in ms",
@@ -41,14 +41,14 @@ def test_times_are_ends_of_intervals_that_follow_each_other(tmp_path: Path) -> N
 
 
 def test_a_start_alone_lasts_until_the_next_and_a_gap_is_not_filled(tmp_path: Path) -> None:
-    found = read(
+    throughput = read(
         tmp_path,
         "start;tps\n2026-03-02 09:00:00Z;1,5\n2026-03-02 09:01:00Z;2\n"
         "2026-03-02 09:02:00Z;2\n2026-03-02 10:00:00Z;3\n",
     )
-    assert not found.local
-    assert [row.transactions for row in found.rows] == [90, 120, 120, 180]
-    assert {row.end_us - row.start_us for row in found.rows} == {MINUTE}
+    assert not throughput.local
+    assert [row.transactions for row in throughput.rows] == [90, 120, 120, 180]
+    assert {row.end_us - row.start_us for row in throughput.rows} == {MINUTE}
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_a_start_alone_lasts_until_the_next_and_a_gap_is_not_filled(tmp_path: Pa
     ],
 )
 def test_headings_and_units(tmp_path: Path, heading: str, meaning: str, unit: str) -> None:
-    found = read(tmp_path, f"start,end,{heading}\n1772442000,1772442060,30\n")
-    taken = {one.meaning: one for one in found.taken}
+    throughput = read(tmp_path, f"start,end,{heading}\n1772442000,1772442060,30\n")
+    taken = {column.meaning: column for column in throughput.columns}
     assert taken[meaning].unit == ("" if unit == "count" else unit)
-    (row,) = found.rows
-    assert not found.local
+    (row,) = throughput.rows
+    assert not throughput.local
     factor = {"count": 1, "per min": 1, "per second": 60, "per s": 60, "per hour": 1 / 60}[unit]
     assert row.transactions == pytest.approx(30 * factor)
 
@@ -75,9 +75,9 @@ def test_columns_that_the_user_names(tmp_path: Path) -> None:
     text = "Zeit,Last,Antwort\n2026-03-02 09:00,60,2\n2026-03-02 09:01,120,2\n"
     with pytest.raises(InputError, match="line 1 has no column of a time"):
         read(tmp_path, text)
-    found = read(tmp_path, text, "start=Zeit,rate=Last:per min,response=Antwort:ms")
-    assert [row.transactions for row in found.rows] == [pytest.approx(60), pytest.approx(120)]
-    assert found.rows[0].response_s == 0.002
+    throughput = read(tmp_path, text, "start=Zeit,rate=Last:per min,response=Antwort:ms")
+    assert [row.transactions for row in throughput.rows] == [pytest.approx(60), pytest.approx(120)]
+    assert throughput.rows[0].response_s == 0.002
     with pytest.raises(InputError, match=r"line 1 has no column 'Zeiten'; expected 'Zeit', 'Last'"):
         read(tmp_path, text, "time=Zeiten,rate=Last")
 
@@ -100,20 +100,20 @@ def test_no_heading_means_two_things() -> None:
 
 def test_workloads_stand_beside_each_other(tmp_path: Path) -> None:
     lines = [f"2026-03-02 09:0{m},{w},6" for w in ("web", "batch") for m in range(3)]
-    found = read(tmp_path, "time,workload,count\n" + "\n".join(lines))
-    assert {row.workload for row in found.rows} == {"web", "batch"}
-    assert len(found.rows) == 6
+    throughput = read(tmp_path, "time,workload,count\n" + "\n".join(lines))
+    assert {row.workload for row in throughput.rows} == {"web", "batch"}
+    assert len(throughput.rows) == 6
 
 
 BAD = {
-    "": "holds no row",
-    "# only a remark\n": "holds no row",
-    "time,count\n": "has a heading line and no row",
+    "": "contains no row",
+    "# only a remark\n": "contains no row",
+    "time,count\n": "has a heading line but no row",
     "2026-03-02 09:00,5\n2026-03-02 09:01,5\n": "line 1 has no column of a time",
     "time,note\n2026-03-02 09:00,x\n": "line 1 has no column of transactions",
     "time,count,requests\n2026-03-02 09:00,1,2\n": "line 1 has two columns of transactions",
     "time,count\n2026-03-02 09:00,5\n": "line 2 is the only one",
-    "time,count\n2026-03-02 09:00,5\n2026-03-02 09:00,6\n": "line 3 has the time of the line before",
+    "time,count\n2026-03-02 09:00,5\n2026-03-02 09:00,6\n": "line 3 has the same time as the line before",
     "time,count\n2026-03-02 09:00,5\n09:01,6\n": "line 3 has '09:01' as time",
     "time,count\n2026-03-02 09:00,5\n03/02/2026 09:01,6\n": "line 3 has '03/02/2026 09:01' as time",
     "time,count\n2026-03-02 09:00,5\n2026-13-02 09:01,6\n": "line 3 has '2026-13-02 09:01' as time",
@@ -125,10 +125,10 @@ BAD = {
     "time,count\n2026-03-02 09:00,inf\n2026-03-02 09:01,1\n": "line 2 has 'inf'",
     'time,count\n2026-03-02 09:00,"1,234"\n2026-03-02 09:01,1\n': "line 2 has '1,234'",
     'time,count\n"2026-03-02 09:00,1\n2026-03-02 09:01,1\n': "line 2 is not CSV",
-    "start,end,count\n2026-03-02 09:00,2026-03-02 09:00,1\n": "line 2 ends before it begins",
-    "start,end,count\n1772442000,1772442600,1\n1772442300,1772442900,1\n": "line 3 lies over the time",
-    "time,system,count\n2026-03-02 09:00,A,1\n2026-03-02 09:01,,1\n": "line 3 names no system",
-    "time,count\n2026-03-02 09:00,\0\n": "is no text",
+    "start,end,count\n2026-03-02 09:00,2026-03-02 09:00,1\n": "line 2 does not end after its start",
+    "start,end,count\n1772442000,1772442600,1\n1772442300,1772442900,1\n": "line 3 overlaps line 2",
+    "time,system,count\n2026-03-02 09:00,A,1\n2026-03-02 09:01,,1\n": "line 3 has no system",
+    "time,count\n2026-03-02 09:00,\0\n": "is not text",
     "time,count" + "," * 1000 + "\n2026-03-02 09:00,5\n": "line 1 has 1,002 columns",
 }
 
@@ -169,8 +169,8 @@ def test_damaged_bytes_end_in_rows_or_in_a_sentence(tmp_path: Path) -> None:
             else:
                 data[place] = chance.randrange(256)
         with suppress(InputError):
-            found = read(tmp_path, bytes(data))
+            throughput = read(tmp_path, bytes(data))
             read_well += 1
-            assert all(row.end_us > row.start_us for row in found.rows)
-            assert all(row.transactions is None or row.transactions >= 0 for row in found.rows)
+            assert all(row.end_us > row.start_us for row in throughput.rows)
+            assert all(row.transactions is None or row.transactions >= 0 for row in throughput.rows)
     assert 0 < read_well < 400

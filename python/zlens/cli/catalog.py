@@ -239,7 +239,7 @@ def _import(arguments: argparse.Namespace, out: TextIO) -> int:
     paths = [Path(name) for name in arguments.pages]
     for path in paths:
         if not path.exists():
-            raise CatalogError("there is no such file or folder", file=str(path), cure="check the name")
+            raise CatalogError("no such file or folder", file=str(path), cure="check the name")
     with Progress() as progress:
         report = pages.import_pages(
             paths,

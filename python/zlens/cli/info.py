@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
                 inputs.say_throughput(session)
             else:
                 _write(out, objects, problems, arguments)
-                _write_throughput(out, session.throughput_said(suggested=True))
+                _write_throughput(out, session.throughput_notes(suggested=True))
         return inputs.status_of(problems, strict=arguments.strict, quiet=True)
 
 

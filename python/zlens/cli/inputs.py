@@ -151,7 +151,7 @@ def _throughput_of(values: dict[str, Any]) -> dict[str, Any]:
 def say_throughput(session: Session) -> None:
     """Print on standard error how the throughput file was read."""
     if session.throughput is not None:
-        for line in session.throughput_said():
+        for line in session.throughput_notes():
             print(f"zlens: {line}", file=sys.stderr)
 
 

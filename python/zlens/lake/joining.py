@@ -97,7 +97,7 @@ class _Joining:
         imported, part = self.pair
         for (first, last), ends in zip(self.repeats, spans, strict=True):
             span = " to ".join(map(_clock, dict.fromkeys((ends[0], ends[-1]))))
-            detail = f"the samples of {len(ends):,} intervals were read before ({span} UTC); read once"
+            detail = f"the samples of {len(ends):,} intervals were already read ({span} UTC); read once"
             self.seam.problems.append(
                 Problem(
                     part.system,

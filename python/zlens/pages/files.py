@@ -98,7 +98,7 @@ def gather(paths: Sequence[Path]) -> PageFiles:
         elif path.exists():
             files.skip(str(path), "is neither a file nor a folder")
         else:
-            files.skip(str(path), "there is no such file or folder")
+            files.skip(str(path), "no such file or folder")
     if files.others:
         description = "not pages by their names (pictures, styles and the like)"
         files.skip(f"{files.others:,} other files", description)

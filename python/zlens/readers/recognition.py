@@ -29,80 +29,80 @@ READERS = (
 #: A light module whose `form_of` tells what no file of these readers is, before they are imported.
 FORMS = {"rmf.postprocessor": "rmf.form", "rmf.monitor3": "rmf.form"}
 
-#: The reader of folders that are read as one thing, and its source.
+#: The reader of folders that are one input, and its source.
 FOLDERS, FOLDER_SOURCE = "linux.sysinfo", "linux-sysinfo"
 
-#: How much of a file a reader sees to recognize its format.
+#: Number of bytes of a file from which readers recognize its format.
 HEAD = 64 * 1024
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(frozen=True, slots=True)
 class InputFiles:
-    """Files of an input, by name of READERS, and what is to be said of the others."""
+    """Files of an input by reader, and the problems of the others."""
 
     files: dict[str, list[str]]
     problems: list[Problem]
 
 
 def expand(inputs: Iterable[str]) -> Iterator[str]:
-    """The files of files, folders and patterns, in order; a folder with the texts of a Linux is one of them.
+    """Yield the files of files, folders and patterns, in order; a folder of Linux texts counts as one file.
 
-    Raises InputError when a name fits nothing. Folders are read in full depth; links to folders are
-    not followed, so that no loop is possible.
+    Raises InputError if a name matches nothing. Folders are read recursively; links to folders are not
+    followed, so that no loop is possible.
     """
     for name in inputs:
         if os.path.isdir(name):
-            found = False
+            empty = True
             if os.path.realpath(name) == os.sep and not _is_tree(name):
                 raise InputError(
-                    "the folder / stands for the live machine, and this one is no IBM Z with Linux",
+                    "the folder / means the live machine, which is not Linux on IBM Z",
                     file=name,
                     expected="/proc/sysinfo",
-                    cure="name the folder that holds the data",
+                    cure="name the folder with the data",
                 )
             for folder, subfolders, files in os.walk(name):
                 if _is_tree(folder):
-                    found = True
+                    empty = False
                     subfolders.clear()
                     yield folder
                     continue
                 subfolders.sort()
                 for file in sorted(files):
                     if not file.startswith("."):
-                        found = True
+                        empty = False
                         yield os.path.join(folder, file)
-            if not found:
-                raise InputError("the folder holds no file", file=name, cure="name a folder with data files")
+            if empty:
+                raise InputError(
+                    "the folder contains no file", file=name, cure="name a folder with data files"
+                )
         elif os.path.lexists(name):
             yield name
         else:
             matches = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
             if not matches:
-                raise InputError(
-                    "there is no such file or folder", file=name, cure="check the name; quote patterns"
-                )
+                raise InputError("no such file or folder", file=name, cure="check the name; quote patterns")
             for match in matches:
                 if os.path.isfile(match) or _is_tree(match):
                     yield match
 
 
 def _is_tree(folder: str) -> bool:
-    # Imported for folders alone: a file is no tree.
+    # Imported only for folders: a file is not a tree.
     from zlens.readers.linux.sysinfo_tree import is_tree
 
     return is_tree(folder)
 
 
 def _head(path: str) -> tuple[bytes, os.stat_result]:
-    # Not to block on a pipe that nobody writes to, the kind of file is checked before it is opened.
+    # Check the kind of file first: opening a pipe without a writer would block.
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
         raise InputError("this is not a regular file", file=path, cure="copy the data into a file first")
     with open(path, "rb") as file:
         head = file.read(HEAD)
         if head.startswith(_ZSTD):
-            # Its blocks, of which the first must be whole to be looked into, hold twice as much.
+            # The first block must be complete to be read, and may be twice as long.
             head += file.read(2 * HEAD)
         return head, os.fstat(file.fileno())
 
@@ -268,13 +268,13 @@ def _printable(data: bytes) -> bool:
 
 
 def _encoding(head: bytes) -> str | None:
-    """In what else than ASCII or UTF-8 a file is text."""
+    """Return the encoding of text that is neither ASCII nor UTF-8, or None."""
     wide = {"little": (head[::2], head[1::2]), "big": (head[1::2], head[::2])}
     for low, high in wide.values():
         if len(high) >= 8 and high.count(0) > 0.95 * len(high) and _printable(low.removeprefix(b"\xff")):
             return "UTF-16"
-    # Lines of EBCDIC end with a new line, which Latin-1 has as X'85', or with a line feed.
-    told = head.decode("cp037").replace("\x85", "\n")
-    if len(told) >= 8 and told.isascii() and _printable(told.encode()) and not _printable(head):
+    # EBCDIC lines end with a newline, X'85' in Latin-1, or with a line feed.
+    text = head.decode("cp037").replace("\x85", "\n")
+    if len(text) >= 8 and text.isascii() and _printable(text.encode()) and not _printable(head):
         return "EBCDIC"
     return None

@@ -277,18 +277,18 @@ class Session:
             suggestions.append(suggest(self.throughput, info, busy, self.options.tz, offset, measure))
         return [suggestion for suggestion in suggestions if suggestion is not None]
 
-    def throughput_said(self, *, suggested: bool = False) -> list[str]:
+    def throughput_notes(self, *, suggested: bool = False) -> list[str]:
         """How the throughput file was interpreted, in lines, optionally with the suggested clock offset."""
         if self.throughput is None:
             return []
-        from zlens.session.throughput import said
+        from zlens.session.throughput import describe
 
         intervals = self._selected_intervals()
-        lines = said(
+        lines = describe(
             self.throughput, self.systems, self.throughput_rows(intervals), len(intervals), self.options
         )
         return (
-            lines + [throughput_offset.said() for throughput_offset in self.throughput_offsets()]
+            lines + [throughput_offset.describe() for throughput_offset in self.throughput_offsets()]
             if suggested
             else lines
         )

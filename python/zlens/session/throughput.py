@@ -172,7 +172,7 @@ class Suggestion:
     sure: str
     measure: str = "busy"
 
-    def said(self) -> str:
+    def describe(self) -> str:
         subject = f"rate and {self.measure} of {self.system}"
         if self.sure == "unknown":
             return (
@@ -342,7 +342,7 @@ def _ends(
 # How the file was interpreted --------------------------------------------------------------------
 
 
-def said(
+def describe(
     throughput: Throughput,
     systems: Iterable[SystemInfo],
     rows: Iterable[tuple[Any, ...]],
@@ -350,10 +350,10 @@ def said(
     options: Options,
 ) -> list[str]:
     """How a file was interpreted: columns and units, the zone of its times, what it covers."""
-    lines = [f"{throughput.path}: {'; '.join(column.said() for column in throughput.taken)}"]
-    if throughput.left:
-        more = f" and {len(throughput.left) - 8} more" if len(throughput.left) > 8 else ""
-        shown = ", ".join(repr(heading[:40]) for heading in throughput.left[:8])
+    lines = [f"{throughput.path}: {'; '.join(column.describe() for column in throughput.columns)}"]
+    if throughput.unused:
+        more = f" and {len(throughput.unused) - 8} more" if len(throughput.unused) > 8 else ""
+        shown = ", ".join(repr(heading[:40]) for heading in throughput.unused[:8])
         lines.append(f"not used: {shown}{more}: throughput-columns says what a column is")
     if throughput.local:
         zones = {_zone(options.tz, info) for info in systems if not info.local_time}

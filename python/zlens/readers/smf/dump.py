@@ -320,8 +320,8 @@ class SmfSource:
         return rows
 
     def info(self) -> list[dict[str, Any]]:
-        """One object per file: what the index pass found in it."""
-        found = []
+        """Return one object per file with what the index pass saw in it."""
+        rows = []
         for dump in self.dumps:
             groups = [group for group in self.groups.values() if dump in group.dumps]
             infos = [group.info for group in groups]
@@ -337,12 +337,12 @@ class SmfSource:
                 name, unpacked, members = dump.file.packing
                 several = f" of {members} members" if members > 1 else ""
                 facts["packed"] = f"with {name}{several}: {unpacked:,} bytes, in which offsets count"
-            held = sum(group.held for group in groups)
-            if held:
-                # Of all files of these systems: an interval may stand in several.
-                facts["subtype_2"] = f"not shown in {held:,} intervals that subtype 1 tells of"
-            found.append(facts)
-        return found
+            superseded = sum(group.superseded for group in groups)
+            if superseded:
+                # Counted over all files of these systems: an interval may be in several.
+                facts["subtype_2"] = f"not shown in {superseded:,} intervals that have subtype 1"
+            rows.append(facts)
+        return rows
 
 
 def _form(file: _native.SmfFile) -> str:

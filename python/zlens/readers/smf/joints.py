@@ -26,14 +26,14 @@ def joints(source: Source, system: str) -> SmfJoints | None:
 
 
 def copied() -> dict[str, list[str]]:
-    """Kinds of record with sections whose copies the decoder reads once, with their tables."""
-    found = {}
+    """Return the record types whose repeated sections the decoder reads once, with their tables."""
+    tables = {}
     for record in smf_sections.records():
         layout = smf_sections.layout(record)
-        # The decoder does so with records that may be broken; those of type 30 stand for themselves.
+        # Only records that may be broken into pieces repeat sections; type 30 does not.
         if layout.broken is not None:
-            found[f"SMF {record}.{min(layout.subtypes)}"] = [section.table for section in layout.sections]
-    return found
+            tables[f"SMF {record}.{min(layout.subtypes)}"] = [section.table for section in layout.sections]
+    return tables
 
 
 class SmfJoints:
@@ -47,7 +47,7 @@ class SmfJoints:
         self._file = dump.file
 
     def subject(self, table: str) -> list[str] | None:
-        # Each subtype of a processor's records is a row of its own; what changed stands for itself.
+        # Each subtype of a processor is a row of its own; change records have no predecessor.
         return ["subtype", "cpu_id"] if table == smf.layout(RECORD).table else None
 
     def span(self) -> tuple[int, int] | None:
@@ -69,7 +69,7 @@ class SmfJoints:
 
 
 def _offsets(file: _native.SmfFile, system: bytes | None) -> list[int]:
-    """Where the decoded records of a system begin, also those that are not shown."""
+    """Return the offsets of the decoded records of a system, including those not shown."""
     return file.offsets(RECORD, smf.layout(RECORD).order, system)
 
 
@@ -84,7 +84,7 @@ class SmfRejoined:
         now = _offsets(self._dump.file, None)
         if len(now) != len(offsets):
             raise InputError(
-                "a piece of an input does not hold the records that it was made of",
+                "a piece of an input does not contain the records it was cut from",
                 file=self.file,
                 cure=say("lake_check", lake="LAKE"),
             )
@@ -95,11 +95,11 @@ class SmfRejoined:
         return list(self._source.tables)
 
     def stream(self, table: str, columns: list[str]) -> ArrowSource:
-        (found,) = self._source.tables[table]
-        return found.stream(columns)
+        (raw_table,) = self._source.tables[table]
+        return raw_table.stream(columns)
 
     def intervals(self) -> list[Interval]:
-        """The intervals that records of the piece tell of, with what the other pieces know of them."""
+        """Return the intervals of the piece, completed from the other pieces."""
         ends = self._group.ends
         mine = {
             _native.unix_us_from_tod(ends[at], self._group.info.leap_s)
@@ -112,8 +112,8 @@ class SmfRejoined:
         return [(us, table, subject, evidence) for _, us, table, subject, evidence in self._source.resets()]
 
     def problems(self) -> list[Problem]:
-        found = self._source.problems(complete=True)
-        own = [problem for problem in found if problem.file == self.file and problem.source == NAME]
+        problems = self._source.problems(complete=True)
+        own = [problem for problem in problems if problem.file == self.file and problem.source == NAME]
         return [
             Problem(
                 p.system, p.source, p.file, None if p.offset is None else self.moved.get(p.offset), p.record,
@@ -132,5 +132,5 @@ def rejoin(
     nominal_s: float | None,
     evidence: Iterable[Evidence],
 ) -> SmfRejoined:
-    """Decode pieces as one system. What is usual and what is evidence the records tell themselves."""
+    """Decode pieces as one system. The records themselves give the usual interval and the resets."""
     return SmfRejoined(pieces, own, offsets, leap=leap)

@@ -1,7 +1,6 @@
-"""SMF records that are lists of sections: RMF's of types 70 and 72, and type 30. A raw table for each kind.
+"""SMF records made of sections: types 70 and 72 of RMF, and type 30. Each kind of section is a raw table.
 
-What they tell of a system (machine, zone, release, partition) stands in for what records of counters would
-tell.
+Machine, zone, release and partition of a system come from these records if there are no counter records.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ from zlens.readers.smf.systems import Dump, Group, offset_s, release
 
 NAME = "smf"
 
-#: What every raw table of this source begins with.
+#: First columns of every raw table of this source.
 HEADER = (
     Column("system", "text", "", "system"),
-    Column("source", "text", "", "where it comes from"),
+    Column("source", "text", "", "source of the data"),
     Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "where the record begins in its file, or its first piece"),
+    Column("offset", "int", "bytes", "position of the record, or of its first piece, in the file"),
     Column("tod", "time", "", "when the record was written, UTC"),
-    Column("interval_end", "time", "", "end of the interval it tells of, UTC"),
+    Column("interval_end", "time", "", "end of the interval, UTC"),
     Column("seconds", "float", "s", "length of that interval"),
-    Column("flag", "text", "", "short where the interval is below half of what it was to be"),
+    Column("flag", "text", "", "short if the interval is below half of its nominal length"),
 )
 
-#: Types that tell of the intervals of a system, the better first.
-_TELLING = (70, 72)
+#: Types that give the intervals of a system, in order of preference.
+_INTERVAL_TYPES = (70, 72)
 #: Subtypes of type 30 that end an interval.
 _ENDING_INTERVALS = (2, 3, 6)
-#: Types of processor of which the table of systems has the threads, by SMF70TYP.
+#: Processor types with a thread count in the table of systems, by SMF70TYP.
 _KINDS = {
     int(code): word.lower()
     for code, word in codes.words("smf70_cpu_type").items()
@@ -96,31 +95,31 @@ class Sections:
         return _native.SectionsDecoder(NAME, systems, files, plans, self._leap)
 
     def intervals(self) -> None:
-        """Give the systems that no record of counters tells of the intervals of these records.
+        """Set the intervals of systems without counter records from these records.
 
-        Where both are there, these keep to their own intervals: see inputs.record_intervals.
+        If a system has both, these records keep their own intervals: see inputs.record_intervals.
         """
-        told = {name for name, group in self._groups.items() if group.ends}
-        for record in _TELLING:
+        complete = {name for name, group in self._groups.items() if group.ends}
+        for record in _INTERVAL_TYPES:
             kinds = {(record, subtype) for subtype in smf_sections.layout(record).subtypes}
-            if self.owners(kinds) <= told:
+            if self.owners(kinds) <= complete:
                 continue
-            found: dict[str, list[tuple[int, float | None, bool, int]]] = {}
+            intervals: dict[str, list[tuple[int, float | None, bool, int]]] = {}
             for name, end_us, seconds, short, count in self.decoder.intervals(record):
-                found.setdefault(name, []).append((end_us, seconds, short, count))
-            for name in found.keys() - told:
-                _tell(self._groups[name], found[name])
-            told |= found.keys()
+                intervals.setdefault(name, []).append((end_us, seconds, short, count))
+            for name in intervals.keys() - complete:
+                _set_intervals(self._groups[name], intervals[name])
+            complete |= intervals.keys()
 
     def owners(self, kinds: set[tuple[int, int]]) -> set[str]:
-        """The systems that have records of these types and subtypes."""
+        """Return the systems with records of these types and subtypes."""
         ids = {
             row["id"] for dump in self._dumps for row in dump.rows if (row["record"], row["subtype"]) in kinds
         }
         return {name for name, group in self._groups.items() if group.id in ids}
 
     def problems(self, *, complete: bool = False) -> Iterator[Problem]:
-        """What was met while decoding; `complete` decodes everything first."""
+        """Yield the problems of decoding; `complete` decodes everything first."""
         if not self.records:
             return
         if complete:
@@ -130,24 +129,24 @@ class Sections:
             yield Problem(system, NAME, file, offset, record_name, kind, detail, lost)
 
 
-def _tell(group: Group, found: list[tuple[int, float | None, bool, int]]) -> None:
+def _set_intervals(group: Group, intervals: list[tuple[int, float | None, bool, int]]) -> None:
     info = group.info
-    lengths = [round(seconds) for _, seconds, _, _ in found if seconds]
+    lengths = [round(seconds) for _, seconds, _, _ in intervals if seconds]
     if info.nominal_s is None and lengths:
         info.nominal_s = float(max(set(lengths), key=lambda length: (lengths.count(length), length)))
-    for end_us, seconds, short, records in found:
+    for end_us, seconds, short, records in intervals:
         stub = seconds is not None and info.nominal_s is not None and seconds < SHORT * info.nominal_s
         flag = "short" if short or stub else None
         info.intervals.append(Interval(end_us, seconds, flag, records))
-    first_end, first_seconds = found[0][:2]
+    first_end, first_seconds = intervals[0][:2]
     info.first_us = first_end - round((first_seconds or 0) * 1e6)
-    info.last_us = found[-1][0]
+    info.last_us = intervals[-1][0]
 
 
 def identify(group: Group) -> None:
-    """What the first records of a system say of machine, release, partition and zone; what is known stays."""
-    # RMF says the zone itself; type 30 only lets it be inferred.
-    for record in (*_TELLING, 30):
+    """Set machine, release, partition and zone of a system from its first records, unless already known."""
+    # RMF records the zone; type 30 only implies it.
+    for record in (*_INTERVAL_TYPES, 30):
         layout = smf_sections.layout(record)
         data = _first(group, layout)
         if data is not None:
@@ -192,21 +191,21 @@ def _identify(group: Group, layout: smf_sections.Layout, data: bytes) -> None:
 
 
 def _threads(layout: smf_sections.Layout, data: bytes) -> dict[str, int]:
-    """Threads of a core by type, where z/OS runs by cores; a core of which threads are offline has fewer."""
+    """Return threads per core by type, if z/OS runs by cores; the core with most threads online counts."""
     cpus = list(_sections(layout, "cpu", data))
-    found: dict[str, int] = {}
+    threads: dict[str, int] = {}
     for core in _sections(layout, "core", data):
         first, count = core.get("CPU_SKIP"), core.get("CPU_NUM")
         if first is None or not count or first >= len(cpus):
             continue
         kind = _KINDS.get(cpus[first].get("TYP"))
         if kind is not None:
-            found[kind] = max(count, found.get(kind, 0))
-    return found
+            threads[kind] = max(count, threads.get(kind, 0))
+    return threads
 
 
 def _zone_of_intervals(group: Group, layout: smf_sections.Layout) -> int | None:
-    """Seconds that local time is ahead of UTC: an interval ends in UTC, and is written then in local time."""
+    """Return how many seconds local time is ahead of UTC, from the end of an interval in both."""
     for dump in group.dumps:
         for subtype in _ENDING_INTERVALS:
             for _, data in dump.file.records(layout.record, subtype, group.id, 1):

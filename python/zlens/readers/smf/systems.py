@@ -62,18 +62,18 @@ class Group:
     seen: list[SeenInterval] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     covered: list[bool] = field(default_factory=list)
-    held: int = 0
+    superseded: int = 0
     #: Earliest and latest local time in any header, in microseconds.
     first_local: int = 2**62
     last_local: int = -(2**62)
 
 
 def identify(group: Group, leap: int) -> None:
-    """What the first decoded record of the system says of machine, release and zone."""
-    found = _first(group)
-    if found is None:
+    """Set machine, release and zone of the system from its first decoded record."""
+    first = _first(group)
+    if first is None:
         return
-    values, record = found
+    values, record = first
     info = group.info
     info.machine_type = values.get("MACHTYPE") or None
     info.model = values.get("MACHMODEL") or None
@@ -96,17 +96,17 @@ def _first(group: Group) -> tuple[dict[str, Any], bytes] | None:
 
 
 def release(level: str | None) -> str | None:
-    """The level of z/OS as 2.5, from 'SP7.2.5', or 1.13, from 'SP7.1.3'; what has another form as it is."""
+    """Return the level of z/OS: 2.5 from 'SP7.2.5', 1.13 from 'SP7.1.3'; other forms are kept as is."""
     match = _RELEASE.match(level or "")
     if match is None:
         return level or None
     version, number = int(match[2]), int(match[3])
-    # Version 1 counted on through two digits.
+    # Version 1 has releases of two digits.
     return f"{version}.{number}" if version > 1 else f"1.{10 * version + number}"
 
 
 def offset_s(local_us: int, utc_us: int) -> int | None:
-    """Seconds that local time is ahead of UTC, from one moment in both; None where that is no zone."""
+    """Return how many seconds local time is ahead of UTC, or None if not a zone."""
     seconds = (local_us - utc_us) / 1e6
     offset = round(seconds / _QUARTER_S) * _QUARTER_S
     near = abs(seconds - offset) <= _SLACK_S and abs(offset) <= 18 * 3600
@@ -114,55 +114,57 @@ def offset_s(local_us: int, utc_us: int) -> int | None:
 
 
 def times(group: Group, leap: int) -> None:
-    """The intervals of a system over all its files, and the usual length of one."""
+    """Set the intervals of a system across all its files, and their usual length."""
     info = group.info
     first_subtype = smf.layout(smf.decoded()[0]).order[0]
     clusters = _clusters(group.seen)
     group.ends = [cluster[-1].end for cluster in clusters]
-    group.covered = [any(one.subtype == first_subtype for one in cluster) for cluster in clusters]
-    group.held = sum(
-        covered and any(one.subtype != first_subtype for one in cluster)
+    group.covered = [any(interval.subtype == first_subtype for interval in cluster) for cluster in clusters]
+    group.superseded = sum(
+        covered and any(interval.subtype != first_subtype for interval in cluster)
         for covered, cluster in zip(group.covered, clusters, strict=True)
     )
     info.nominal_s = nominal_s(clusters)
     before: int | None = None
     for cluster, covered in zip(clusters, group.covered, strict=True):
         end = cluster[-1].end
-        starts = [one.start for one in cluster if one.start is not None]
+        starts = [interval.start for interval in cluster if interval.start is not None]
         # An interval begins where it says, or where the one before ended, whichever is later.
         begin = max([*starts, *([before] if before is not None else [])], default=None)
         if before is not None or covered:
             seconds = (end - begin) / 4096e6 if begin is not None else None
-            # What was counted since the run began is a difference only from the second record on.
-            samples = sum(one.records for one in cluster if not covered or one.subtype == first_subtype)
+            # A count since the start of the run is a difference only from the second record on.
+            samples = sum(
+                interval.records for interval in cluster if not covered or interval.subtype == first_subtype
+            )
             info.intervals.append(
                 Interval(_native.unix_us_from_tod(end, leap), seconds, flag(seconds, info.nominal_s), samples)
             )
         before = end
     if clusters:
-        firsts = [one.start or one.end for one in clusters[0]]
+        firsts = [interval.start or interval.end for interval in clusters[0]]
         info.first_us = _native.unix_us_from_tod(min(firsts), leap)
         info.last_us = _native.unix_us_from_tod(group.ends[-1], leap)
 
 
 def _clusters(seen: Iterable[SeenInterval]) -> list[list[SeenInterval]]:
-    """What tells of the same interval together, in the order of time."""
+    """Group records of the same interval, in order of time."""
     clusters: list[list[SeenInterval]] = []
-    for one in sorted(seen, key=lambda one: one.end):
-        if clusters and one.end - clusters[-1][-1].end < SAME:
-            clusters[-1].append(one)
+    for interval in sorted(seen, key=lambda interval: interval.end):
+        if clusters and interval.end - clusters[-1][-1].end < SAME:
+            clusters[-1].append(interval)
         else:
-            clusters.append([one])
+            clusters.append([interval])
     return clusters
 
 
 def nominal_s(clusters: list[list[SeenInterval]]) -> float | None:
-    """The usual length of an interval: the commonest in whole seconds, the longest of several as common."""
+    """Return the usual interval in whole seconds: the most common, then the longest."""
     lengths = [
-        round((one.end - one.start) / 4096e6)
+        round((interval.end - interval.start) / 4096e6)
         for cluster in clusters
-        for one in cluster[-1:]
-        if one.start is not None
+        for interval in cluster[-1:]
+        if interval.start is not None
     ] or [round((after[-1].end - before[-1].end) / 4096e6) for before, after in pairwise(clusters)]
     counts = Counter(length for length in lengths if length > 0)
     if not counts:

@@ -1,9 +1,8 @@
-"""The user's throughput file (--throughput): what an application achieved, in CSV.
+"""Reads the throughput file (--throughput): what an application achieved, in CSV.
 
-It is no source of its own but set beside sources: rows of start and end, transactions and response time,
-which throughput.py joins with the intervals of systems. Columns are found by their headings, of which
-facts/throughput.toml knows the names, or by the user's word. A file that is wrong is an error with its
-line: it is the user's own, and can be put right.
+The file is not a source of its own. Its rows of start, end, transactions and response time are joined with
+the intervals of systems. Headings are matched with the names in facts/throughput.toml, unless the user
+names the columns. A bad line is an error, because users can correct their own file.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from zlens.schema import document, user_files
 from zlens.schema.facts import FACTS
 from zlens.schema.wording import say
 
-#: A file, or a number of rows or columns, larger than this is none that people look at.
+#: Largest size of a file, in bytes, rows and columns.
 LARGEST = 64 * 1024**2
 MOST_ROWS = 500_000
 MOST_COLUMNS = 1_000
@@ -35,13 +34,13 @@ _DELIMITERS = ",;\t|"
 _CURE = "write a heading line and rows such as 2026-03-02 09:15:00,1200,0.25: see throughput in the guide"
 _YEARFIRST = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})([T ].*)?")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
-#: Times as numbers: how many digits before the point, seconds or thousandths since 1970.
+#: Numeric times by digits before the point: seconds or milliseconds since 1970.
 _STAMPS = ((re.compile(r"\d{9,10}(\.\d+)?"), _SECOND), (re.compile(r"\d{12,13}(\.\d+)?"), _SECOND // 1000))
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row. Times in microseconds since 1970, of the file's clock; None: the file does not tell."""
+    """One row. Times are in microseconds since 1970, by the clock of the file; None: not in the file."""
 
     line: int
     start_us: int
@@ -53,107 +52,109 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """A column of the file: what it was taken for, in which unit, and whether anybody said so."""
+class MatchedColumn:
+    """A column of the file: its meaning and unit, and whether the unit was assumed."""
 
     meaning: str
     heading: str
     unit: str
     factor: float
-    guessed: bool
+    assumed: bool
     place: int
 
-    def said(self) -> str:
+    def describe(self) -> str:
         unit = f" in {self.unit}" if self.unit else ""
-        return f"{self.meaning} from {self.heading!r}{unit}{' (assumed)' if self.guessed else ''}"
+        return f"{self.meaning} from {self.heading!r}{unit}{' (assumed)' if self.assumed else ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """A throughput file as read. local: its times name no zone; left: headings that nothing is taken from."""
+    """A throughput file. local: its times have no zone; unused: headings that match no column."""
 
     path: str
     rows: tuple[Row, ...]
-    taken: tuple[Taken, ...]
+    columns: tuple[MatchedColumn, ...]
     local: bool
-    left: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 @cache
 def facts() -> dict[str, Any]:
-    """What the catalog knows of such files."""
+    """Return the headings and units in the catalog."""
     return document.facts(FACTS / "throughput.toml")
 
 
 def parse_columns(text: str) -> dict[str, tuple[str, str]]:
-    """The user's word on columns: 'time=When,rate=Load:per min' to meaning -> (heading, unit or '')."""
+    """Parse 'time=When,rate=Load:per min' into meaning -> (heading, unit or '')."""
     meanings = facts()["meaning"]
-    found: dict[str, tuple[str, str]] = {}
+    columns: dict[str, tuple[str, str]] = {}
     for part in text.split(","):
         meaning, equals, rest = part.partition("=")
         heading, _, unit = rest.rpartition(":") if ":" in rest else (rest, "", "")
         meaning = meaning.strip().lower()
-        if not equals or not heading.strip() or meaning not in meanings or meaning in found:
+        if not equals or not heading.strip() or meaning not in meanings or meaning in columns:
             raise QueryError(
                 f"{part!r} names no column of a throughput file",
                 expected=f"MEANING=HEADING or MEANING=HEADING:UNIT; MEANING one of {', '.join(meanings)}",
             )
         unit = _words(unit)
         if unit and unit not in facts()["unit"].get(meanings[meaning].get("unit", ""), {}):
-            known = facts()["unit"].get(meanings[meaning].get("unit", ""), {})
+            units = facts()["unit"].get(meanings[meaning].get("unit", ""), {})
             raise QueryError(
-                f"{part!r}: {meaning} is not counted in {unit!r}", expected=", ".join(known) or "no unit"
+                f"{part!r}: {meaning} is not counted in {unit!r}", expected=", ".join(units) or "no unit"
             )
-        found[meaning] = (heading.strip(), unit)
-    return found
+        columns[meaning] = (heading.strip(), unit)
+    return columns
 
 
 def read(path: str, named: Mapping[str, tuple[str, str]] | None = None) -> Throughput:
-    """The file's rows in order of time; InputError, with the line, where it is not what it should be."""
+    """Return the rows in order of time. Raises InputError with the line if the file is not as expected."""
     text = _text(path)
     lines = _lines(path, text)
     try:
         first, headings = next(lines)
     except StopIteration:
-        raise InputError("holds no row", file=path, cure=_CURE) from None
+        raise InputError("contains no row", file=path, cure=_CURE) from None
     if len(headings) > MOST_COLUMNS:
         expected = f"at most {MOST_COLUMNS:,}"
         raise _wrong(path, first, f"has {len(headings):,} columns", expected=expected)
-    taken = _columns(path, first, headings, named or {})
-    rows = [_raw(path, line, cells, taken) for line, cells in lines]
+    columns = _columns(path, first, headings, named or {})
+    rows = [_raw(path, line, cells, columns) for line, cells in lines]
     if not rows:
-        raise InputError("has a heading line and no row", file=path, cure=_CURE)
+        raise InputError("has a heading line but no row", file=path, cure=_CURE)
     locals_ = {row.local for row in rows}
     if len(locals_) > 1:
         odd = next(row for row in rows if row.local != rows[0].local)
-        raise _wrong(path, odd.line, "has a zone in its time, and other lines have none, or the reverse")
-    used = {one.place for one in taken.values()}
-    left = tuple(heading for place, heading in enumerate(headings) if heading and place not in used)
-    return Throughput(path, tuple(_spans(path, rows)), tuple(taken.values()), locals_.pop(), left)
+        raise _wrong(path, odd.line, "and other lines differ: some times have a zone and some do not")
+    used = {column.place for column in columns.values()}
+    unused = tuple(heading for place, heading in enumerate(headings) if heading and place not in used)
+    return Throughput(path, tuple(_spans(path, rows)), tuple(columns.values()), locals_.pop(), unused)
 
 
 def _text(path: str) -> str:
     data = user_files.content(path, LARGEST, "CSV file of times and rates", _CURE)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError("is text in UTF-16", file=path, offset=0, cure="save it as CSV in UTF-8")
+        raise InputError("is UTF-16 text", file=path, offset=0, cure="save it as CSV in UTF-8")
     text = user_files.decoded(data, path, _CURE, "utf-8-sig")
     if "\0" in text:
-        raise InputError("is no text: it has zeros in it", file=path, offset=data.index(0), cure=_CURE)
+        raise InputError("is not text: it contains zero bytes", file=path, offset=data.index(0), cure=_CURE)
     return text
 
 
 def _lines(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Cells of each line that has any; lines that begin with # are remarks."""
-    # Not splitlines: it knows more ends of lines than editors count.
+    """Yield the cells of each line with content; lines that begin with # are comments."""
+    # splitlines() would split at more characters than editors do.
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     heading = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     delimiter = max(_DELIMITERS, key=heading.count)
-    # Line by line: a quote that is not closed must not swallow the rest of the file.
+    # Parse line by line, so that an unclosed quote cannot swallow the rest of the file.
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
         if number > MOST_ROWS:
-            raise _wrong(path, number, f"is one of more than {MOST_ROWS:,}", cure="sum rows up first")
+            raise _wrong(
+                path, number, f"is beyond the limit of {MOST_ROWS:,} lines", cure="aggregate the rows first"
+            )
         try:
             cells = next(csv.reader([line], delimiter=delimiter, strict=True))
         except csv.Error as error:
@@ -171,47 +172,47 @@ def _wrong(
 
 
 def _words(heading: str) -> str:
-    """A heading in small letters and single blanks."""
+    """Return a heading in lower case with single blanks."""
     return " ".join(re.sub(r"[^a-z0-9µ]+", " ", heading.lower().replace("/", " per ")).split())
 
 
 def _columns(
     path: str, line: int, headings: Sequence[str], named: Mapping[str, tuple[str, str]]
-) -> dict[str, Taken]:
-    found: dict[str, Taken] = {}
+) -> dict[str, MatchedColumn]:
+    columns: dict[str, MatchedColumn] = {}
     for meaning, (heading, unit) in named.items():
         places = [place for place, each in enumerate(headings) if each.lower() == heading.lower()]
         if len(places) != 1:
-            what = "has no column" if not places else "has twice the column"
-            raise _wrong(path, line, f"{what} {heading!r}", expected=", ".join(map(repr, headings)))
-        own = _guess(headings[places[0]])
-        told = unit or (own[1] if own and own[0] in (meaning, "transactions") else "")
-        found[meaning] = _taken(meaning, headings[places[0]], told, places[0])
-    used = {one.place for one in found.values()}
+            what = f"has no column {heading!r}" if not places else f"has the column {heading!r} twice"
+            raise _wrong(path, line, what, expected=", ".join(map(repr, headings)))
+        guess = _guess(headings[places[0]])
+        heading_unit = guess[1] if guess and guess[0] in (meaning, "transactions") else ""
+        columns[meaning] = _column(meaning, headings[places[0]], unit or heading_unit, places[0])
+    used = {column.place for column in columns.values()}
     for place, heading in enumerate(headings):
         guess = _guess(heading)
         if guess is None or place in used or guess[0] in named:
             continue
-        if guess[0] in found:
+        if guess[0] in columns:
             raise _wrong(
                 path,
                 line,
-                f"has two columns of {guess[0]}: {found[guess[0]].heading!r} and {heading!r}",
+                f"has two columns of {guess[0]}: {columns[guess[0]].heading!r} and {heading!r}",
                 cure=say("throughput_column", column=guess[0]),
             )
-        found[guess[0]] = _taken(guess[0], heading, guess[1], place)
-    if not {"start", "end", "time"} & set(found):
+        columns[guess[0]] = _column(guess[0], heading, guess[1], place)
+    if not {"start", "end", "time"} & set(columns):
         raise _missing(path, line, headings, "a time", "time, or start and end", "time")
-    if "start" in found and "end" in found:
-        found.pop("time", None)
-    elif "time" in found:
-        found.pop("start", None)
-        found.pop("end", None)
-    if "transactions" not in found and "rate" not in found:
+    if "start" in columns and "end" in columns:
+        columns.pop("time", None)
+    elif "time" in columns:
+        columns.pop("start", None)
+        columns.pop("end", None)
+    if "transactions" not in columns and "rate" not in columns:
         raise _missing(path, line, headings, "transactions", "transactions or rate", "transactions")
-    if "transactions" in found:
-        found.pop("rate", None)
-    return found
+    if "transactions" in columns:
+        columns.pop("rate", None)
+    return columns
 
 
 def _missing(
@@ -228,7 +229,7 @@ def _missing(
 
 
 def _guess(heading: str) -> tuple[str, str] | None:
-    """What a heading means, and the unit that it names ('' for none); None for one that nobody knows."""
+    """Return the meaning of a heading and the unit in it ('' for none), or None if it is unknown."""
     meanings, units = facts()["meaning"], facts()["unit"]
     words = _words(heading)
     for meaning, fact in meanings.items():
@@ -243,14 +244,14 @@ def _guess(heading: str) -> tuple[str, str] | None:
     return None
 
 
-def _taken(meaning: str, heading: str, unit: str, place: int) -> Taken:
+def _column(meaning: str, heading: str, unit: str, place: int) -> MatchedColumn:
     kind = facts()["meaning"][meaning].get("unit", "")
     units = facts()["unit"].get(kind)
     if not units:
-        return Taken(meaning, heading, "", 1.0, False, place)
-    guessed = not unit and not (meaning == "rate" and _words(heading) in ("tps", "rps"))
+        return MatchedColumn(meaning, heading, "", 1.0, False, place)
+    assumed = not unit and not (meaning == "rate" and _words(heading) in ("tps", "rps"))
     unit = unit or next(iter(units))
-    return Taken(meaning, heading, unit, float(units[unit]), guessed, place)
+    return MatchedColumn(meaning, heading, unit, float(units[unit]), assumed, place)
 
 
 # Rows ---------------------------------------------------------------------------------------------
@@ -268,37 +269,37 @@ class _Raw:
     workload: str | None
 
 
-def _raw(path: str, line: int, cells: Sequence[str], taken: Mapping[str, Taken]) -> _Raw:
-    last = max(one.place for one in taken.values())
+def _raw(path: str, line: int, cells: Sequence[str], columns: Mapping[str, MatchedColumn]) -> _Raw:
+    last = max(column.place for column in columns.values())
     if len(cells) <= last:
         raise _wrong(path, line, f"has {len(cells)} columns", expected=f"{last + 1} or more")
     times = {}
     local = False
     for meaning in ("start", "end", "time"):
-        if meaning in taken:
-            times[meaning], naive = _time(path, line, cells[taken[meaning].place])
+        if meaning in columns:
+            times[meaning], naive = _time(path, line, cells[columns[meaning].place])
             local = local or naive
-    counted = taken.get("transactions") or taken["rate"]
-    text = {name: cells[taken[name].place] or None for name in ("system", "workload") if name in taken}
+    counted = columns.get("transactions") or columns["rate"]
+    text = {name: cells[columns[name].place] or None for name in ("system", "workload") if name in columns}
     return _Raw(
         line,
         times,
         local,
         _number(path, line, cells, counted),
         counted.meaning == "rate",
-        _number(path, line, cells, taken["response"]) if "response" in taken else None,
+        _number(path, line, cells, columns["response"]) if "response" in columns else None,
         text.get("system"),
         text.get("workload"),
     )
 
 
-def _number(path: str, line: int, cells: Sequence[str], column: Taken) -> float | None:
-    """A number that is not below 0; None where the cell is empty or says that nothing is known."""
+def _number(path: str, line: int, cells: Sequence[str], column: MatchedColumn) -> float | None:
+    """Return a number of 0 or more, or None if the cell is empty or marked as missing."""
     text = cells[column.place]
     if text.lower() in ("", "-", "n/a", "na", "nan", "null", "none"):
         return None
     try:
-        # 1,234 may be either; what is so written is asked for in another form.
+        # 1,234 is ambiguous: a thousands separator or a decimal comma.
         number = math.nan if _THOUSANDS.fullmatch(text) else float(text.replace(",", ".", 1))
     except ValueError:
         number = math.nan
@@ -313,7 +314,7 @@ def _number(path: str, line: int, cells: Sequence[str], column: Taken) -> float 
 
 
 def _time(path: str, line: int, text: str) -> tuple[int, bool]:
-    """Microseconds since 1970, and whether no zone was named."""
+    """Return microseconds since 1970, and whether the time has no zone."""
     for pattern, unit in _STAMPS:
         if pattern.fullmatch(text):
             return round(float(text) * unit), False
@@ -339,40 +340,40 @@ def _time(path: str, line: int, text: str) -> tuple[int, bool]:
 
 
 def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[Row]:
-    """The rows with start and end, by time; rows of one workload must not lie over each other."""
+    """Yield the rows with start and end, by time; rows of one workload must not overlap."""
     series: dict[tuple[str | None, str | None], list[_Raw]] = {}
     for row in rows:
         series.setdefault((row.system, row.workload), []).append(row)
     unnamed = next((row for row in rows if row.system is None), None)
     if unnamed is not None and any(row.system for row in rows):
-        raise _wrong(path, unnamed.line, "names no system, and other lines do")
-    found: list[Row] = []
+        raise _wrong(path, unnamed.line, "has no system, but other lines do")
+    spans: list[Row] = []
     for mine in series.values():
         key = "time" if "time" in mine[0].times else "end" if "end" in mine[0].times else "start"
         mine.sort(key=lambda row: row.times[key])
         before: Row | None = None
         for row, (start, end) in zip(mine, _ends(path, mine), strict=True):
             if end <= start:
-                raise _wrong(path, row.line, "ends before it begins, or as it begins")
-            # What clocks round away is no overlap.
+                raise _wrong(path, row.line, "does not end after its start")
+            # Rounding of clocks is not an overlap.
             if before is not None and before.end_us - start > 0.01 * (end - start):
                 raise _wrong(
                     path,
                     row.line,
-                    f"lies over the time of line {before.line}",
-                    expected="intervals one after the other",
-                    cure="name workloads or systems in a column of their own",
+                    f"overlaps line {before.line}",
+                    expected="intervals that do not overlap",
+                    cure="add a column with the workload or the system",
                 )
             amount = row.amount
             if amount is not None and row.is_rate:
                 amount *= (end - start) / _SECOND
             before = Row(row.line, start, end, amount, row.response_s, row.system, row.workload)
-            found.append(before)
-    return iter(sorted(found, key=lambda row: (row.start_us, row.line)))
+            spans.append(before)
+    return iter(sorted(spans, key=lambda row: (row.start_us, row.line)))
 
 
 def _ends(path: str, rows: Sequence[_Raw]) -> Iterator[tuple[int, int]]:
-    """Start and end of rows: as told, or from the times of their neighbors."""
+    """Yield start and end of rows: from the file, or from the times of adjacent rows."""
     if {"start", "end"} <= set(rows[0].times):
         yield from ((row.times["start"], row.times["end"]) for row in rows)
         return
@@ -381,13 +382,15 @@ def _ends(path: str, rows: Sequence[_Raw]) -> Iterator[tuple[int, int]]:
     steps = [after - before for before, after in itertools.pairwise(times)]
     for row, step in zip(rows[1:], steps, strict=True):
         if not step:
-            raise _wrong(path, row.line, "has the time of the line before", cure="add a column of workloads")
+            raise _wrong(
+                path, row.line, "has the same time as the line before", cure="add a column with the workload"
+            )
     if not steps:
         raise _wrong(
-            path, rows[0].line, "is the only one, so how long it lasts is not known", cure="add start and end"
+            path, rows[0].line, "is the only row, so its length is unknown", cure="add start and end"
         )
     usual = round(statistics.median(steps))
-    # Beyond a gap a row lasts as long as rows usually do.
+    # After a gap, a row has the usual length.
     lengths = [step if step <= GAP * usual else usual for step in steps]
     if key == "start":
         yield from zip(times, (t + n for t, n in zip(times, [*lengths, usual], strict=True)), strict=True)

@@ -20,7 +20,7 @@ from zlens.readers.zvm.times import NAME, Group
 from zlens.schema.wording import say
 
 _LENGTH, _DOMAIN, _RECORD = slice(0, 2), 4, slice(6, 8)
-#: Problems of comparing one sample with another; all others were met when the whole file was decoded.
+#: Problems of comparing samples; all others were reported when the file was decoded.
 _COMPARING = frozenset({"changed", "time"})
 _END_OF_FRAME, _FRAMING = "d1r13", (1, 13)
 #: More records of a kind than any piece holds.
@@ -78,11 +78,11 @@ class MonwriteJoints:
         writer = _native.MonwriteWriter(path)
         with open(file.path, "rb", buffering=0) as data:
             records = (_record(data.fileno(), offset, file.path) for offset in sorted(offsets))
-            # A control record tells of one class only; runs keep the order of the records.
-            for sample, run in itertools.groupby(records, lambda record: _type(record) in samples):
-                some = list(run)
-                masks = _masks({_type(record)[0] for record in some})
-                writer.write([(sample, *masks, 0, some)])
+            # A control record describes only one class; groups keep the order of the records.
+            for sample, group in itertools.groupby(records, lambda record: _type(record) in samples):
+                batch = list(group)
+                masks = _masks({_type(record)[0] for record in batch})
+                writer.write([(sample, *masks, 0, batch)])
         writer.finish()
 
     def _us(self, tod: int) -> int:
@@ -90,26 +90,26 @@ class MonwriteJoints:
 
 
 def _continued(file: _native.MonwriteFile, plan: dict[str, Any]) -> dict[int, list[int]]:
-    """Where the first of records begins that are joined, and where those begin that continue it."""
+    """Map the offset of the first of joined records to the offsets of its continuations."""
     join = plan["join"]
     at, length = join["more"]["at"], join["more"]["len"]
-    found: dict[int, list[int]] = {}
+    continuations: dict[int, list[int]] = {}
     first: int | None = None
     for offset, data in sorted(file.records(plan["domain"], plan["record"], _ALL)):
         if first is None:
             first = offset
-            found[first] = []
+            continuations[first] = []
         else:
-            found[first].append(offset)
+            continuations[first].append(offset)
         if not int.from_bytes(data[at : at + length]) & join["more_bit"]:
             first = None
-    return found
+    return continuations
 
 
 def _continuing(
     file: _native.MonwriteFile, chosen: Iterable[dict[str, Any]], offsets: Iterable[int]
 ) -> list[int]:
-    """Where records begin that continue those at the offsets."""
+    """Return the offsets of records that continue those at `offsets`."""
     wanted = set(offsets)
     return [
         offset
@@ -155,19 +155,19 @@ class MonwriteRejoined:
         files = [_native.MonwriteFile.open(piece) for piece in pieces]
         last = files[-1]
         self.file = last.path
-        # The last piece says which layouts hold; those before it are only what it is compared with.
+        # The last piece decides the layouts; earlier ones are only compared with it.
         self._source = MonwriteSource([last], Options(leap=leap), [])
         (self._group,) = self._source.groups
         self._group.files = files
         self._group.ends = []
         self._group.repeats = [[] for _ in files]
         self._group.info.nominal_s = nominal_s
-        known = set(layouts.records())
+        catalog = set(layouts.records())
         types = {layouts.record_id(row["domain"], row["record"]): None for row in last.inventory()}
         self._plans = {
             plan["table"]: plan
             for record in types
-            if record in known
+            if record in catalog
             for plan in self._source.plans(self._group, record)
         }
         resets: list[monwrite_resets.Reset] = [(e.moment, e.table, e.subject, e.kind) for e in evidence]
@@ -218,7 +218,7 @@ class MonwriteRejoined:
         )
         if len(now) != len(offsets):
             raise InputError(
-                "a piece of an input does not hold the records that it was made of",
+                "a piece of an input does not contain the records it was cut from",
                 file=last.path,
                 cure=say("lake_check", lake="LAKE"),
             )
@@ -226,7 +226,7 @@ class MonwriteRejoined:
 
 
 def _twice(file: _native.MonwriteFile, row: dict[str, int]) -> bool:
-    """Whether a type stands in a file as sample and as event; its records are found together."""
+    """Return whether a file has a type both as samples and as events, which are read together."""
     return any(
         other["sample"] and (other["domain"], other["record"]) == (row["domain"], row["record"])
         for other in file.inventory()
@@ -242,7 +242,7 @@ def rejoin(
     nominal_s: float | None,
     evidence: Iterable[Evidence],
 ) -> MonwriteRejoined:
-    """Decode pieces, in the order of time, as one system; the last one is of interest."""
+    """Decode pieces of one system, in order of time, for the rows of the last one."""
     if own != len(pieces) - 1:
         raise ValueError(own)
     return MonwriteRejoined(pieces, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence)

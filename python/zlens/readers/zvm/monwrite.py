@@ -1,8 +1,8 @@
 """z/VM monitor data in MONWRITE files and in captures of the live stream (`/dev/monreader` of Linux).
 
-The native index pass finds the records of a file; this module says which system they are of, which layout
-fits each kind of record, what is evidence of counters that were reset, and hands out one raw table per
-record (`d0r2`) and per section of one (`d0r16_cpudata`).
+The native index pass finds the records of a file. This module assigns them to systems, chooses the layout
+of each record type, collects evidence of counter resets, and gives one raw table per record (`d0r2`) and per
+section of a record (`d0r16_cpudata`).
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from zlens.readers.zvm import resets as monwrite_resets
 from zlens.readers.zvm import times as monwrite_times
 from zlens.readers.zvm.times import NAME, Group
 
-#: What every raw table begins with; the native decoder makes these.
+#: First columns of every raw table; the native decoder writes them.
 HEADER = (
     Column("system", "text", "", "system"),
-    Column("source", "text", "", "where it comes from"),
+    Column("source", "text", "", "source of the data"),
     Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "where the record begins in its file"),
+    Column("offset", "int", "bytes", "position of the record in its file"),
     Column("tod", "time", "", "when the record was built, UTC"),
     Column("interval_end", "time", "", "end of the interval it belongs to, UTC"),
-    Column("seconds", "float", "s", "elapsed since the subject's sample before; NULL for the first"),
-    Column("flag", "text", "", "gap or short where the elapsed time is not the usual one"),
+    Column("seconds", "float", "s", "elapsed since the previous sample of the subject; NULL for the first"),
+    Column("flag", "text", "", "gap or short if the elapsed time is not the usual one"),
 )
 
 
 def detect(head: bytes, size: int) -> bool:
-    """Whether the bytes are monitor data. Raises InputError for what was monitor data before a transfer."""
+    """Return whether the bytes are monitor data. Raises InputError if a transfer has damaged them."""
     verdict, detail = _native.sniff(head, size)
     if verdict == "damaged":
         raise InputError(
             detail,
             offset=0,
-            expected="z/VM monitor data as they were written",
-            cure="transfer the file again in binary; what CMS wrote, with record format F and length 4096",
+            expected="z/VM monitor data as written",
+            cure="transfer the file again in binary; from CMS, with record format F and length 4096",
         )
     return verdict in ("monwrite", "monreader")
 
@@ -65,7 +65,7 @@ class _Identity:
     name: str | None
     values: dict[str, Any]
     call_level: bytes | None
-    #: Whether the file is written with our own pack.
+    #: Whether the file uses the zlens-sim layouts.
     sim: bool
 
 
@@ -87,11 +87,11 @@ class MonwriteTable:
 
 
 class _Tables(Mapping[str, list[RawTable]]):
-    """Raw tables by name; a record's layouts are read when one of its tables is asked for."""
+    """Raw tables by name; the layouts of a record are read when one of its tables is used."""
 
     def __init__(self, source: MonwriteSource) -> None:
         self._source = source
-        self._found: dict[str, list[RawTable]] = {}
+        self._tables: dict[str, list[RawTable]] = {}
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and bool(self._parts(name))
@@ -110,15 +110,15 @@ class _Tables(Mapping[str, list[RawTable]]):
         return sum(1 for _ in self)
 
     def _parts(self, name: str) -> list[RawTable]:
-        if name not in self._found:
+        if name not in self._tables:
             match = _TABLE.match(name)
             record = layouts.record_id(int(match[1]), int(match[2])) if match else ""
-            self._found[name] = [
+            self._tables[name] = [
                 MonwriteTable(self._source, system, record, name)
                 for system in self._source.groups
                 if record in self._source.types(system) and name in self._source.tables_of(record)
             ]
-        return self._found[name]
+        return self._tables[name]
 
 
 _TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
@@ -137,7 +137,7 @@ class MonwriteSource:
         self._plans: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._decoders: dict[tuple[str, str], _native.Decoder] = {}
         self._types: dict[str, dict[str, dict[int, int]]] = {}
-        self._whole: dict[str, _native.Decoder] = {}
+        self._full: dict[str, _native.Decoder] = {}
         self._drained: set[str] = set()
         self._all_at_once = False
         self.groups = self._group(files)
@@ -154,7 +154,7 @@ class MonwriteSource:
         for file, identity in zip(ordered, identities, strict=True):
             name = identity.name or f"unknown-{Path(file.path).stem}"
             if identity.sim and name in real:
-                # What is decoded with our own pack is never joined with what a system wrote.
+                # Data in the zlens-sim layouts is never joined with recorded data.
                 name = f"{name}-{layouts.SIM}"
             group = groups.get(name)
             if group is None:
@@ -186,7 +186,7 @@ class MonwriteSource:
         return list(groups.values())
 
     def _identity(self, file: _native.MonwriteFile) -> _Identity:
-        """What the configuration records of a file say of its system."""
+        """Return the identity of the system from the configuration records of a file."""
         config = self._first(file, "D1R4")
         own_pack = None
         if config is not None and roles.value_of("system_config", "release", config) == layouts.SIM_MARK:
@@ -212,16 +212,16 @@ class MonwriteSource:
     def _first(
         self, file: _native.MonwriteFile, record: str, release: str | None = None
     ) -> dict[str, Any] | None:
-        """The first record of a kind, decoded; None where there is none or no layout."""
-        found = file.records(*layouts.record_key(record), 1)
-        if not found:
+        """Decode the first record of a type; None if there is no record or no layout."""
+        records = file.records(*layouts.record_key(record), 1)
+        if not records:
             return None
-        _, data = found[0]
+        _, data = records[0]
         layout = layout_choice.choose(record, len(data), release=release).layout
         if layout is None:
             return None
         values = plans.decode(layout, data)
-        # Bits come as a number where they are up to eight bytes; their place is counted from the left.
+        # Bit strings of up to eight bytes are numbers; bits are numbered from the left.
         for bits in layout.fields:
             if bits.type == "bitstring" and isinstance(values.get(bits.name), int):
                 values[bits.name] = values[bits.name].to_bytes(bits.length).hex()
@@ -230,22 +230,21 @@ class MonwriteSource:
     # -- layouts and plans ---------------------------------------------------------------------------
 
     def types(self, group: Group) -> dict[str, dict[int, int]]:
-        """Records of a system: id to how many there are of each length."""
+        """Return the records of a system: id -> length -> count."""
         if group.info.system not in self._types:
-            found: dict[str, dict[int, int]] = {}
+            types: dict[str, dict[int, int]] = {}
             for file in group.files:
                 for row in file.inventory():
-                    counts = found.setdefault(layouts.record_id(row["domain"], row["record"]), {})
+                    counts = types.setdefault(layouts.record_id(row["domain"], row["record"]), {})
                     for length, count in row["lengths"].items():
                         counts[length] = counts.get(length, 0) + count
-            self._types[group.info.system] = found
+            self._types[group.info.system] = types
         return self._types[group.info.system]
 
     def records(self) -> list[str]:
-        """All records of the input that the catalog knows, in order of domain and number."""
-        known = set(layouts.records())
-        found = {record for group in self.groups for record in self.types(group)}
-        return sorted(found & known, key=layouts.record_key)
+        """Return the records of the input that are in the catalog, by domain and number."""
+        records = {record for group in self.groups for record in self.types(group)}
+        return sorted(records & set(layouts.records()), key=layouts.record_key)
 
     def tables_of(self, record: str) -> list[str]:
         """Names of the tables of one record: its own and those of its sections."""
@@ -277,7 +276,7 @@ class MonwriteSource:
                 if choice.layout is not None
             }
             if not chosen and (bare := layouts.bare(record)) is not None:
-                # That it happened is told, whatever the record says of it.
+                # The event is reported even if no field of the record is known.
                 chosen = {bare.length: bare}
             self._plans[key] = plans.plans(record, chosen) if chosen else []
         return self._plans[key]
@@ -289,14 +288,14 @@ class MonwriteSource:
     # -- decoding ------------------------------------------------------------------------------------
 
     def read_all(self) -> None:
-        """To be called by who reads every table to its end: problems and resets then need no other pass."""
+        """Decode all tables in one pass; for callers that read every table to its end."""
         self._all_at_once = True
         self._drained.update(group.info.system for group in self.groups)
 
     def decoder(self, group: Group, record: str) -> _native.Decoder:
         """The decoder of a record's tables for one system."""
         if self._all_at_once:
-            return self.whole(group)
+            return self.full_decoder(group)
         key = (group.info.system, record)
         if key not in self._decoders:
             chosen = self.plans(group, record)
@@ -318,18 +317,18 @@ class MonwriteSource:
         }
         return _native.Decoder([system], json.dumps(chosen), self._leap)
 
-    # -- what a session asks -------------------------------------------------------------------------
+    # -- the source interface ------------------------------------------------------------------------
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """Problems of framing, of layouts, and those met while decoding; `complete` decodes all first."""
-        found = list(self._problems)
+        """Return the problems of framing, layouts and decoding; `complete` decodes everything first."""
+        problems = list(self._problems)
         for group in self.groups:
             if complete:
                 self._drain(group)
-            found += self._file_problems(group)
-            found += self._layout_problems(group, quick=not complete)
-            found += self._decoding_problems(group)
-        return found
+            problems += self._file_problems(group)
+            problems += self._layout_problems(group, quick=not complete)
+            problems += self._decoding_problems(group)
+        return problems
 
     def _file_problems(self, group: Group) -> Iterator[Problem]:
         for file in group.files:
@@ -341,18 +340,18 @@ class MonwriteSource:
         yield from group.remarks
 
     def _layout_problems(self, group: Group, *, quick: bool) -> Iterator[Problem]:
-        """Records that the catalog does not know, and those longer or shorter than it knows.
+        """Yield the records without a layout, and those longer or shorter than their layout.
 
-        With `quick` the latter only where layouts were needed so far.
+        With `quick`, the latter only for layouts that were already needed.
         """
-        known = set(layouts.records())
+        catalog = set(layouts.records())
         first = self._first_seen(group)
         for record, counts in sorted(self.types(group).items(), key=lambda item: layouts.record_key(item[0])):
             file, offset = first[record]
             records = sum(counts.values())
-            if record not in known:
+            if record not in catalog:
                 lost = sum((length - layouts.HEADER_LENGTH) * n for length, n in counts.items())
-                detail = f"no layout is known; {records:,} records are counted and not decoded"
+                detail = f"no layout is known; {records:,} records are counted but not decoded"
                 yield Problem(group.info.system, NAME, file, offset, record, "no_layout", detail, lost)
             elif not quick or (group.info.system, record) in self._choices:
                 for length, choice in self.choices(group, record).items():
@@ -385,54 +384,54 @@ class MonwriteSource:
 
     def _decoders_of(self, group: Group) -> list[_native.Decoder]:
         name = group.info.system
-        some = [decoder for (system, _), decoder in self._decoders.items() if system == name]
-        return [*some, *([self._whole[name]] if name in self._whole else [])]
+        decoders = [decoder for (system, _), decoder in self._decoders.items() if system == name]
+        return [*decoders, *([self._full[name]] if name in self._full else [])]
 
     def all_plans(self, group: Group) -> list[dict[str, Any]]:
         """The decoder's plans of all tables of a system."""
-        known = set(layouts.records())
+        catalog = set(layouts.records())
         return [
             plan
             for record in sorted(self.types(group), key=layouts.record_key)
-            if record in known
+            if record in catalog
             for plan in self.plans(group, record)
         ]
 
-    def whole(self, group: Group) -> _native.Decoder:
-        """The decoder of all tables of a system, which tells what there is to be said of all of them."""
+    def full_decoder(self, group: Group) -> _native.Decoder:
+        """Return the decoder of all tables of a system."""
         name = group.info.system
-        if name not in self._whole:
+        if name not in self._full:
             chosen = self.all_plans(group)
-            self._whole[name] = self.decode(group, chosen, monwrite_resets.resets(self, group, chosen))
-        return self._whole[name]
+            self._full[name] = self.decode(group, chosen, monwrite_resets.resets(self, group, chosen))
+        return self._full[name]
 
     def _drain(self, group: Group) -> None:
-        """Decode every table of a system once, so that everything there is to be said of it is known."""
-        decoder = self.whole(group)
+        """Decode every table of a system once, so that all its problems are known."""
+        decoder = self.full_decoder(group)
         if group.info.system not in self._drained:
             for _ in decoder.batches():
                 pass
             self._drained.add(group.info.system)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counters that were reset, in all tables: system, microseconds UTC, table, subject, evidence."""
-        found: dict[tuple[str, int, str, str, str], None] = {}
+        """Return counter resets of all tables: system, microseconds UTC, table, subject, evidence."""
+        resets: dict[tuple[str, int, str, str, str], None] = {}
         for group in self.groups:
             self._drain(group)
-            for system, tod, table, subject, evidence in self.whole(group).resets():
+            for system, tod, table, subject, evidence in self.full_decoder(group).resets():
                 time = _native.unix_us_from_tod(tod, self._leap)
-                found[(system, time, table, subject, evidence)] = None
-        return list(found)
+                resets[(system, time, table, subject, evidence)] = None
+        return list(resets)
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """A row per file, record and class."""
         rows: list[InventoryRow] = []
-        known = set(layouts.records())
+        catalog = set(layouts.records())
         for group in self.groups:
             for file in group.files:
                 for row in file.inventory():
                     record = layouts.record_id(row["domain"], row["record"])
-                    head = layouts.head(record) if record in known else None
+                    head = layouts.head(record) if record in catalog else None
                     layout = None
                     if with_layouts and head is not None:
                         layout = self._layout_name(group, record)
