@@ -16,3 +16,11 @@ def words(name: str) -> dict[str, str]:
     if table is None:
         raise CatalogError(f"there is no table of codes {name!r}", expected="one of facts/codes.toml")
     return {code: word for code, word in table.items() if code not in ("text", "status", "source")}
+
+
+def code(name: str, word: str) -> str:
+    """The code of a word in a table of codes. Raises CatalogError if no code has the word."""
+    for key, value in words(name).items():
+        if value == word:
+            return key
+    raise CatalogError(f"the table of codes {name!r} has no {word!r}", expected="one of facts/codes.toml")

@@ -16,6 +16,8 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from zlens.catalog import codes
+
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
 MINUTES = 60
@@ -35,7 +37,8 @@ SERIAL = "00000000000D3E01"
 #: Service units per hour of the three CPs together.
 MSU_CAPACITY = 315
 
-IFL, CP = 3, 0
+#: Code of an IFL in records of z/VM.
+IFL = int(codes.code("cpu_type", "IFL"))
 
 #: Seconds after the start at which things happen.
 VARY_OFF_S = 37 * 60 + 20

@@ -27,7 +27,6 @@ EVENT_START = 0x0C38
 
 #: A device's subchannel is its number plus this.
 SUBCHANNEL = 0x0001_0000
-IFL_CODE, CP_TEXT, IFL_TEXT = 3, "CP", "IFL"
 _STORAGE_MB = 16_384
 
 Subject = TypeVar("Subject")
@@ -167,10 +166,10 @@ class File:
         return self.record("D4R1", event.time_us, self._identity(_of(event.guest)))
 
     def _logoff(self, event: Event) -> bytes:
-        return self.record("D4R2", event.time_us, {**self._use(event), "VMDPUTYP": IFL_CODE})
+        return self.record("D4R2", event.time_us, {**self._use(event), "VMDPUTYP": machine.IFL})
 
     def _transaction(self, event: Event) -> bytes:
-        return self.record("D4R9", event.time_us, {**self._use(event), "VMDPUTYP": IFL_CODE})
+        return self.record("D4R9", event.time_us, {**self._use(event), "VMDPUTYP": machine.IFL})
 
     def _use(self, event: Event) -> dict[str, Any]:
         guest = _of(event.guest)
@@ -260,7 +259,7 @@ class File:
     def _processor(self, address: int, hour: Hour, clock: _Clock) -> list[bytes]:
         processor = hour.processors[address]
         count = {name: value % 2**32 for name, value in processor.counts.items()}
-        identity = {"PFXCPUAD": address, "PFXCPUTY": IFL_CODE}
+        identity = {"PFXCPUAD": address, "PFXCPUTY": machine.IFL}
         get = count.get
         return [
             self.record(
@@ -301,13 +300,13 @@ class File:
                 clock(),
                 {**identity, "PLSPREAD": get("page_reads", 0), "PLSALNCT": get("page_reads", 0) * 3 % 2**32},
             ),
-            self.record("D5R3", clock(), {**identity, "HFCOUNT": get("samples", 0), "PFXTYPE": IFL_CODE}),
+            self.record("D5R3", clock(), {**identity, "HFCOUNT": get("samples", 0), "PFXTYPE": machine.IFL}),
         ]
 
     def _partitions(self, hour: Hour, clock: _Clock) -> list[bytes]:
         records = []
         own_cpus = [
-            (700, processor.dispatched_us, processor.management_us, IFL_TEXT) for processor in hour.processors
+            (700, processor.dispatched_us, processor.management_us, "IFL") for processor in hour.processors
         ]
         rows = [(machine.SYSTEM, 1, own_cpus)]
         for other in hour.others:
@@ -348,7 +347,7 @@ class File:
                 time_us,
                 {"LCUPCPCT": len(hour.physical_us), "LCUTCTOD": self._native.tod_from_unix_us(time_us)},
                 [
-                    {"LCUMCPU": cpu, "LCUMGTM": us, "LCUPTYPE": IFL_TEXT if cpu < 4 else CP_TEXT}
+                    {"LCUMCPU": cpu, "LCUMGTM": us, "LCUPTYPE": "IFL" if cpu < 4 else "CP"}
                     for cpu, us in enumerate(hour.physical_us)
                 ],
             )
@@ -406,7 +405,7 @@ class _Clock:
 
 
 def _cpu(address: int) -> dict[str, Any]:
-    return {"PFXCPUAD": address, "PFXIDVER": 0xFF, "PFXCPUTY": IFL_CODE}
+    return {"PFXCPUAD": address, "PFXIDVER": 0xFF, "PFXCPUTY": machine.IFL}
 
 
 def _disk(device: Device, control_unit: int | bytes) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from functools import cache
 
 from zlens.catalog import cpumf
 from zlens.demo import sim, sim_processors
+from zlens.demo.machine import IFL
 from zlens.demo.sim import Moment
-from zlens.demo.sim_processors import CORES, IFL, THREADS
+from zlens.demo.sim_processors import CORES, THREADS
 
 #: Cycles per microsecond of a z15.
 SPEED = 5200

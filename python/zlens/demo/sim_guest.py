@@ -15,6 +15,7 @@ from typing import Any
 
 from zlens import _native
 from zlens.demo import sim, sim_processors
+from zlens.demo.machine import IFL
 from zlens.demo.sim import SECOND, TICK, Moment
 
 #: Samples of a virtual processor in a minute: one every two seconds.
@@ -27,7 +28,6 @@ GOES, GOES_BEFORE_S = 45, 25
 MOVED, MOVED_AT = "LINUX05", 30
 TARGET = "ZLSIM2"
 
-_IFL = 3
 #: Pages read per second at the height of the load, per unit of a guest's weight: together those of D0R1.
 _PAGED = 190
 _GIB = 2**30
@@ -239,7 +239,7 @@ def _activity(moment: Moment, guest: Guest, vcpu: int, used: Used) -> dict[str, 
         "VMDUSER": guest.userid,
         "VMDCPUAD": vcpu,
         "VMDSLIST": 0x37,
-        "VMDPUTYP": _IFL,
+        "VMDPUTYP": IFL,
         "VMDTTIME": used.total_us * TICK,
         "VMDVTIME": used.virtual_us * TICK,
         "VMDTTIME_MT1": used.mt1_us * TICK,

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from zlens.demo import sim, sim_processors
+from zlens.demo.machine import IFL
 from zlens.demo.sim import SECOND, TICK, Moment
-from zlens.demo.sim_processors import IFL
 
 PHYSICAL = 12
 #: The hypervisor's times when monitoring started, in microseconds.

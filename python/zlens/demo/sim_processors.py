@@ -17,9 +17,9 @@ from typing import Any
 
 from zlens import _native
 from zlens.demo import sim, sim_io, sim_store
+from zlens.demo.machine import IFL
 from zlens.demo.sim import MINUTE, TICK, Moment
 
-IFL = 3
 CORES = 6
 THREADS = 2
 #: Polarization in STSI's code, and the partition's entitlement in percent of a physical core.

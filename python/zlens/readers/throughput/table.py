@@ -125,7 +125,7 @@ def read(path: str, named: Mapping[str, tuple[str, str]] | None = None) -> Throu
     locals_ = {row.local for row in rows}
     if len(locals_) > 1:
         odd = next(row for row in rows if row.local != rows[0].local)
-        raise _wrong(path, odd.line, "and other lines differ: some times have a zone and some do not")
+        raise _wrong(path, odd.line, "differs from other lines: some times have a zone and some do not")
     used = {column.place for column in columns.values()}
     unused = tuple(heading for place, heading in enumerate(headings) if heading and place not in used)
     return Throughput(path, tuple(_spans(path, rows)), tuple(columns.values()), locals_.pop(), unused)
