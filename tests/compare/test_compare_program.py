@@ -89,7 +89,7 @@ def test_zvm_performance_update_tcpnje_encryption(
     assert "CPU/tx: case3/case2b 1.105, outside, WORSE; beyond the noise" in out
     assert "ETR: case2a/case1 1.000, within; within the noise" in out
     assert "ITR: case2a/case1 0.641, outside, WORSE; beyond the noise" in out
-    first = out.index("Differences beyond the noise")
+    first = out.index("Differences, largest first")
     assert first < out.index("CPU/tx  ", first) < out.index("Samples:")
 
 

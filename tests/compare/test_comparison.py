@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
+import zlens
 from zlens.catalog import compared as declared
 from zlens.catalog import metrics
-from zlens.compare import Choice, Comparison, Run, Side, as_text, compare, render
+from zlens.compare import Choice, Comparison, Run, Side, as_text, compare, measure, render
 from zlens.compare import waterfall as falls
 from zlens.compare.comparison import Row
 from zlens.compare.sides import SystemRun
 from zlens.errors import CatalogError, QueryError
+from zlens.inputs.options import Options, parse_moment
 from zlens.session.session import nothing
 
 START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
@@ -264,6 +266,32 @@ def test_beyond_the_noise_stands_first_and_the_largest_above() -> None:
     assert [row.metric.key for row in rest] == ["load.tv"]
 
 
+def test_a_large_difference_without_a_test_stands_first_with_its_mark(demo_files: list[Path]) -> None:
+    """Busy of 33 % against 73 % cannot be tested while the load drifts; it is no less large for that."""
+    sides = []
+    windows = {
+        "base": Options(end=parse_moment("08:40")),
+        "other": Options(start=parse_moment("09:00")),
+    }
+    for name, window in windows.items():
+        with zlens.open(demo_files[0], options=window) as session:
+            sides.append(Side(name, [measure(session, name)]))
+    comparison = compare(sides)
+    text = render(comparison, "text")
+    table = text[text.index("Differences, largest first") : text.index("Within the noise")]
+    assert re.search(r"^Busy .*32\.75 .*72\.91 .*\?", table, re.MULTILINE)
+    assert re.search(r"^CPU of guest LNXBAT01 +% +\.{4} +59\.8", table, re.MULTILINE)
+    assert re.search(r"^I/O of device 0120 ", table, re.MULTILINE)
+    (compared,) = comparison.systems
+    first, _ = compared.ordered()
+    assert first.index(next(row for row in first if row.name == "CPU of guest LNXBAT01")) < first.index(
+        next(row for row in first if row.name == "Busy")
+    )
+    for metric in ("guest.cpu_pct", "device.rate"):
+        rows = [row for row in compared.rows if row.metric.key == metric and row.subject]
+        assert 0 < len(rows) <= 10
+
+
 def test_across_generations_few_things_are_compared_unless_asked() -> None:
     names = ("cpi", "l1mp", "memp", "problem_state_pct", "ghz", "rni", "est_finite_cpi", "l3p")
     values = {f"cpumf_type.{name}": 2.0 for name in names}
@@ -337,12 +365,13 @@ def test_html_is_one_file_that_fetches_nothing() -> None:
 
 
 def test_what_is_unverified_is_marked() -> None:
-    sides = [side(name, {"cpumf_type.est_finite_cpi": 1.0, "cpumf_type.cpi": 3.0}) for name in "ab"]
+    values = {"cpumf_type.est_finite_cpi": 1.0, "cpumf_type.cpi": 3.0}
+    sides = [side(name, values, subject=("CP",)) for name in "ab"]
     sides[1].runs[0].systems["SYSA"].doubts["est_finite_cpi"] = "unverified"
     comparison = compare(sides)
-    assert "Finite CPI (unverified)" in render(comparison, "text")
-    assert "Finite CPI (unverified)" in render(comparison, "html")
-    assert row_of(comparison, "cpumf_type.cpi").name == "CPI"
+    assert "Finite CPI CP (unverified)" in render(comparison, "text")
+    assert "Finite CPI CP (unverified)" in render(comparison, "html")
+    assert row_of(comparison, "cpumf_type.cpi").name == "CPI CP"
     assert '"doubt": "unverified"' in render(comparison, "json")
 
 

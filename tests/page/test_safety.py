@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 import guest_made
 import monwrite_made as made
+import zlens
 from asking import console, printed, running, until
 from browsing import CHROMIUM, FLAGS, opened, quiet, ready, served, watched
 from rounds import rounds
@@ -237,7 +239,7 @@ def test_a_file_that_is_cut_shorter_is_told(browser: Browser, tmp_path: Path):
         page.goto(console(address, "SELECT count(*) AS records FROM d4r3"))
         expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
         page.get_by_role("link", name="problem").click()
-        expect(page.get_by_test_id("table-sql")).to_contain_text("shorter since it was opened")
+        expect(page.get_by_test_id("table-sql")).to_contain_text("bytes since it was opened")
 
 
 def test_a_folder_that_vanishes_is_said(context: BrowserContext, tmp_path: Path):
@@ -314,3 +316,24 @@ def test_one_browser_ends_only_its_own(browser: Browser, address: str):
         expect(other.get_by_test_id("sql-status")).to_contain_text("s…")
         other.get_by_role("button", name="Cancel", exact=True).click()
         until(lambda: not running(one))
+
+
+def test_a_damaged_input_says_so_with_one_complete_count(
+    browser: Browser, sim_file: Path, tmp_path: Path
+) -> None:
+    data = bytearray(sim_file.read_bytes())
+    chance = random.Random(7)
+    for _ in range(400):
+        data[chance.randrange(len(data))] = chance.randrange(256)
+    path = tmp_path / "damaged.monwrite"
+    path.write_bytes(data)
+    with zlens.open([path]) as session:
+        count = len(session.all_problems())
+    with served(str(path)) as address, watched(browser, address) as page:
+        opened(page, address, "overview")
+        expect(page.get_by_role("status").filter(has_text="This input is damaged")).to_be_visible()
+        expect(page.get_by_role("link", name=f"{count} problems", exact=True)).to_be_visible()
+        page.get_by_role("button", name="List", exact=True).click()
+        expect(page.get_by_test_id("table-sql")).to_contain_text(f"{count} rows")
+        page.get_by_role("button", name="Hide").click()
+        expect(page.get_by_text("This input is damaged")).to_have_count(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -275,6 +276,27 @@ def test_a_file_that_is_cut_shorter_is_told_with_the_answer(demo_files, serve_ov
         assert int(left.headers["zlens-problems"]) > 0
         kinds = served.post("sql", query="SELECT DISTINCT kind FROM problem").json()["rows"]
         assert ["changed"] in kinds
+
+
+def test_problems_are_counted_once_and_completely(sim_file, serve_over, tmp_path):
+    """One count: what the table has, whatever was asked before; damage is said to be damage."""
+    data = bytearray(sim_file.read_bytes())
+    chance = random.Random(7)
+    for _ in range(400):
+        data[chance.randrange(len(data))] = chance.randrange(256)
+    path = tmp_path / "damaged.monwrite"
+    path.write_bytes(data)
+    with zlens.open([path]) as session, serve_over(session, [str(path)]) as served:
+        served.post("sql", query="SELECT count(*) FROM d4r3")
+        problems = served.get("problems").json()
+        (row,) = served.post("sql", query="SELECT count(*) FROM problem").json()["rows"]
+        assert problems["count"] == row[0] == sum(kind["count"] for kind in problems["rows"])
+        assert problems["damaged"]
+        damage = {kind["kind"]: kind["damage"] for kind in problems["rows"]}
+        assert damage["impossible"]
+        assert not damage["no_layout"]
+    with zlens.open([sim_file]) as session, serve_over(session, [str(sim_file)]) as served:
+        assert served.get("problems").json() == {"count": 0, "damaged": False, "rows": []}
 
 
 def test_a_file_that_vanishes(demo_files, serve_over, tmp_path):

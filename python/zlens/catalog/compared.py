@@ -12,7 +12,7 @@ from zlens.catalog import aggregation, metrics
 from zlens.errors import CatalogError, QueryError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.kinds import Choice, Flag, Key, Many, Named, Number, Spec, Text
+from zlens.schema.kinds import Choice, Flag, Integer, Key, Many, Named, Number, Spec, Text
 
 _ROOT = FACTS / "compare"
 _FACTS = _ROOT.parent / "comparable.toml"
@@ -37,6 +37,7 @@ class Metric:
     across: bool = False
     scale: float = 1.0
     published: str = ""
+    most: int = 0
 
     @property
     def key(self) -> str:
@@ -74,6 +75,7 @@ _METRIC = Spec(
         Key("criterion", Flag(), "whether IBM's criterion is about it", default=False),
         Key("across", Flag(), "whether it is compared across generations", default=False),
         Key("scale", Number(), "factor that converts it to its unit", default=1.0),
+        Key("most", Integer(0, 1000), "maximum rows of `by`, by size of the difference; 0: all", default=0),
         Key("published", _TEXT, "where the comparison is published", default=""),
     )
 )
@@ -102,10 +104,10 @@ def read(root: Path) -> tuple[Metric, ...]:
     metric_list = [
         _metric(data["title"], entry, str(path)) for path, data in files for entry in data["metric"]
     ]
-    keys = [metric.key for metric in metric_list]
+    keys = [(metric.key, metric.by) for metric in metric_list]
     for key in keys:
         if keys.count(key) > 1:
-            raise CatalogError(f"{key} is compared twice", file=str(root), cure="leave one of them out")
+            raise CatalogError(f"{key[0]} is compared twice", file=str(root), cure="leave one of them out")
     return tuple(metric_list)
 
 

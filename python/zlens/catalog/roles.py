@@ -113,6 +113,12 @@ def _facts(name: str) -> dict[str, Any]:
     return document.facts(FACTS / name)
 
 
+@cache
+def bounded() -> tuple[str, ...]:
+    """Entities with bounds: their role `impossible` names the values that are withheld."""
+    return tuple(name for name in entities() if IMPOSSIBLE in entity(name).roles)
+
+
 def entity(name: str) -> Entity:
     """One entity with its roles, including the user's bindings; CatalogError if a file is wrong."""
     # Imported when needed: it reads entities itself.

@@ -42,6 +42,9 @@ TOP = 8
 
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
+    parser.add_argument(
+        "--check", action="store_true", help="decode everything, so that problems of values are listed too"
+    )
     parser.add_argument("--all", action="store_true", help="every record type and every kind of problem")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (text)")
     parser.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
@@ -62,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     ):
         # Before problems: choosing the layouts of records can add some.
         inventory = [source.inventory() for source in session.sources]
-        problems = session.problems
+        problems = session.all_problems() if arguments.check else session.problems
         objects = list(_objects(session.sources, inventory, problems, options.leap))
         progress.close()
         with output.opened(None) as out:
@@ -84,8 +87,13 @@ def _objects(
 ) -> Iterator[dict[str, Any]]:
     """One object per file and system."""
     by_file: dict[str, list[Problem]] = defaultdict(list)
+    # Problems of values over all files of a system, listed with its first file.
+    by_system: dict[str | None, list[Problem]] = defaultdict(list)
     for problem in problems:
-        by_file[problem.file].append(problem)
+        if problem.file:
+            by_file[problem.file].append(problem)
+        else:
+            by_system[problem.system].append(problem)
     for source, listing in zip(sources, inventory, strict=True):
         records: dict[tuple[str, str | None], list[InventoryRow]] = defaultdict(list)
         for row in listing:
@@ -102,7 +110,7 @@ def _objects(
                     **_system(info, source.name, leap),
                     **_span(listed, info),
                     "records": [_record(row) for row in listed],
-                    "problems": list(_kinds(_problems_of(path, by_file))),
+                    "problems": list(_kinds(_problems_of(path, by_file) + by_system.pop(name, []))),
                 }
 
 
@@ -213,7 +221,9 @@ def _write(
     others = [
         problem
         for problem in problems
-        if problem.file not in shown and not any(_within(problem.file, path) for path in folders)
+        if problem.file
+        and problem.file not in shown
+        and not any(_within(problem.file, path) for path in folders)
     ]
     if others:
         out.write("\nNot read\n")
@@ -257,7 +267,7 @@ def _write_entry(out: TextIO, entry: dict[str, Any], arguments: argparse.Namespa
     _write_times(put, entry, zone, utc=arguments.utc)
     _write_records(out, put, entry["records"], zone, everything=arguments.all)
     if not again:
-        _write_problems(out, put, entry["problems"], everything=arguments.all)
+        _write_problems(out, put, entry["problems"], everything=arguments.all, checked=arguments.check)
 
 
 def _facts(facts: dict[str, Any]) -> Iterator[str]:
@@ -347,11 +357,11 @@ def _number(count: int, singular: str, plural: str | None = None) -> str:
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
-def _write_problems(out: TextIO, put: Any, kinds: list[dict[str, Any]], *, everything: bool) -> None:
-    if not kinds:
-        put("Problems", "none")
-        return
-    put("Problems", f"{sum(kind['count'] for kind in kinds):,}")
+def _write_problems(
+    out: TextIO, put: Any, kinds: list[dict[str, Any]], *, everything: bool, checked: bool
+) -> None:
+    count = f"{sum(kind['count'] for kind in kinds):,}" if kinds else "none"
+    put("Problems", count if checked else f"{count} so far; --check decodes every value")
     for kind in kinds if everything else kinds[:TOP]:
         at = "" if kind["first_offset"] is None else f", first at byte {kind['first_offset']:,}"
         lost = f", {kind['bytes']:,} bytes lost" if kind["bytes"] else ""

@@ -202,8 +202,8 @@ def status_of(problems: Iterable[Problem], *, strict: bool, quiet: bool = False)
         listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         total = sum(kinds.values())
         print(
-            f"zlens: {total} problem{'s' if total > 1 else ''} ({listed}); "
-            'list them with zlens sql INPUT -q "from problem"',
+            f"zlens: {total} problem{'s' if total > 1 else ''} so far ({listed}); "
+            'list all with zlens sql INPUT -q "from problem"',
             file=sys.stderr,
         )
     return 1 if strict else 0

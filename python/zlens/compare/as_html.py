@@ -44,8 +44,7 @@ def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
         yield "</div>"
     yield from _list("IBM's regression criterion, 5 %", list(as_text.criterion_lines(compared, names)))
     first, rest = compared.ordered()
-    tested, beyond = compared.tested()
-    yield f"<h2>Differences beyond the noise: {beyond} of {tested} tested</h2>"
+    yield f"<h2>{escape(as_text.headline(compared))}</h2>"
     if first:
         yield charts.svg(_ratios(first, names))
         yield from _table(first, names)
@@ -59,7 +58,7 @@ def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
             yield f"<h3>{escape(row.name)}</h3>"
             yield charts.svg(_over_time(row, compared, names))
     if rest:
-        yield "<h2>Within the noise, or not tested</h2>"
+        yield "<h2>Within the noise</h2>"
         yield from _table(rest, names)
     yield from _list("Notes", compared.notes)
 
@@ -127,11 +126,11 @@ def _ratios(rows: Sequence[Row], names: Sequence[str]) -> Chart:
     series = tuple(
         Series(
             f"{names[change.other]} against {names[change.base]}",
-            [row.changes[at].percent if row.changes[at].beyond else None for row in kept],
+            [row.changes[at].percent for row in kept],
         )
         for at, change in enumerate(rows[0].changes)
     )
-    return Chart("Differences beyond the noise", "bars", [row.name for row in kept], series, "% of base")
+    return Chart("Largest differences", "bars", [row.name for row in kept], series, "% of base")
 
 
 def _waterfall(waterfall: Waterfall, step: Step, names: Sequence[str]) -> Iterator[str]:

@@ -39,23 +39,16 @@ def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
     if comparison.choice.burg:
         yield from _published(compared, names)
     first, rest = compared.ordered()
-    tested, beyond = compared.tested()
     if first:
-        yield f"Differences beyond the noise: {beyond} of {tested} tested"
+        yield headline(compared)
         yield from _table(first, names)
         yield ""
-    elif tested:
-        yield f"No difference of {tested} tested is beyond the noise."
+    elif rest:
+        yield headline(compared)
         yield ""
-    untested = [row for row in rest if all(change.verdict.p is None for change in row.changes)]
-    within = [row for row in rest if row not in untested]
-    if untested:
-        yield f"No test possible ({'; '.join(reasons(untested))})"
-        yield from _table(untested, names, grouped=True)
-        yield ""
-    if within:
+    if rest:
         yield "Within the noise"
-        yield from _table(within, names, grouped=True)
+        yield from _table(rest, names, grouped=True)
         yield ""
     if not compared.rows:
         yield "These inputs have no values to compare."
@@ -89,6 +82,16 @@ def span(run: SystemRun) -> str:
     if run.first is None or run.last is None:
         return "no time"
     return f"{run.first:%Y-%m-%d %H:%M} to {run.last:%Y-%m-%d %H:%M}"
+
+
+def headline(compared: Compared) -> str:
+    """How certain the differences are, in one line."""
+    tested, beyond, untested = compared.tested()
+    sure = f"{beyond} of {tested} tested are beyond the noise (*)"
+    if not untested:
+        return f"Differences, largest first: {sure}"
+    why = "; ".join(reasons(compared.rows))
+    return f"Differences, largest first: {sure}; {untested} have no test (?): {why}"
 
 
 def reasons(rows: Sequence[Row]) -> list[str]:

@@ -89,8 +89,11 @@ class Row:
         return " ".join([self.metric.heading, *self.subject, *marked])
 
     @property
-    def beyond(self) -> bool:
-        return any(change.beyond for change in self.changes)
+    def differs(self) -> bool:
+        """Whether some difference is beyond the noise, or could not be tested and is not 0."""
+        return any(
+            change.beyond or (change.verdict.p is None and change.points != 0) for change in self.changes
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +121,16 @@ class Compared:
         return " - ".join(dict.fromkeys(self.systems))
 
     def ordered(self) -> tuple[list[Row], list[Row]]:
-        """Rows with a difference beyond the noise, largest first, and the rest in declared order."""
-        first = [row for row in self.rows if row.beyond]
+        """Differences beyond the noise or without a test, largest first; and rows within the noise."""
+        first = [row for row in self.rows if row.differs]
         first.sort(key=_rank)
-        return first, [row for row in self.rows if not row.beyond]
+        return first, [row for row in self.rows if not row.differs]
 
-    def tested(self) -> tuple[int, int]:
-        """The number of differences tested, and of those beyond the noise."""
+    def tested(self) -> tuple[int, int, int]:
+        """The number of differences tested, of those beyond the noise, and of those without a test."""
         changes = [change for row in self.rows for change in row.changes]
-        return sum(change.verdict.p is not None for change in changes), sum(
-            change.beyond for change in changes
-        )
+        tested = sum(change.verdict.p is not None for change in changes)
+        return tested, sum(change.beyond for change in changes), len(changes) - tested
 
 
 @dataclass
@@ -182,9 +184,16 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> 
     rows = []
     for metric in metrics:
         subjects = dict.fromkeys(
-            subject for side in runs for run in side for key, subject in run.series if key == metric.key
+            subject
+            for side in runs
+            for run in side
+            for key, subject in run.series
+            if key == metric.key and len(subject) == len(metric.by)
         )
-        rows += [_row(metric, subject, runs, choice) for subject in sorted(subjects)]
+        metric_rows = [_row(metric, subject, runs, choice) for subject in sorted(subjects)]
+        if metric.most:
+            metric_rows = sorted(metric_rows, key=_points, reverse=True)[: metric.most]
+        rows += metric_rows
     # Rows that are 0 on all sides are left out.
     rows = [row for row in rows if any(row.values)]
     steps = []
@@ -265,11 +274,23 @@ def change(
     return Change(base, other, form, shown[form], ratio, points, verdict, pct, better)
 
 
-def _rank(row: Row) -> tuple[float, float]:
-    """Sort key, largest first: relative differences by logarithm, changes from or to 0 before all others."""
-    ratios = [change.ratio for change in row.changes if change.beyond]
-    size = max((abs(math.log(ratio)) if ratio and ratio > 0 else math.inf) for ratio in ratios)
-    return (-size, 0.0)
+def _rank(row: Row) -> tuple[bool, float]:
+    """Sort key, largest first: relative differences by logarithm, changes from or to 0 before all others.
+
+    A subject that only one side has counts as a change from or to 0; any other row with one value comes last.
+    """
+    shown = [change for change in row.changes if change.beyond or change.verdict.p is None]
+    ratios = [change.ratio for change in shown if change.points is not None]
+    sizes = [abs(math.log(ratio)) if ratio and ratio > 0 else math.inf for ratio in ratios]
+    if not sizes and row.subject:
+        sizes = [math.inf]
+    return (not sizes, -max(sizes, default=0.0))
+
+
+def _points(row: Row) -> float:
+    """The largest difference of a row; a side without a value counts as 0."""
+    values = row.values
+    return max(abs((values[change.other] or 0.0) - (values[change.base] or 0.0)) for change in row.changes)
 
 
 def _step(rows: Sequence[Row], base: int, other: int) -> Step:
@@ -315,7 +336,7 @@ def _differing_facts(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]])
 def _test_notes(compared: Compared) -> list[str]:
     """Notes on the tests."""
     kinds = {change.verdict.by for row in compared.rows for change in row.changes}
-    tested, _ = compared.tested()
+    tested, _, _ = compared.tested()
     notes = []
     if "intervals" in kinds:
         notes.append(

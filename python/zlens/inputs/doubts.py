@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from zlens.catalog import roles
 from zlens.inputs.problems import Problem
 
 #: Rows of a helper with some columns.
@@ -13,7 +14,7 @@ Rows = Callable[[str, Sequence[str]], list[tuple[Any, ...]]]
 VIEWS = (
     ("_doubt", "CPU MF", ("counter",)),
     ("_moved", None, ("counter", "own_partition")),
-    ("_impossible", None, ("processor", "partition")),
+    ("_impossible", None, roles.bounded()),
 )
 #: The columns read from each.
 COLUMNS = ("system", "source", "kind", "detail")

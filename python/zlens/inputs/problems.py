@@ -22,6 +22,9 @@ KINDS = (
     "changed",  # the file changed while it was read; or a value stepped back without evidence of a reset
 )
 
+#: Kinds that mean an input is damaged or incomplete; the others concern data that is read as recorded.
+DAMAGE = frozenset({"truncated", "length", "header", "resync", "transfer", "time", "impossible"})
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:

@@ -26,7 +26,7 @@ from zlens.server.running import BusyError, Running
 
 #: Seconds in which the body of a request must arrive.
 _ARRIVAL_S = 30.0
-#: Header of every answer: the number of problems found so far.
+#: Header of every answer: the number of problems found so far; when it changes, so did the complete count.
 PROBLEMS = "zlens-problems"
 
 
@@ -58,7 +58,7 @@ def _methods(path: str, place: Place, running: Running) -> Any:
             return response
         try:
             response = _json(await _answer(endpoint, request, place, running))
-            # A file may change while it is served; the page shows the number of problems.
+            # A file may change while it is served; the page then asks for the problems again.
             response.headers[PROBLEMS] = str(len(place.session.problems))
             return response
         except ZlensError as error:

@@ -128,6 +128,18 @@ ENDPOINTS = (
         {"reports": "name, has, of and state of each"},
     ),
     Endpoint(
+        "GET",
+        "problems",
+        "All problems of the inputs by kind; decodes everything once",
+        "problems:answer",
+        (),
+        {
+            "count": "number of problems",
+            "damaged": "whether any kind means damage",
+            "rows": "kind, damage, count, bytes lost, and first: what the first one says",
+        },
+    ),
+    Endpoint(
         "POST",
         "sql",
         "Run a SQL query",

@@ -27,6 +27,9 @@ PLACE = "#columns"
 #: Prefixes of role names: rows of buckets with --every, or of original intervals.
 ROLE, UNSUMMED = "role.", "unsummed."
 
+#: Placeholder for the statements of roles with bounds.
+_IMPOSSIBLE = "{impossible_rows}"
+
 Parse = Callable[[str], str]
 
 
@@ -44,7 +47,8 @@ def is_helper(name: str) -> bool:
 def text(name: str) -> str:
     """The SQL of a helper, or of a measure with a placeholder for its columns."""
     if is_helper(name):
-        return (ROOT / f"{name[1:]}.sql").read_text(encoding="utf-8")
+        sql = (ROOT / f"{name[1:]}.sql").read_text(encoding="utf-8")
+        return sql.replace(_IMPOSSIBLE, roles.impossible_rows()) if _IMPOSSIBLE in sql else sql
     if name.startswith("_") or not fed(name):
         raise CatalogError(f"there is no measure helper {name!r}", expected=", ".join(helpers()))
     return f'SELECT "{PLACE}" {metrics.table(name).rows}'

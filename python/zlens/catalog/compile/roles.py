@@ -16,6 +16,7 @@ from zlens.catalog.roles import (
     Entity,
     Origin,
     Role,
+    bounded,
     coded,
     entity,
     fields,
@@ -116,6 +117,23 @@ def rows(
         else _select_rows(shown, union, result, values)
     )
     return result
+
+
+def impossible_rows() -> str:
+    """SQL of the samples with withheld values: system, source, kind and detail, one row per entity."""
+    parts = []
+    for name in bounded():
+        subject = ", ".join(f"CAST({expressions.quote(key)} AS VARCHAR)" for key in entity(name).key)
+        order = f"(interval_end, concat_ws('/', {subject}))"
+        parts.append(
+            f"SELECT system, source, 'impossible' AS kind, "
+            f"count(*) || ' samples of {name.replace('_', ' ')} have impossible values, which are left out; "
+            f"the first: ' || coalesce(arg_min(concat_ws('/', {subject}), {order}), '?') || ', ' "
+            f"|| strftime(min(interval_end), '%Y-%m-%d %H:%M:%S') || ' UTC: ' "
+            f"|| arg_min(impossible, {order}) AS detail "
+            f"FROM role.{name} WHERE impossible IS NOT NULL GROUP BY system, source"
+        )
+    return "\nUNION ALL\n".join(parts)
 
 
 def _bounds(role_entity: Entity, roles: list[Role]) -> list[Role]:

@@ -374,12 +374,15 @@ class MonwriteSource:
         return first
 
     def _decoding_problems(self, group: Group) -> Iterator[Problem]:
+        name = group.info.system
+        full = self._full.get(name) if name in self._drained else None
         seen: set[tuple[Any, ...]] = set()
         for decoder in self._decoders_of(group):
             for row in decoder.problems():
-                if row not in seen:
+                system, file, offset, lost, record, kind, detail = row
+                # Of records, the full decoder has reported everything. A file may change after that.
+                if row not in seen and (full is None or decoder is full or record is None):
                     seen.add(row)
-                    system, file, offset, lost, record, kind, detail = row
                     yield Problem(system, NAME, file, offset, record, kind, detail, lost)
 
     def _decoders_of(self, group: Group) -> list[_native.Decoder]:

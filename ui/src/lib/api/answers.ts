@@ -82,6 +82,13 @@ export interface Schema {
   hints?: Hints;
 }
 
+/** All problems of the inputs, by kind. */
+export interface ProblemsAnswer {
+  count: number;
+  damaged: boolean;
+  rows: { kind: string; damage: boolean; count: number; bytes: number; first: string }[];
+}
+
 export interface SqlAnswer {
   columns: string[];
   types: Kind[];

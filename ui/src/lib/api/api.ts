@@ -3,6 +3,7 @@
 import type { Cell } from "./values";
 import type {
   Schema,
+  ProblemsAnswer,
   SqlAnswer,
   Rows,
   AggregateQuestion,
@@ -104,6 +105,8 @@ function query(path: string, values: Record<string, Cell | undefined>): string {
 export const api = {
   quiet,
   schema: (signal?: AbortSignal) => call<Schema>("/schema", null, signal),
+  /** All problems of the inputs; the server decodes everything once. */
+  problems: (signal?: AbortSignal) => call<ProblemsAnswer>("/problems", null, signal),
   /**
    * `keep`: columns of measures that are otherwise recomputed for every question; `{guest}` stands for them
    * in the query.

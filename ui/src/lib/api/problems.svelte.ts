@@ -1,11 +1,47 @@
-/** How many problems the inputs have. Every answer reports the count, because files may change. */
+/** The problems of the inputs: one count, complete. Every answer reports a count, because files may change. */
+
+import type { ProblemsAnswer } from "./answers";
 
 class Problems {
-  count = $state(0);
+  #answer: ProblemsAnswer | null = $state.raw(null);
+  #load: (() => Promise<ProblemsAnswer>) | null = null;
+  #loading = false;
+  #header: string | null = null;
 
+  /** Called once, by a component that lives as long as the page. */
+  begin(load: () => Promise<ProblemsAnswer>): void {
+    this.#load = load;
+    void this.#again();
+  }
+
+  /** The count in the header of an answer: if it changes, the problems are asked for again. */
   update(header: string | null): void {
-    const count = Number(header);
-    if (header !== null && Number.isInteger(count)) this.count = count;
+    if (header === null || header === this.#header) return;
+    const first = this.#header === null;
+    this.#header = header;
+    if (!first && !this.#loading) void this.#again();
+  }
+
+  async #again(): Promise<void> {
+    if (!this.#load) return;
+    this.#loading = true;
+    try {
+      this.#answer = await this.#load();
+    } catch {
+      // The view's own questions report why the server does not answer.
+    } finally {
+      this.#loading = false;
+    }
+  }
+
+  get count(): number {
+    return this.#answer?.count ?? 0;
+  }
+
+  /** What kinds of damage there are, with their counts; null if there is none. */
+  get damage(): string | null {
+    const rows = this.#answer?.rows.filter((row) => row.damage) ?? [];
+    return rows.length ? rows.map((row) => `${row.count.toLocaleString("en")} ${row.kind}`).join(", ") : null;
   }
 }
 

@@ -133,13 +133,6 @@ export function noise(difference: Difference): string {
   return percent === null ? DOTS : `±${percent.toFixed(percent >= 1 ? 1 : 2)} %`;
 }
 
-/** Keeps the server's order, but moves what only one side has to the end. */
-export function ordered(differences: readonly Difference[]): Difference[] {
-  const alone = (difference: Difference): boolean =>
-    difference.base_value === null || difference.other_value === null;
-  return [...differences.filter((difference) => !alone(difference)), ...differences.filter(alone)];
-}
-
 /** Why differences could not be tested, without the varying counts. */
 export function reasons(differences: readonly Difference[]): string[] {
   const texts = differences.flatMap((difference) => {
@@ -155,13 +148,10 @@ export function reasons(differences: readonly Difference[]): string[] {
 /** Differences below this percentage are not visible as a bar. */
 const LEAST = 0.05;
 
-/** The differences to draw in percent of the base: significant ones first, then by size. */
+/** The differences to draw in percent of the base, in the server's order: largest first. */
 export function largest(differences: readonly Difference[], most: number): Difference[] {
-  const size = (difference: Difference): number =>
-    difference.ratio !== null && difference.ratio > 0 ? Math.abs(Math.log(difference.ratio)) : Infinity;
   return differences
     .filter((difference) => difference.percent !== null && Math.abs(difference.percent) >= LEAST)
-    .sort((a, b) => Number(b.beyond_noise ?? false) - Number(a.beyond_noise ?? false) || size(b) - size(a))
     .slice(0, most);
 }
 

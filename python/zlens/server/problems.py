@@ -1,0 +1,31 @@
+"""The problems of the inputs, counted once everything is decoded."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from zlens.inputs.problems import DAMAGE, Problem
+from zlens.server.place import Place
+
+
+def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """All problems by kind; the first question decodes the inputs completely."""
+    kinds: dict[str, list[Problem]] = defaultdict(list)
+    for problem in place.session.all_problems():
+        kinds[problem.kind].append(problem)
+    rows = [
+        {
+            "kind": kind,
+            "damage": kind in DAMAGE,
+            "count": len(problems),
+            "bytes": sum(problem.bytes or 0 for problem in problems),
+            "first": problems[0].detail,
+        }
+        for kind, problems in sorted(kinds.items())
+    ]
+    return {
+        "count": sum(row["count"] for row in rows),
+        "damaged": any(row["damage"] for row in rows),
+        "rows": rows,
+    }
