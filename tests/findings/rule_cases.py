@@ -112,6 +112,17 @@ def relocated(end_code: int) -> Tables:
     return {"event": relocations((2, "D4R12", "A")), "role_relocation": [row]}
 
 
+def risen(after: float) -> list[Row]:
+    """A load that rose after two minutes."""
+    return minutes(**{**LOAD, "busy_pct": [50.0, 50.0, after, after]})
+
+
+def logon(cpu_pct: float) -> Tables:
+    """A guest that logged on after two minutes."""
+    rows = minutes(**{**GUEST, "cpu_pct": cpu_pct, "cpu_s": 0.6 * cpu_pct})
+    return {"event": [event(2, kind="logon", subject="user LINUX01")], "guest": rows[2:]}
+
+
 def cycles(counted: float, busy: float) -> Tables:
     return {
         "cpumf": minutes(cpu_id=0, cpu_type="IFL", lpar_cpu_pct=counted, generation="z15"),
@@ -179,6 +190,11 @@ CASES: dict[str, Case] = {
     "CPU-013": Case(
         {"load": minutes(**LOAD), "guest": several({**GUEST, "userid": f"G{n}"} for n in range(9))},
         {"load": minutes(**LOAD), "guest": several({**GUEST, "userid": f"G{n}"} for n in range(8))},
+    ),
+    "CPU-014": Case(
+        {"event": [event(2, kind="vary off processor", subject="CPU 3")], "load": risen(91.0)},
+        {"event": [event(2, kind="vary off processor", subject="CPU 3")], "load": risen(89.0)},
+        subjects={"CPU 3"},
     ),
     "SMT-002": Case({"core": cores((99.9, None), (90.0, 80.0))}, {"core": cores((0.02, None), (90.0, 80.0))}),
     "SMT-003": Case(
@@ -342,6 +358,11 @@ CASES: dict[str, Case] = {
         {"guest": minutes(**GUEST, dispatch_wait_mean_s=0.0009)},
         {"guest": minutes(**GUEST, dispatch_wait_mean_s=0.0007)},
         {"guest": minutes(**GUEST, dispatch_wait_mean_s=0.0004)},
+    ),
+    "USR-008": Case(
+        {**logon(cpu_pct=60.0), "load": risen(76.0)},
+        {**logon(cpu_pct=20.0), "load": risen(76.0)},
+        subjects={"user LINUX01"},
     ),
     "MF-003": Case(
         {"system": system(), "inventory": inventory("D0R2")},

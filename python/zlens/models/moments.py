@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from zlens.catalog.expressions import literal
@@ -55,6 +57,33 @@ def system(session: Asked, table: str, wanted: str | None) -> str:
     return str(systems[0])
 
 
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A complete interval and how busy it was."""
+
+    end: dt.datetime
+    seconds: float
+    busy: float | None
+
+    @property
+    def start(self) -> dt.datetime:
+        return self.end - dt.timedelta(seconds=self.seconds)
+
+
+def intervals(session: Asked, name: str, busy: str = BUSY) -> list[Interval]:
+    """The complete intervals of a system in order of time; `busy` as in `moment`."""
+    rows = session.sql(
+        f"SELECT interval_end, seconds, busy FROM ({busy}) WHERE system = {literal(name)} "
+        "AND seconds IS NOT NULL AND flag IS NULL ORDER BY interval_end"
+    ).rows
+    return [Interval(*row) for row in rows]
+
+
+def busiest(rows: Sequence[Interval]) -> Interval:
+    """The busiest interval, as models, plans and the overview choose it: the first with the largest busy."""
+    return max(rows, key=lambda row: -1.0 if row.busy is None else row.busy)
+
+
 def moment(session: Asked, name: str, at: Moment | None, busy: str = BUSY) -> dt.datetime:
     """End of the interval that contains a time, or of the busiest interval; QueryError if there is none.
 
@@ -62,21 +91,16 @@ def moment(session: Asked, name: str, at: Moment | None, busy: str = BUSY) -> dt
 
     A time without a date is on the last day of the data; one without a zone is in the system's own.
     """
-    rows = session.sql(
-        f"SELECT interval_end, seconds, busy FROM ({busy}) WHERE system = {literal(name)} "
-        "AND seconds IS NOT NULL AND flag IS NULL ORDER BY interval_end"
-    ).rows
+    rows = intervals(session, name, busy)
     if not rows:
         raise QueryError(f"{name} has no complete interval", cure="use a file with two or more samples")
     if at is not None:
-        last = session.display(rows[-1][0], name)
+        last = session.display(rows[-1].end, name)
         when = at.utc(last.tzinfo or dt.UTC, last.date())
-        rows = [row for row in rows if row[0] - dt.timedelta(seconds=row[1]) < when <= row[0]]
+        rows = [row for row in rows if row.start < when <= row.end]
         if not rows:
             raise QueryError(
                 f"{name} has no complete interval at {local_time(session, name, when)}",
                 cure=say("times_of_data"),
             )
-    busiest = max(rows, key=lambda row: -1.0 if row[2] is None else row[2])
-    end: dt.datetime = busiest[0]
-    return end
+    return busiest(rows).end

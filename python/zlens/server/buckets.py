@@ -31,7 +31,7 @@ def of_columns(request: dict[str, Any], types: Mapping[str, str]) -> dict[str, s
 def window(request: dict[str, Any]) -> Window:
     """The requested time window."""
     start, end = (
-        None if request[name] is None else _instant(request[name]).timestamp() for name in ("from", "to")
+        None if request[name] is None else instant(request[name]).timestamp() for name in ("from", "to")
     )
     return Window(start, end)
 
@@ -42,7 +42,7 @@ def conditions(request: dict[str, Any], types: Mapping[str, str]) -> list[str]:
     tests += of_columns(request, types).values()
     for name, sign in (("from", ">"), ("to", "<=")):
         if request[name] is not None:
-            tests.append(f"{_time(request['table'], types)} {sign} {_literal(_instant(request[name]))}")
+            tests.append(f"{_time(request['table'], types)} {sign} {_literal(instant(request[name]))}")
     return tests
 
 
@@ -53,7 +53,7 @@ def _time(table: str, types: Mapping[str, str]) -> str:
     raise QueryError(f"{table} has no times", cure="leave from and to out")
 
 
-def _instant(value: float | str) -> dt.datetime:
+def instant(value: float | str) -> dt.datetime:
     parsed = moment(value)
     if parsed.date is None:
         raise QueryError(f"{value!r} has no date", expected="seconds since 1970, or a date with a time")
@@ -91,9 +91,9 @@ def buckets(place: Place, request: dict[str, Any], most: int) -> tuple[float, fl
     first = min(info.first_us or 0 for info in infos) / 1e6
     last = max(info.last_us or 0 for info in infos) / 1e6
     if request["from"] is not None:
-        first = max(first, _instant(request["from"]).timestamp())
+        first = max(first, instant(request["from"]).timestamp())
     if request["to"] is not None:
-        last = min(last, _instant(request["to"]).timestamp())
+        last = min(last, instant(request["to"]).timestamp())
     # Interval ends drift by milliseconds; do not count such a remainder as another interval.
     intervals = math.ceil((last - first) / nominal - 0.01)
     if intervals <= most:

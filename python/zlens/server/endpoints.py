@@ -318,6 +318,35 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
+        "GET",
+        "happened",
+        "What happened: the busiest interval of a window, what grew with it, and the events around it",
+        "happened:answer",
+        (Key("system", _NAME, "the system"), _FROM, _TO),
+        {
+            "lead": "the busiest interval: value, usual (the median of all intervals), unit, from and to; "
+            "null: no complete interval in the window",
+            "peak": "from and to: the stretch around it in which busy is more than half-way up from usual",
+            "grew": "groups of subjects, each with those that grew most in the peak: value, usual, unit, "
+            "their events, and the view that shows them",
+            "events": "events from `minutes` before the peak to `minutes` after it, without frequent kinds",
+            "minutes": "see events",
+        },
+    ),
+    Endpoint(
+        "GET",
+        "moved",
+        "Metrics that moved with busy in a window, up or down, strongest first",
+        "happened:moved",
+        (Key("system", _NAME, "the system"), _FROM, _TO),
+        {
+            "rows": "metrics with their rank correlation with busy, their value in the peak of /happened and "
+            "outside it (usual)",
+            "least": "the rank correlation from which a metric is listed",
+            "fewest": "the fewest intervals from which there is a correlation",
+        },
+    ),
+    Endpoint(
         "POST",
         "compare",
         "Compare systems, time windows or inputs",
@@ -423,3 +452,8 @@ ENDPOINTS = (
     ),
     Endpoint("GET", "openapi.json", "This description", "", (), {"openapi": "3.1.0"}),
 )
+
+
+def find(method: str, name: str) -> Endpoint:
+    """The endpoint of a name."""
+    return next(endpoint for endpoint in ENDPOINTS if (endpoint.method, endpoint.name) == (method, name))

@@ -184,6 +184,66 @@ export interface FindingsAnswer {
   missing: { rule: string; why: string }[];
 }
 
+/** The busiest interval of a window, and what grew with it. Times are seconds UTC. */
+export interface Happened {
+  /** Null without a complete interval in the window. */
+  lead: {
+    explain: string;
+    unit: string;
+    text: string;
+    value: number;
+    /** The median of all intervals of the recording. */
+    usual: number;
+    from: number;
+    to: number;
+    intervals: number;
+  } | null;
+  /** The stretch around it in which busy is more than half-way up from usual. */
+  peak: { from: number; to: number } | null;
+  grew: {
+    title: string;
+    unit: string;
+    explain: string;
+    view: string;
+    rows: {
+      subject: string;
+      value: number;
+      usual: number;
+      settings: Record<string, string>;
+      events: { t: number; kind: string }[];
+    }[];
+    /** How many more subjects grew. */
+    more: number;
+  }[];
+  events: {
+    t: number;
+    kind: string;
+    subject: string | null;
+    detail: string | null;
+    inferred: boolean | null;
+    view: string | null;
+    settings: Record<string, string>;
+  }[];
+  /** How close to the peak events are shown. */
+  minutes: number;
+}
+
+/** Metrics that moved with busy in a window. */
+export interface MovedAnswer {
+  rows: {
+    title: string;
+    correlation: number;
+    value: number | null;
+    usual: number | null;
+    unit: string;
+    explain: string;
+    view: string | null;
+  }[];
+  least: number;
+  /** The fewest intervals from which there is a correlation. */
+  fewest: number;
+}
+
 /** The values a rule tested over time for one subject. */
 export interface Evidence {
   rule: string;

@@ -11,6 +11,8 @@ import type {
   RowsAnswer,
   FindingsAnswer,
   Evidence,
+  Happened,
+  MovedAnswer,
   Running,
 } from "./answers";
 
@@ -128,6 +130,10 @@ export const api = {
     call<T>(query("/report", values), null, signal),
   findings: (values: Record<string, Cell | undefined> = {}, signal?: AbortSignal) =>
     call<FindingsAnswer>(query("/findings", values), null, signal),
+  happened: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<Happened>(query("/happened", values), null, signal),
+  moved: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<MovedAnswer>(query("/moved", values), null, signal),
   evidence: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Evidence>(query("/evidence", values), null, signal),
   compare: <T>(question: object, signal?: AbortSignal) => call<T>("/compare", question, signal),

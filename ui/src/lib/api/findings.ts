@@ -1,5 +1,6 @@
 /** Findings grouped by rule. */
 
+import { seconds } from "../time/format";
 import type { Finding } from "./answers";
 
 export interface Group {
@@ -29,4 +30,13 @@ export function grouped(findings: readonly Finding[]): Group[] {
     if (ORDER.indexOf(finding.severity) < ORDER.indexOf(group.severity)) group.severity = finding.severity;
   }
   return [...groups.values()];
+}
+
+/** The findings that hold at some time within a span, in seconds UTC. */
+export function during(findings: readonly Finding[], from: number, to: number): Finding[] {
+  return findings.filter((finding) => {
+    const first = seconds(finding.from);
+    const last = seconds(finding.to);
+    return first !== null && last !== null && first <= to && last >= from;
+  });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../../src/lib/api/answers";
-import { grouped } from "../../../src/lib/api/findings";
+import { during, grouped } from "../../../src/lib/api/findings";
 import { placeOf } from "../../../src/views/findings/target";
 
 const finding = (rule: string, severity: Finding["severity"], subject: string, area = "io"): Finding =>
@@ -28,5 +28,20 @@ describe("findings", () => {
     expect(placeOf(finding("A", "warn", "0600 pool 0 PAGING", "io"))?.settings).toEqual({ pool: "0600.0" });
     expect(placeOf(finding("A", "warn", "", "smt"))?.view).toBe("processors");
     expect(placeOf(finding("A", "warn", "", "data"))).toBeNull();
+  });
+
+  it("belong to the minutes in which they hold", () => {
+    const holds = (rule: string, from: string, to: string): Finding => ({
+      ...finding(rule, "warn", ""),
+      from,
+      to,
+    });
+    const rows = [
+      holds("BEFORE", "1970-01-01T00:00:00Z", "1970-01-01T00:01:00Z"),
+      holds("ACROSS", "1970-01-01T00:01:00Z", "1970-01-01T00:03:00Z"),
+      holds("WITHIN", "1970-01-01T00:02:30Z", "1970-01-01T00:02:30Z"),
+      holds("AFTER", "1970-01-01T00:09:00Z", "1970-01-01T00:10:00Z"),
+    ];
+    expect(during(rows, 120, 300).map((row) => row.rule)).toEqual(["ACROSS", "WITHIN"]);
   });
 });

@@ -1,0 +1,89 @@
+"""Which metrics moved with another one, interval by interval.
+
+Spearman's rank correlation (American Journal of Psychology 15, 1904): it needs no straight line, and a single
+extreme interval does not decide it. Both metrics may follow a third one; a correlation is not a cause.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from zlens.catalog.compared import Metric
+from zlens.compare.noise import FEWEST_INTERVALS
+from zlens.compare.sides import Point, SystemRun
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A metric that moved with another: its rank correlation, and its values within and outside a peak."""
+
+    metric: Metric
+    subject: tuple[str, ...]
+    correlation: float
+    value: float | None
+    usual: float | None
+
+
+def moved(
+    run: SystemRun,
+    lead: str,
+    metrics: Iterable[Metric],
+    window: tuple[dt.datetime, dt.datetime],
+    peak: tuple[dt.datetime, dt.datetime],
+) -> list[Moved]:
+    """The rank correlation of every metric with `lead` over a window, strongest first."""
+    by_key = {metric.key: metric for metric in metrics}
+    leading = {end: above / below for end, above, below in _within(run.series.get((lead, ()), []), window)}
+    results = []
+    for (key, subject), points in run.series.items():
+        metric = by_key.get(key)
+        if metric is None or key == lead:
+            continue
+        own = _within(points, window)
+        pairs = [(leading[end], above / below) for end, above, below in own if end in leading]
+        correlation = ranked(pairs)
+        if correlation is None:
+            continue
+        inside = _within(own, peak)
+        outside = [point for point in own if not peak[0] < point[0] <= peak[1]]
+        value, usual = (_mean(part, metric.scale) for part in (inside, outside))
+        results.append(Moved(metric, subject, correlation, value, usual))
+    return sorted(results, key=lambda result: -abs(result.correlation))
+
+
+def ranked(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Spearman's rank correlation; None for too few intervals, or if one of the two never changes."""
+    if len(pairs) < FEWEST_INTERVALS:
+        return None
+    first, second = (_ranks([pair[at] for pair in pairs]) for at in (0, 1))
+    middle = (len(pairs) + 1) / 2
+    above = math.fsum((a - middle) * (b - middle) for a, b in zip(first, second, strict=True))
+    spreads = [math.fsum((rank - middle) ** 2 for rank in ranks) for ranks in (first, second)]
+    return None if min(spreads) == 0 else above / math.sqrt(spreads[0] * spreads[1])
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """Ranks from 1; equal values share the mean of theirs."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    ranks = [0.0] * len(values)
+    start = 0
+    while start < len(order):
+        end = start
+        while end + 1 < len(order) and values[order[end + 1]] == values[order[start]]:
+            end += 1
+        for at in order[start : end + 1]:
+            ranks[at] = (start + end) / 2 + 1
+        start = end + 1
+    return ranks
+
+
+def _within(points: Sequence[Point], span: tuple[dt.datetime, dt.datetime]) -> list[Point]:
+    return [point for point in points if span[0] < point[0] <= span[1]]
+
+
+def _mean(points: Sequence[Point], scale: float) -> float | None:
+    below = math.fsum(point[2] for point in points)
+    return scale * math.fsum(point[1] for point in points) / below if below > 0 else None

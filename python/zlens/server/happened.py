@@ -1,0 +1,295 @@
+"""What happened: the busiest interval, how far from usual it is, and what grew or moved with it.
+
+The peak is the stretch around the busiest interval in which busy is more than half-way up from usual to it:
+the full width at half maximum.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from zlens.catalog import happened as facts
+from zlens.catalog import metrics
+from zlens.catalog.compared import declared
+from zlens.catalog.expressions import literal
+from zlens.catalog.happened import Group
+from zlens.compare import measure
+from zlens.compare.comparison import CRITERION
+from zlens.compare.correlation import moved as moved_with
+from zlens.compare.noise import FEWEST_INTERVALS
+from zlens.models import moments
+from zlens.models.moments import Interval
+from zlens.server import aggregate, buckets, endpoints, values
+from zlens.server.place import Place
+
+#: The column by which intervals are busiest.
+LEAD = "load.busy_pct"
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The busiest interval of a window, and the stretch around it.
+
+    source  the source whose intervals they are
+    usual   median of all intervals of the recording
+    rows    all complete intervals of the recording
+    """
+
+    source: str
+    worst: Interval
+    usual: float
+    start: dt.datetime
+    end: dt.datetime
+    rows: Sequence[Interval]
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.start).total_seconds()
+
+
+def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """The busiest interval of a window, the subjects that grew with it and the events around it."""
+    place.system_names(request["system"])
+    peak = _peak(place, request)
+    shown = facts.declared()
+    if peak is None:
+        return {"lead": None, "peak": None, "grew": [], "events": [], "minutes": shown.minutes}
+    around = dt.timedelta(minutes=shown.minutes)
+    events = _events(place, request["system"])
+    near = [event for event in events if peak.start - around <= event["time"] <= peak.end + around]
+    return {
+        "lead": _lead(peak),
+        "peak": {"from": values.epoch(peak.start), "to": values.epoch(peak.end)},
+        "grew": [
+            group
+            for declared_group in shown.groups
+            if place.session.fills(declared_group.table)
+            for group in [_group(place, request["system"], declared_group, peak, near)]
+            if group["rows"]
+        ],
+        "events": [_event(event) for event in near],
+        "minutes": shown.minutes,
+    }
+
+
+def moved(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """The metrics of a comparison that moved with busy in a window."""
+    place.system_names(request["system"])
+    peak = _peak(place, request)
+    if peak is None:
+        return {"rows": [], "least": facts.declared().correlation, "fewest": FEWEST_INTERVALS}
+    # The same run that a comparison of the whole input measures.
+    everything = (None, None, None, None)
+
+    def work() -> Any:
+        with place.narrowed(*everything) as session:
+            return measure(session, "base")
+
+    run = place.once(("run", everything), work).systems.get(request["system"])
+    shown = facts.declared()
+    first, last = _window(request)
+    results = (
+        []
+        if run is None
+        else moved_with(
+            run,
+            LEAD,
+            [metric for metric in declared() if metric.key not in shown.parts],
+            (first or peak.rows[0].start, last or peak.rows[-1].end),
+            (peak.start, peak.end),
+        )
+    )
+    strong = [result for result in results if abs(result.correlation) >= shown.correlation]
+    return {
+        "rows": [
+            {
+                "title": " ".join([result.metric.heading, *result.subject]),
+                "correlation": result.correlation,
+                "value": values.plain(result.value),
+                "usual": values.plain(result.usual),
+                "unit": result.metric.unit,
+                "explain": result.metric.key,
+                "view": shown.view_of(result.metric.table, result.metric.column),
+            }
+            for result in strong[: shown.moved]
+        ],
+        "least": shown.correlation,
+        "fewest": FEWEST_INTERVALS,
+    }
+
+
+def _window(request: dict[str, Any]) -> tuple[dt.datetime | None, dt.datetime | None]:
+    first, last = (
+        None if request[name] is None else buckets.instant(request[name]) for name in ("from", "to")
+    )
+    return first, last
+
+
+def _peak(place: Place, request: dict[str, Any]) -> Peak | None:
+    """None without a complete interval that has a value."""
+    if not place.session.fills("load"):
+        return None
+    first, last = _window(request)
+
+    def inside(row: Interval) -> bool:
+        return (first is None or row.end > first) and (last is None or row.end <= last)
+
+    by_source = _intervals(place, request["system"])
+    sources = [source for source, rows in by_source.items() if any(map(inside, rows))]
+    if not sources:
+        return None
+    worst = moments.busiest([row for source in sources for row in by_source[source] if inside(row)])
+    source = next(source for source in sources if worst in by_source[source])
+    rows = by_source[source]
+    usual = statistics.median(row.busy or 0.0 for row in rows)
+    half = (usual + (worst.busy or 0.0)) / 2
+    begin = end = rows.index(worst)
+    while begin > 0 and (rows[begin - 1].busy or 0.0) > half:
+        begin -= 1
+    while end + 1 < len(rows) and (rows[end + 1].busy or 0.0) > half:
+        end += 1
+    return Peak(source, worst, usual, rows[begin].start, rows[end].end, rows)
+
+
+def _intervals(place: Place, system: str) -> dict[str, list[Interval]]:
+    """The complete intervals with a value of each source of a system, the longest recording first."""
+    sources = {info.source for info in place.session.systems if info.system == system}
+    by_source = {}
+    for source in sorted(sources):
+        busy = f"{moments.BUSY} WHERE source = {literal(source)}"
+        rows = moments.intervals(place.session, system, busy)
+        by_source[source] = [row for row in rows if row.busy is not None]
+    return dict(sorted(by_source.items(), key=lambda entry: -len(entry[1])))
+
+
+def _lead(peak: Peak) -> dict[str, Any]:
+    table, _, column = LEAD.partition(".")
+    busy = metrics.table(table).column(column)
+    assert busy is not None
+    return {
+        "explain": LEAD,
+        "unit": busy.unit,
+        "text": busy.text,
+        "value": values.plain(peak.worst.busy),
+        "usual": values.plain(peak.usual),
+        "from": values.epoch(peak.worst.start),
+        "to": values.epoch(peak.worst.end),
+        "intervals": len(peak.rows),
+    }
+
+
+def _group(
+    place: Place, system: str, group: Group, peak: Peak, near: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """The subjects of a group that grew most, beyond the difference that counts as none."""
+    within = {"from": values.epoch(peak.start), "to": values.epoch(peak.end)}
+    if group.statistic == "total":
+        inside = _by_subject(place, system, peak.source, group, "total", within)
+        whole = _by_subject(place, system, peak.source, group, "total", {})
+        seconds = sum(row.seconds for row in peak.rows)
+        own = sum(row.seconds for row in peak.rows if peak.start < row.end <= peak.end)
+        usual = {
+            subject: (total - inside.get(subject, 0.0)) / (seconds - own)
+            for subject, total in whole.items()
+            if seconds > own
+        }
+        value = {subject: total / own for subject, total in inside.items()}
+    else:
+        value = _by_subject(place, system, peak.source, group, "mean", within)
+        usual = _by_subject(place, system, peak.source, group, "p50", {})
+    grew = [
+        (subject, group.scale * value[subject], group.scale * usual[subject])
+        for subject in value
+        if subject in usual and value[subject] > usual[subject] * (1 + CRITERION)
+    ]
+    grew.sort(key=lambda row: row[2] - row[1])
+    return {
+        "title": group.title,
+        "unit": group.unit,
+        "explain": group.key,
+        "view": group.view,
+        "rows": [
+            _subject(group, dict(zip(group.by, subject, strict=True)), value_, usual_, near)
+            for subject, value_, usual_ in grew[: facts.declared().rows]
+        ],
+        "more": max(0, len(grew) - facts.declared().rows),
+    }
+
+
+def _subject(
+    group: Group, named: dict[str, Any], value: float, usual: float, near: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    own = facts.filled(group.event, named) if group.event else None
+    return {
+        "subject": facts.filled(group.name, named),
+        "value": values.plain(value),
+        "usual": values.plain(usual),
+        "settings": {key: facts.filled(text, named) for key, text in group.settings.items()},
+        "events": [
+            {"t": values.epoch(event["time"]), "kind": event["kind"]}
+            for event in near
+            if own is not None and event["subject"] == own
+        ],
+    }
+
+
+def _by_subject(
+    place: Place, system: str, source: str, group: Group, statistic: str, window: dict[str, Any]
+) -> dict[tuple[Any, ...], float]:
+    """A statistic of the column of a group by subject, as one source describes them."""
+    request = endpoints.find("POST", "aggregate").check(
+        {
+            "table": group.table,
+            "columns": {group.column: [statistic]},
+            "by": list(group.by),
+            "system": system,
+            "where": {**group.where, "source": source},
+            "limit": aggregate.MOST,
+            **window,
+        }
+    )
+    result = aggregate.answer(place, request)
+    at = {name: index for index, name in enumerate(result["columns"])}
+    value = at[f"{group.column}_{statistic}"]
+    return {
+        tuple(row[at[name]] for name in group.by): row[value]
+        for row in json.loads(result["rows"].text)
+        if row[value] is not None
+    }
+
+
+def _events(place: Place, system: str) -> list[dict[str, Any]]:
+    """The events of a system, without repetitions and frequent kinds."""
+    if not place.session.fills("event"):
+        return []
+    columns = ("time", "kind", "subject", "detail", "inferred")
+
+    def work() -> list[dict[str, Any]]:
+        named = ", ".join(columns)
+        place.kept("event", ["system", *columns])
+        result = place.session.select(
+            f"SELECT DISTINCT {named} FROM event WHERE {buckets.is_one_of('system', [system])} ORDER BY time",
+            {"event": ["system", *columns]},
+        )
+        events = [dict(zip(columns, row, strict=True)) for row in result.rows if row[0] is not None]
+        counts = Counter(event["kind"] for event in events)
+        return [event for event in events if counts[event["kind"]] <= facts.declared().frequent]
+
+    rows_of_system: list[dict[str, Any]] = place.once(("events", system), work)
+    return rows_of_system
+
+
+def _event(event: dict[str, Any]) -> dict[str, Any]:
+    shown = facts.declared().view_of_event(event["subject"] or "")
+    return {
+        **{name: values.plain(event[name]) for name in ("kind", "subject", "detail", "inferred")},
+        "t": values.epoch(event["time"]),
+        "view": shown and shown[0],
+        "settings": shown[1] if shown else {},
+    }

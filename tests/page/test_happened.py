@@ -1,0 +1,55 @@
+"""What happened, on the overview: one look leads to the causes that the demo was written with."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from browsing import opened, ready
+
+CARD = '[data-testid="happened"]'
+
+
+def test_one_look_leads_to_the_vary_off_and_the_logon(page: Page, address: str):
+    opened(page, address, "overview", system="ZLDEMO")
+    card = page.locator(CARD)
+    expect(card).to_contain_text("Worst minute: 09:11:00 to 09:12:00, 99 % busy, 43.5 points above the usual")
+    events = card.locator("section", has_text="Events within 5 minutes").locator("li")
+    expect(events.filter(has_text="vary off processor")).to_contain_text("09:07:20")
+    expect(events.filter(has_text=re.compile("logon user LNXBAT01"))).to_contain_text("09:04:31")
+    findings = card.locator("section", has_text="Findings of these minutes")
+    expect(findings).to_contain_text("VARY OFF while busy CPU 3")
+    expect(findings).to_contain_text("Logon before a rise user LNXBAT01")
+    guests = card.locator("section", has_text="Guests: grew most").locator("li")
+    expect(guests.first).to_contain_text("LNXBAT01")
+    expect(card.locator('[data-testid="moved"]')).to_contain_text("Paging")
+    # It is the first card: seen without scrolling.
+    box = card.bounding_box()
+    assert box is not None
+    assert box["y"] < 400
+
+
+def test_everything_links_to_the_view_that_shows_it(page: Page, address: str):
+    opened(page, address, "overview", system="ZLDEMO")
+    card = page.locator(CARD)
+    card.get_by_role("link", name="CPU 3").first.click()
+    ready(page, "processors")
+    assert "cpu=3" in page.url
+    expect(page.locator('[data-testid="window"]')).to_contain_text("09:05:00 to 2010-03-09 09:20:00")
+    page.go_back()
+    ready(page, "overview")
+    card.get_by_role("link", name="LNXBAT01", exact=True).click()
+    ready(page, "guests")
+    assert "user=LNXBAT01" in page.url
+    page.go_back()
+    ready(page, "overview")
+    card.get_by_role("link", name="VARY OFF while busy").click()
+    ready(page, "findings")
+    assert "rule=CPU-014" in page.url
+    page.go_back()
+    ready(page, "overview")
+    card.get_by_role("button", name="Zoom to the peak").click()
+    ready(page, "overview")
+    expect(page.locator('[data-testid="window"]')).to_contain_text("(15 min) of 60 min")
+    expect(card).to_contain_text("Worst minute: 09:11:00 to 09:12:00")

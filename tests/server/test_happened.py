@@ -1,0 +1,86 @@
+"""What happened around the busiest interval of the demo, as the overview asks for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from zlens.models import moments
+
+
+def data(response):
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+@pytest.fixture(scope="module")
+def happened(served):
+    return data(served.get("happened", system="ZLDEMO"))
+
+
+def test_the_busiest_interval_is_that_of_the_laboratory(served, happened):
+    end = moments.moment(served.session, "ZLDEMO", None)
+    assert happened["lead"]["to"] == end.timestamp()
+    answer = data(served.post("expected", model="shares", system="ZLDEMO"))
+    assert answer["at"] == end.isoformat().replace("+00:00", "Z")
+    assert happened["lead"]["value"] == pytest.approx(98.95, abs=0.01)
+
+
+def test_usual_is_the_median_and_the_peak_is_half_way_above_it(served, happened):
+    [row] = served.session.sql("SELECT median(busy_pct) FROM load").rows
+    assert happened["lead"]["usual"] == pytest.approx(row[0])
+    half = (happened["lead"]["value"] + happened["lead"]["usual"]) / 2
+    rows = served.session.sql("SELECT epoch(interval_end), busy_pct FROM load ORDER BY 1").rows
+    peak = happened["peak"]
+    inside = [busy for end, busy in rows if peak["from"] < end <= peak["to"]]
+    assert min(inside) > half
+    by_end = dict(rows)
+    assert by_end[peak["from"]] <= half
+    assert by_end[peak["to"] + 60] <= half
+
+
+def test_it_leads_to_the_vary_off_and_the_logon(happened):
+    events = {(event["kind"], event["subject"]): event for event in happened["events"]}
+    assert events["vary off processor", "CPU 3"]["view"] == "processors"
+    assert events["vary off processor", "CPU 3"]["settings"] == {"cpu": "3"}
+    assert events["logon", "user LNXBAT01"]["settings"] == {"user": "LNXBAT01"}
+    # Frequent events say nothing about these minutes.
+    assert not [kind for kind, _ in events if kind.startswith("transaction")]
+
+
+def test_the_guest_that_logged_on_grew_most(happened):
+    groups = {group["title"]: group for group in happened["grew"]}
+    first = groups["Guests"]["rows"][0]
+    assert first["subject"] == "LNXBAT01"
+    # It was logged on during the peak and for a few minutes after it: without rows it used nothing.
+    assert first["usual"] < 5 < 50 < first["value"]
+    assert [event["kind"] for event in first["events"]] == ["logon", "logoff"]
+    devices = [row["subject"] for row in groups["Devices: requests"]["rows"]]
+    assert all("530PG" in name for name in devices)
+
+
+def test_a_window_has_its_own_busiest_interval(served, happened):
+    early = data(served.get("happened", system="ZLDEMO", to=happened["peak"]["from"]))
+    assert early["lead"]["to"] <= happened["peak"]["from"]
+    assert early["lead"]["usual"] == happened["lead"]["usual"]
+    empty = data(served.get("happened", system="ZLDEMO", to=0))
+    assert empty["lead"] is None
+    assert empty["grew"] == empty["events"] == []
+
+
+def test_what_moved_with_busy(served):
+    answer = data(served.get("moved", system="ZLDEMO"))
+    rows = {row["explain"]: row for row in answer["rows"]}
+    assert rows["load.page_rate"]["correlation"] > answer["least"]
+    assert rows["storage.available"]["correlation"] < -answer["least"]
+    assert rows["load.page_rate"]["value"] > 10 * rows["load.page_rate"]["usual"]
+    strengths = [abs(row["correlation"]) for row in answer["rows"]]
+    assert strengths == sorted(strengths, reverse=True)
+    # Parts of busy move with it by definition.
+    assert "load.guest_pct" not in rows
+    short = data(served.get("moved", system="ZLDEMO", **{"from": 1268122260, "to": 1268122500}))
+    assert short["rows"] == []
+
+
+def test_an_unknown_system_is_an_error(served):
+    for name in ("happened", "moved"):
+        assert served.get(name, system="NOSUCH").json()["error"]["message"] == "no system is named 'NOSUCH'"
