@@ -109,7 +109,7 @@ def test_examples_and_keys(name: str, tmp_path: Path, capsys: pytest.CaptureFixt
         (["scaling", "nothing.toml"], "nothing.toml: cannot be read"),
         (["scaling", __file__], "that zlens study scaling --example prints"),
         (["scaling", "RUNS", "--set", "run.small.buzy=1"], "run[1].buzy is not known here"),
-        (["scaling", "RUNS", "--set", 'run.small.file="x"'], "x: there is no such file"),
+        (["scaling", "RUNS", "--set", 'run.small.file="x"'], "x: no such file"),
     ],
 )
 def test_what_is_wrong_is_one_line(

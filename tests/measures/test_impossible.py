@@ -50,7 +50,7 @@ def test_time_above_the_interval_is_withheld(tmp_path: Path, every: int | None) 
         # A sum with an unknown part is unknown.
         assert loads == [(1, pytest.approx(100 * 31 / 60))]
     (problem,) = problems
-    assert "1 samples of processors" in problem.detail
+    assert "1 sample of processor" in problem.detail
     assert "processor 1, " in problem.detail
     assert "user_time 230 of 60 s" in problem.detail
 

@@ -207,7 +207,7 @@ def test_a_sysinfo_alone_has_no_cpus(tmp_path: Path) -> None:
 
 def test_the_live_machine_is_asked_for_by_its_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zlens.readers.linux.sysinfo_tree.is_tree", lambda folder: False)
-    with pytest.raises(InputError, match="no IBM Z"):
+    with pytest.raises(InputError, match="not Linux on IBM Z"):
         list(expand(["/"]))
     monkeypatch.setattr("zlens.readers.linux.sysinfo_tree.is_tree", lambda folder: folder == "/")
     assert list(expand(["/"])) == ["/"]

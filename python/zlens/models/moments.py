@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from zlens.catalog.expressions import literal
@@ -87,11 +87,17 @@ def busiest(rows: Sequence[Interval]) -> Interval:
 def moment(session: Asked, name: str, at: Moment | None, busy: str = BUSY) -> dt.datetime:
     """End of the interval that contains a time, or of the busiest interval; QueryError if there is none.
 
-    busy: a query for intervals with the columns of BUSY, where `busy` is what the model calls busiest.
+    busy: a query for the intervals that the model has, with the columns of BUSY. One rule decides which is
+    the busiest, in all models, plans and the overview: the highest busy of the processors (`load`). What
+    the query calls busy decides only in inputs without that.
 
     A time without a date is on the last day of the data; one without a zone is in the system's own.
     """
     rows = intervals(session, name, busy)
+    if busy != BUSY:
+        loads = {row.end: row.busy for row in intervals(session, name) if row.busy is not None}
+        if any(row.end in loads for row in rows):
+            rows = [replace(row, busy=loads.get(row.end)) for row in rows]
     if not rows:
         raise QueryError(f"{name} has no complete interval", cure="use a file with two or more samples")
     if at is not None:

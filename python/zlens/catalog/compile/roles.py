@@ -125,10 +125,12 @@ def impossible_rows() -> str:
     for name in bounded():
         subject = ", ".join(f"CAST({expressions.quote(key)} AS VARCHAR)" for key in entity(name).key)
         order = f"(interval_end, concat_ws('/', {subject}))"
+        noun = name.replace("_", " ")
         parts.append(
             f"SELECT system, source, 'impossible' AS kind, "
-            f"count(*) || ' samples of {name.replace('_', ' ')} have impossible values, which are left out; "
-            f"the first: ' || coalesce(arg_min(concat_ws('/', {subject}), {order}), '?') || ', ' "
+            f"count(*) || CASE count(*) WHEN 1 THEN ' sample of {noun} has' ELSE ' samples of {noun} have' END "
+            f"|| ' impossible values, which are left out; the first: {noun} ' "
+            f"|| coalesce(arg_min(concat_ws('/', {subject}), {order}), '?') || ', ' "
             f"|| strftime(min(interval_end), '%Y-%m-%d %H:%M:%S') || ' UTC: ' "
             f"|| arg_min(impossible, {order}) AS detail "
             f"FROM role.{name} WHERE impossible IS NOT NULL GROUP BY system, source"

@@ -1,0 +1,35 @@
+"""The busiest interval: one rule for models, plans and the overview."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens import models
+from zlens.models import moments
+from zlens.plan import planning
+from zlens.server import happened
+from zlens.server.place import Place
+
+
+@pytest.mark.parametrize("file", [0, 3])
+def test_models_plans_and_the_overview_mean_the_same_interval(demo_files: list[Path], file: int) -> None:
+    with zlens.open(demo_files[file]) as session:
+        (system,) = {info.system for info in session.systems}
+        ((busiest,),) = session.sql(
+            "SELECT arg_max(interval_end, busy_pct) FROM load WHERE flag IS NULL"
+        ).rows
+        ends: dict[str, dt.datetime] = {}
+        for name in ("aliases", "capacity", "partitions", "shares", "smt"):
+            module = models.measured(name)
+            if session.sql(f'SELECT count(*) FROM "{module.TABLE}"').rows[0][0]:
+                ends[name] = moments.moment(session, system, None, module.busy([]))
+        assert {"capacity", "partitions", "shares"} <= set(ends)
+        assert set(ends.values()) == {busiest}, ends
+        assert planning.chosen(session, [], system, None) == (system, busiest)
+        request = {"system": system, "from": None, "to": None}
+        lead = happened.answer(Place(session, [str(demo_files[file])]), request)["lead"]
+        assert lead["to"] == busiest.timestamp()
