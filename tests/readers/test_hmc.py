@@ -126,6 +126,7 @@ BAD = [
     ('zhmc_cpc_power_watts{cpc="BOX"} many', "header"),
     ('zhmc_cpc_power_watts{cpc="BOX"}', "header"),
     ('zhmc_cpc_power_watts{cpc="BOX"} 1.0 -1', "header"),
+    ('zhmc_cpc_power_watts{cpc="BOX"} 1.0 999999999999999', "header"),
     ('zhmc_cpc_ifl_processor_count{cpc="BOX"} 11', "duplicate"),
     ('zhmc_cpc_power_watts{cpc="' + "x" * 40_000 + '"} 1', "length"),
     ("\x00\x01\x02", "header"),
@@ -141,6 +142,20 @@ def test_a_bad_line_is_a_problem_and_the_rest_is_read(tmp_path: Path, line: str,
     assert rows(made, "hmc_pool")[0]["processors"] == 10.0
 
 
+@pytest.mark.parametrize("value", ["1e308", "-1e308", "1e400", "+Inf", "9" * 400])
+def test_a_value_that_no_counter_has_is_a_problem_and_null(tmp_path: Path, value: str) -> None:
+    text = MADE.replace(
+        'usage_ratio{cpc="BOX",partition="ONE"} 0.25', f'usage_ratio{{cpc="BOX",partition="ONE"}} {value}'
+    )
+    made = source(tmp_path, text)
+    (problem,) = made.problems()
+    assert (problem.kind, problem.bytes) == ("impossible", 0)
+    assert value[:30] in problem.detail
+    found = next(row for row in rows(made, "hmc_partition") if row["partition"] == "ONE")
+    assert found["usage_pct"] is None
+    assert found["processors"] == 4.0
+
+
 def test_problems_are_bounded(tmp_path: Path) -> None:
     made = source(tmp_path, MADE + "junk\n" * 500)
     assert len(made.problems()) == hmc.MAX_NOTES + 1
@@ -151,7 +166,7 @@ def test_a_file_of_other_things_is_given_up(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(hmc, "MAX_STRANGE", 200)
     found = source(tmp_path, MADE + "rubbish\n" * 500 + 'zhmc_cpc_power_watts{cpc="LATE"} 1\n')
     assert [info.system for info in found.systems] == ["BOX"]
-    assert any("more than 200 lines" in p.detail and p.kind == "length" for p in found.problems())
+    assert any("more than 200 unreadable lines" in p.detail and p.kind == "length" for p in found.problems())
 
 
 def test_a_file_without_a_sample(tmp_path: Path) -> None:

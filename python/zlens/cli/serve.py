@@ -167,7 +167,7 @@ def _socket(arguments: argparse.Namespace) -> socket.socket:
     if arguments.listen is not None:
         host, colon, text = arguments.listen.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
-        if not colon or not host or not (text.isascii() and text.isdigit()) or int(text) > 65535:
+        if not colon or not host or not (text.isascii() and text.isdecimal()) or int(text) > 65535:
             raise QueryError(
                 f"{arguments.listen!r} is not an address", expected="HOST:PORT, such as 0.0.0.0:8017"
             )
