@@ -126,6 +126,7 @@ BAD = [
     ('zhmc_cpc_power_watts{cpc="BOX"} many', "header"),
     ('zhmc_cpc_power_watts{cpc="BOX"}', "header"),
     ('zhmc_cpc_power_watts{cpc="BOX"} 1.0 -1', "header"),
+    ('zhmc_cpc_power_watts{cpc="BOX"} 1.0 999999999999999', "header"),
     ('zhmc_cpc_ifl_processor_count{cpc="BOX"} 11', "duplicate"),
     ('zhmc_cpc_power_watts{cpc="' + "x" * 40_000 + '"} 1', "length"),
     ("\x00\x01\x02", "header"),
@@ -139,6 +140,20 @@ def test_a_bad_line_is_a_problem_and_the_rest_is_read(tmp_path: Path, line: str,
     assert (problem.kind, problem.offset) == (kind, len(MADE))
     assert rows(made, "hmc_metric")[-1]["value"] == 39.0
     assert rows(made, "hmc_pool")[0]["processors"] == 10.0
+
+
+@pytest.mark.parametrize("value", ["1e308", "-1e308", "1e400", "+Inf", "9" * 400])
+def test_a_value_that_no_counter_has_is_a_problem_and_null(tmp_path: Path, value: str) -> None:
+    text = MADE.replace(
+        'usage_ratio{cpc="BOX",partition="ONE"} 0.25', f'usage_ratio{{cpc="BOX",partition="ONE"}} {value}'
+    )
+    made = source(tmp_path, text)
+    (problem,) = made.problems()
+    assert (problem.kind, problem.bytes) == ("impossible", 0)
+    assert value[:30] in problem.detail
+    found = next(row for row in rows(made, "hmc_partition") if row["partition"] == "ONE")
+    assert found["usage_pct"] is None
+    assert found["processors"] == 4.0
 
 
 def test_problems_are_bounded(tmp_path: Path) -> None:

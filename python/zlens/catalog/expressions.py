@@ -284,7 +284,7 @@ def _names(formula: str) -> tuple[str, ...]:
 
 
 def _is_whole(node: Node) -> bool:
-    return node.kind == "number" and node.value.isdigit() and len(node.value) < 19
+    return node.kind == "number" and node.value.isdecimal() and len(node.value) < 19
 
 
 def _is_float(node: Node) -> bool:

@@ -30,7 +30,7 @@ class CounterSet:
 def local_us(record: bytes) -> int | None:
     """The local time in the header, in microseconds since 1970-01-01 00:00; None if it is invalid."""
     digits = record[10:14].hex()
-    if len(digits) < 8 or not digits[:7].isdigit() or digits[1] not in "01":
+    if len(digits) < 8 or not digits[:7].isdecimal() or digits[1] not in "01":
         return None
     year = 1900 + 100 * int(digits[1]) + int(digits[2:4])
     day = int(digits[4:7])

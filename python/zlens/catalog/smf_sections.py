@@ -136,7 +136,7 @@ def title(record: int, subtype: int | None = None) -> str:
 def table_record(table: str) -> int | None:
     """The record type that a table name belongs to: 70 for smf70_cpu."""
     number = table.removeprefix("smf").partition("_")[0]
-    has_form = table.startswith("smf") and "_" in table and number.isdigit()
+    has_form = table.startswith("smf") and "_" in table and number.isdecimal()
     return int(number) if has_form and int(number) in records() else None
 
 

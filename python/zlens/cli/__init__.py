@@ -20,21 +20,32 @@ from zlens.errors import Wording, ZlensError
 DONE, WITH_PROBLEMS, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 #: New objects between two searches for reference cycles.
 _OBJECTS = 100_000
+_BROKEN = (
+    "the query needs more than its 8 GB of memory, or broke the engine; "
+    "select fewer rows and columns, or build shorter texts and lists"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; the only exception raised is the SystemExit of --help."""
     # A command creates many lasting objects and few cycles; searching for cycles took a tenth of its time.
     gc.set_threshold(_OBJECTS, 50, 50)
-    from zlens.cli.parser import build
-
-    if threading.current_thread() is threading.main_thread():
-        # Exit normally on SIGTERM, so that temporary files are removed.
-        signal.signal(signal.SIGTERM, _terminated)
     debug = bool(os.environ.get("ZLENS_DEBUG"))
     try:
+        from zlens.cli.parser import build
+
+        if threading.current_thread() is threading.main_thread():
+            # Exit normally on SIGTERM, so that temporary files are removed.
+            signal.signal(signal.SIGTERM, _terminated)
         try:
             arguments = build().parse_args(argv)
+            if argv is None and arguments.run.__module__ == "zlens.cli.sql":
+                from zlens.cli import watching
+
+                # Only as a program of its own: what calls this function may have threads.
+                ended = watching.watched()
+                if ended is not None:
+                    return ended if ended != watching.BROKEN else complain(_BROKEN)
             status: int = arguments.run(arguments)
         finally:
             sys.stdout.flush()

@@ -7,6 +7,7 @@ import os
 import secrets
 import socket
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from zlens.server.guard import Guard
+    from zlens.server.place import Place
     from zlens.session.session import Session
 
 DESCRIPTION = """\
@@ -71,34 +73,47 @@ def run(arguments: argparse.Namespace) -> int:
         zlens.open(files, options=options, progress=progress) as session,
     ):
         progress.close()
-        inputs.say_throughput(session)
-        status = inputs.status_of(session.problems, strict=arguments.strict)
-        host, port = listening.getsockname()[:2]
-        display_host = _display_host(host)
-        hosts = frozenset({display_host, *own_names()}) if token is not None else frozenset()
-        address = f"http://{f'[{display_host}]' if ':' in display_host else display_host}:{port}/"
-        entry = f"{address}?token={token}" if printed else address
-        guard = Guard(hosts, token, f"zlens_{port}")
-        print(entry, flush=True)
-        if arguments.open:
-            import webbrowser
+        # Forked before anything starts a thread.
+        with closing(_place(session, files, listening)) as place:
+            inputs.say_throughput(session)
+            status = inputs.status_of(session.problems, strict=arguments.strict)
+            host, port = listening.getsockname()[:2]
+            display_host = _display_host(host)
+            hosts = frozenset({display_host, *own_names()}) if token is not None else frozenset()
+            address = f"http://{f'[{display_host}]' if ':' in display_host else display_host}:{port}/"
+            entry = f"{address}?token={token}" if printed else address
+            guard = Guard(hosts, token, f"zlens_{port}")
+            print(entry, flush=True)
+            if arguments.open:
+                import webbrowser
 
-            webbrowser.open(f"{address}?token={token}" if token else address)
-        _serve(session, files, guard, listening)
-        return status
+                webbrowser.open(f"{address}?token={token}" if token else address)
+            _serve(place, guard, listening)
+            return status
 
 
-def _serve(session: Session, files: list[str], guard: Guard, listening: socket.socket) -> None:
+def _place(session: Session, files: list[str], listening: socket.socket) -> Place:
+    """What the server answers from, with processes for SQL of the user where the system can make them."""
+    from zlens.server import app
+    from zlens.server.place import Place
+    from zlens.server.processes import Processes
+
+    place = Place(session, files)
+    if sys.platform == "linux":
+        place.processes = Processes(lambda request: app.answer_sql(place, request), listening)
+    return place
+
+
+def _serve(place: Place, guard: Guard, listening: socket.socket) -> None:
     import asyncio
 
     import uvicorn
 
     from zlens.server.app import create
-    from zlens.server.place import Place
     from zlens.server.running import Running
     from zlens.server.warming import Warming
 
-    place, running = Place(session, files), Running()
+    running = Running()
     warming = Warming(place)
 
     class Ending(uvicorn.Server):
@@ -116,7 +131,6 @@ def _serve(session: Session, files: list[str], guard: Guard, listening: socket.s
     finally:
         warming.end()
         running.cancel_all()
-        place.close()
 
 
 def config(app: ASGIApp) -> uvicorn.Config:
@@ -167,7 +181,7 @@ def _socket(arguments: argparse.Namespace) -> socket.socket:
     if arguments.listen is not None:
         host, colon, text = arguments.listen.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
-        if not colon or not host or not (text.isascii() and text.isdigit()) or int(text) > 65535:
+        if not colon or not host or not (text.isascii() and text.isdecimal()) or int(text) > 65535:
             raise QueryError(
                 f"{arguments.listen!r} is not an address", expected="HOST:PORT, such as 0.0.0.0:8017"
             )
@@ -190,7 +204,8 @@ def _socket(arguments: argparse.Namespace) -> socket.socket:
 def _bound(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
+        # With its protocol, which asyncio asks for: else an answer on a kept connection waits 40 ms.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     except OSError as error:
         raise QueryError(f"{host} is not the address of a machine: {error.strerror or error}") from None
     try:

@@ -18,8 +18,21 @@ Relation = duckdb.DuckDBPyRelation
 Error = duckdb.Error
 RELEASE = duckdb.__version__
 
-#: The engine's memory limit; the rest spills to a private folder.
-MEMORY_LIMIT = "4GB"
+#: The engine's memory limit in bytes; the rest spills to a private folder, up to a limit too.
+_MEMORY = 4 * 1024**3
+_SPILL = 16 * 1024**3
+_memory = _MEMORY
+
+
+def limit_tables(size: int) -> None:
+    """Limit the memory of databases opened from now on."""
+    global _memory
+    _memory = min(size, _MEMORY)
+
+
+def table_limit() -> str:
+    """The engine's memory limit, as errors name it."""
+    return f"{_memory / 1024**3:.3g} GB"
 
 
 def connect(spill: str | None, files: Sequence[str] = (), threads: int | None = None) -> Connection:
@@ -30,10 +43,11 @@ def connect(spill: str | None, files: Sequence[str] = (), threads: int | None = 
         "allow_community_extensions": "false",
         # Tables are found by name here, never among variables of the surrounding Python.
         "python_enable_replacements": "false",
-        "memory_limit": MEMORY_LIMIT,
+        "memory_limit": f"{_memory}B",
     }
     if spill is not None:
         config["temp_directory"] = spill
+        config["max_temp_directory_size"] = f"{_SPILL}B"
     if threads is not None:
         config["threads"] = threads
     connection = duckdb.connect(config=config)
@@ -59,7 +73,7 @@ def stream(sql: str, files: Sequence[str]) -> object:
 
 def workbench(spill: str) -> Connection:
     """A connection that reads and writes files: only for zlens' own statements, through `run`."""
-    connection = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": spill})
+    connection = duckdb.connect(config={"memory_limit": f"{_memory}B", "temp_directory": spill})
     for setting in ("autoload_known_extensions = false", "TimeZone = 'UTC'", "enable_progress_bar = false"):
         connection.execute(f"SET {setting}")
     return connection

@@ -8,16 +8,31 @@ import os
 import re
 
 from zlens.catalog import metrics
+from zlens.engine.bounds import memory_text
 from zlens.errors import QueryError
 from zlens.schema.wording import say
 
 _LAKE_FILE = re.compile(r'Cannot (?:access|open) file "[^"]*/system=[^"]*/day=[^"]*\.parquet')
 
 
+_NO_MEMORY = re.compile(
+    r"bad alloc|[Oo]ut of [Mm]emory|[Ff]ailed to (?:allocate|pin|offload)|could not allocate"
+)
+
+
+def out_of_memory() -> QueryError:
+    return QueryError(
+        f"the query needs more than its {memory_text()} of memory",
+        cure="select fewer rows and columns, or build shorter texts and lists",
+    )
+
+
 def query_error(error: Exception) -> QueryError:
     """One sentence of the engine's message, without its sketch of the query and its suggestions."""
     text = str(error).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
     text = re.sub(r"^[A-Za-z ]+ Error: ", "", text).rstrip("!")
+    if isinstance(error, MemoryError) or _NO_MEMORY.search(text):
+        return out_of_memory()
     cure = None
     column = re.match(r'Referenced column "([^"]+)" not found in FROM clause', text)
     missing = re.match(r"Table with name (\S+) does not exist", text)

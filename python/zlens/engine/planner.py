@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from zlens.catalog import metrics
 from zlens.catalog.expressions import literal, quote
+from zlens.engine.cancelling import interruptible
 from zlens.engine.connection import Connection, connect
 from zlens.engine.statement import Statement
 
@@ -35,7 +36,10 @@ class Planner:
             connection = self._open()
             for name in named:
                 self._declare(connection, name)
-            rows = connection.execute(f"EXPLAIN (FORMAT JSON) {statement.question}").fetchall()
+            cursor = connection.cursor()
+        # Outside the lock: a statement may fold constants for as long as it likes.
+        explain = f"EXPLAIN (FORMAT JSON) {statement.question}"
+        rows = interruptible(cursor, lambda: cursor.execute(explain).fetchall())
         try:
             pending = list(json.loads(rows[0][1]))
         except (ValueError, IndexError):

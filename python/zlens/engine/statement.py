@@ -9,6 +9,7 @@ from typing import Any
 
 from zlens.catalog.compile.kept import Kept
 from zlens.engine.admission import Survey, Tree, admit
+from zlens.engine.cancelling import interruptible
 from zlens.engine.connection import Connection, kinds, words
 from zlens.errors import QueryError
 
@@ -73,7 +74,8 @@ def _serialize(connection: Connection, question: str, kept: Kept) -> Tree | None
     """The tree of a SELECT; None if the parser gives none."""
     tree: dict[str, Any] | None = kept.read("tree", question)
     if tree is None:
-        rows = connection.execute("SELECT json_serialize_sql(?)", [question]).fetchall()
+        serialize = "SELECT json_serialize_sql(?)"
+        rows = interruptible(connection, lambda: connection.execute(serialize, [question]).fetchall())
         try:
             tree = json.loads(rows[0][0])
         except RecursionError:

@@ -78,7 +78,7 @@ def _runs(columns: Iterable[str]) -> list[str]:
 
     def number(name: str) -> tuple[int, str]:
         bare = name.removeprefix("c").removesuffix("_d")
-        return (int(bare), name[len(bare) + 1 :]) if name.startswith("c") and bare.isdigit() else (-1, "")
+        return (int(bare), name[len(bare) + 1 :]) if name.startswith("c") and bare.isdecimal() else (-1, "")
 
     counters = sorted((number(name), name) for name in columns if number(name)[0] >= 0)
     texts = [name for name in columns if number(name)[0] < 0]

@@ -98,7 +98,7 @@ class Options:
 def parse_duration(text: str) -> int:
     """Seconds of '90s', '15m', '1h30m', '1d' or a bare number of seconds."""
     clean = text.strip().lower()
-    if clean.isdigit() and len(clean) < 10:
+    if clean.isdecimal() and len(clean) < 10:
         seconds = int(clean)
     else:
         match = _DURATION.fullmatch(clean)
@@ -136,7 +136,7 @@ def parse_minutes(text: str) -> int:
 
 def parse_leap(text: str) -> int:
     """Leap seconds, for --leap."""
-    if not (text.isascii() and text.isdigit() and len(text) < 3):
+    if not (text.isascii() and text.isdecimal() and len(text) < 3):
         raise QueryError(f"{text!r} is not a number of leap seconds", expected="0 to 99; 27 since 2017")
     return int(text)
 

@@ -135,7 +135,7 @@ def _place(entries: list[Any], which: str, path: str) -> int:
     for at, entry in enumerate(entries):
         if isinstance(entry, dict) and entry.get("name") == which:
             return at
-    if which.isdigit() and 1 <= int(which) <= len(entries):
+    if which.isdecimal() and 1 <= int(which) <= len(entries):
         return int(which) - 1
     names = [entry["name"] for entry in entries if isinstance(entry, dict) and "name" in entry]
     raise ScenarioError(

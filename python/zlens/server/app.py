@@ -15,13 +15,15 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from zlens.engine.errors import out_of_memory
 from zlens.errors import CatalogError, InputError, QueryError, Wording, ZlensError
 from zlens.schema.kinds import Many
 from zlens.server import guard as guards
-from zlens.server import openapi, static_files, values
+from zlens.server import openapi, sql, static_files, values
 from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterError
 from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.place import Place
+from zlens.server.processes import Ready
 from zlens.server.running import BusyError, Running
 
 #: Seconds in which the body of a request must arrive.
@@ -57,23 +59,32 @@ def _methods(path: str, place: Place, running: Running) -> Any:
             response.headers["allow"] = allowed
             return response
         try:
-            response = _json(await _answer(endpoint, request, place, running))
-            # A file may change while it is served; the page then asks for the problems again.
-            response.headers[PROBLEMS] = str(len(place.session.problems))
-            return response
-        except ZlensError as error:
-            return failed(error)
+            answer = await _answer(endpoint, request, place, running)
         except ClientDisconnect:
             return refused(Refusal(400, "Disconnect", "the request did not arrive"))
-        except OSError as error:
-            where = os.path.basename(str(error.filename)) if error.filename else "an input"
-            return failed(InputError(f"{where}: {error.strerror or error}", cure="is the file still there?"))
-        except MemoryError:
-            return failed(QueryError("not enough memory", cure="narrow the request"))
         except Exception as error:
-            return unexpected(error)
+            return _failure(error)
+        # A file may change while it is served; the page then asks for the problems again.
+        problems = len(place.session.problems)
+        if isinstance(answer, Ready):
+            response = _sent(answer.body, answer.status)
+            problems = max(problems, answer.problems)
+        else:
+            response = _json(answer)
+        response.headers[PROBLEMS] = str(problems)
+        return response
 
     return _Any(handle)
+
+
+def answer_sql(place: Place, request: dict[str, Any]) -> Ready:
+    """The response to a SQL query, in a process of its own."""
+    try:
+        body, status = values.body(sql.answer(place, request)), 200
+    except Exception as error:
+        response = _failure(error)
+        body, status = bytes(response.body), response.status_code
+    return Ready(status, len(place.session.problems), body)
 
 
 class _Any:
@@ -101,9 +112,12 @@ async def _answer(endpoint: Endpoint, request: Request, place: Place, running: R
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
-    return await running.ask(
-        parameters["id"], endpoint.name, lambda: endpoint.answer(place, parameters), gone
-    )
+    def work() -> Any:
+        if endpoint.name == "sql" and place.processes is not None:
+            return place.processes.ask(parameters)
+        return endpoint.answer(place, parameters)
+
+    return await running.ask(parameters["id"], endpoint.name, work, gone)
 
 
 def _read(endpoint: Endpoint, query: QueryParams) -> dict[str, Any]:
@@ -171,12 +185,28 @@ async def _static(request: Request) -> Response:
 
 
 def _json(value: Any, status: int = 200) -> Response:
+    return _sent(values.body(value), status)
+
+
+def _sent(body: bytes, status: int) -> Response:
     headers = {"content-type": "application/json", "cache-control": "no-store"}
-    return Response(values.body(value), status_code=status, headers=headers)
+    return Response(body, status_code=status, headers=headers)
 
 
 def refused(refusal: Refusal) -> Response:
     return _error(refusal.status, refusal.kind, refusal.message, None, refusal.cure)
+
+
+def _failure(error: Exception) -> Response:
+    """The response to any exception of a request."""
+    if isinstance(error, ZlensError):
+        return failed(error)
+    if isinstance(error, OSError):
+        where = os.path.basename(str(error.filename)) if error.filename else "an input"
+        return failed(InputError(f"{where}: {error.strerror or error}", cure="is the file still there?"))
+    if isinstance(error, MemoryError):
+        return failed(out_of_memory())
+    return unexpected(error)
 
 
 def failed(error: ZlensError) -> Response:

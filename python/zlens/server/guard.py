@@ -109,7 +109,7 @@ class Guard:
                 return Refusal(415, "ContentType", "the request is not JSON", "send it as application/json")
             length = request.header("content-length")
             if length is not None and (
-                not length.isascii() or not length.isdigit() or int(length[:12]) > BODY
+                not length.isascii() or not length.isdecimal() or int(length[:12]) > BODY
             ):
                 return too_large()
         return None

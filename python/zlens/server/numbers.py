@@ -66,7 +66,7 @@ def _number(key: Key, kind: Kind, value: Any, path: str) -> Iterator[_Number]:
 def _label(entries: list[Any], entry: Any, position: int) -> str:
     """The label of an entry for --set: its name if unique, else its position."""
     name = entry.get("name") if isinstance(entry, dict) else None
-    if not isinstance(name, str) or "." in name or "=" in name or name.isdigit():
+    if not isinstance(name, str) or "." in name or "=" in name or name.isdecimal():
         return str(position)
     same = sum(isinstance(other, dict) and other.get("name") == name for other in entries)
     return name if same == 1 else str(position)

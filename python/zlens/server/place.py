@@ -17,6 +17,7 @@ from zlens.catalog.expressions import quote
 from zlens.engine import cancelling
 from zlens.errors import QueryError
 from zlens.inputs.options import Moment, Options, parse_moment
+from zlens.server.processes import Processes
 from zlens.session.session import Session
 
 #: Narrower sessions kept open, with the measures they have computed.
@@ -40,11 +41,13 @@ class _Open:
 class Place:
     """The data that requests read.
 
-    inputs   as named by the user; no other file is ever read
+    inputs      as named by the user; no other file is ever read
+    processes   answer SQL of the user; None: this process does
     """
 
     session: Session
     inputs: Sequence[str]
+    processes: Processes | None = None
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _narrower: OrderedDict[Any, _Open] = field(default_factory=OrderedDict)
     _answers: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
@@ -59,6 +62,8 @@ class Place:
         for entry in opened:
             entry.session.close()
         self.session.close()
+        if self.processes is not None:
+            self.processes.close()
 
     @property
     def names(self) -> list[str]:

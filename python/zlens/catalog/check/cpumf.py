@@ -72,7 +72,7 @@ def _generation(name: str) -> Iterator[str]:
 
 
 def _type(machine: MachineType) -> Iterator[str]:
-    if not machine.type.isdigit() or len(machine.type) != 4:
+    if not machine.type.isdecimal() or len(machine.type) != 4:
         yield "is not a machine type"
     if machine.ghz and machine.ghz_status not in metrics.STATUSES:
         yield f"ghz_status is {machine.ghz_status!r}"

@@ -128,7 +128,8 @@ def impossible_rows() -> str:
         noun = name.replace("_", " ")
         parts.append(
             f"SELECT system, source, 'impossible' AS kind, "
-            f"count(*) || CASE count(*) WHEN 1 THEN ' sample of {noun} has' ELSE ' samples of {noun} have' END "
+            f"count(*) || CASE count(*) WHEN 1 THEN ' sample of {noun} has' "
+            f"ELSE ' samples of {noun} have' END "
             f"|| ' impossible values, which are left out; the first: {noun} ' "
             f"|| coalesce(arg_min(concat_ws('/', {subject}), {order}), '?') || ', ' "
             f"|| strftime(min(interval_end), '%Y-%m-%d %H:%M:%S') || ' UTC: ' "

@@ -87,7 +87,7 @@ def _own_points(scenario: Scenario) -> tuple[Point, ...]:
     """The points of the scenario, with 1 for one processor."""
     points: dict[int, float] = {1: 1.0}
     for text, value in scenario["factors"].items():
-        if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 10_000:
+        if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 10_000:
             raise scenario.problem.value(f"factors.{text}", value, "numbers of processors from 1 to 10,000")
         points[int(text)] = value
     if points[1] != 1.0:

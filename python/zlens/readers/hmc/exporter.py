@@ -6,7 +6,6 @@ machine, under its name on the HMC.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections import Counter
@@ -34,6 +33,11 @@ MAX_NOTES = 100
 MAX_STRANGE = 100_000
 #: Maximum distance searched for the end of a line.
 MAX_SKIPPED = 64 << 20
+
+#: Counters of 64 bits stay below this; so does everything that is computed from them.
+_LARGEST = 2.0**64
+#: Microseconds at the beginning of the year 2200.
+_LATEST_US = 7_258_118_400_000_000
 
 HEADER = (
     Column("system", "text", "", "machine, under its name on the HMC"),
@@ -202,9 +206,12 @@ class HmcSource:
         if not machine:
             raise ValueError("a sample without a machine")
         moment = int(match[4]) * 1000 if match[4] else date_us
-        if not 0 <= moment < 2**62:
+        if not 0 <= moment < _LATEST_US:
             raise ValueError("an impossible time")
         value = _number(match[3])
+        if abs(value) >= _LARGEST:
+            detail = f"{name} is {match[3][:30]}, but no value reaches 2^64; it is NULL"
+            self.note(path, offset, "impossible", detail, 0)
         key = (machine, moment, name, tuple(sorted(labels.items())))
         if key in self._seen:
             self.note(
@@ -232,7 +239,8 @@ class HmcSource:
                     for label, value in sorted(labels.items())
                     if label not in _TAKEN and not (processor and label == "type")
                 ),
-                "value": value if math.isfinite(value) else None,
+                # NaN is what the exporter knows no value of.
+                "value": value if abs(value) < _LARGEST else None,
                 "text": text,
             }
         )

@@ -176,7 +176,7 @@ class Store:
 
     def cpumf_rows(self, columns: list[str]) -> Iterator[tuple[Any, ...]]:
         """Yield rows of `linux_cpumf`."""
-        numbers = {int(name[1:]) for name in columns if name[0] == "c" and name[1:].isdigit()}
+        numbers = {int(name[1:]) for name in columns if name[0] == "c" and name[1:].isdecimal()}
         for moment in self.moments:
             scaled = self._scaled(moment) if "scaled" in columns else set()
             for cpu, counted in self._samples(moment, numbers):

@@ -87,7 +87,7 @@ def is_hexadecimal(head: str) -> bool:
 
 def _mostly_hexadecimal(numbers: Iterable[str]) -> bool:
     long = [number for number in numbers if len(number) >= 4]
-    return sum(not number.isdigit() for number in long) > 0.3 * len(long)
+    return sum(not number.isdecimal() for number in long) > 0.3 * len(long)
 
 
 def rows(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iterator[Reading]:
@@ -209,7 +209,7 @@ def _in_hexadecimal(text: str) -> bool:
     """Return whether numbers are hexadecimal, judging by counter numbers above 9 and by values."""
     numbers = [(match[2], match[4]) for match in _NUMBER.finditer(text, 0, _SHOWN)]
     ids = [number for key, number in numbers if key == "id" and len(number) > 1]
-    strange = sum(not number.isdigit() or _between_sets(int(number)) for number in ids)
+    strange = sum(not number.isdecimal() or _between_sets(int(number)) for number in ids)
     return 2 * strange > len(ids) or _mostly_hexadecimal(number for key, number in numbers if key == "value")
 
 

@@ -76,7 +76,7 @@ _STARTED = re.compile(r"#\s*started on (.+)")
 _COUNT = r"(?:\d{1,3}(?:[.,'\u202f\u00a0]\d{3})+|\d+)(?:[.,]\d+)?"
 _WHERE = r"CPU\s*\d+|S\d+(?:-D\d+)?(?:-CLS\d+)?(?:-L\d+-ID\d+)?(?:-C\d+)?\s+\d+|N\d+\s+\d+|D\d+\s+\d+"
 _TEXT = re.compile(
-    rf"\s*(?:(?P<time>\d+\.\d{{9}})\s+)?(?:(?P<where>{_WHERE})\s+)?"
+    rf"\s*(?:(?P<time>\d{{1,9}}\.\d{{9}})\s+)?(?:(?P<where>{_WHERE})\s+)?"
     rf"(?P<count><not supported>|<not counted>|{_COUNT})\s+"
     r"(?:(?P<unit>msec|ns|us|ms|Joules|MiB|GiB|seconds)\s+)?(?P<event>[^\s#(][^\s]*)(?P<rest>.*)"
 )
@@ -122,7 +122,7 @@ def is_json(head: str) -> bool:
 def _ends_with_times(values: list[str]) -> bool:
     """Return whether a line ends as perf writes it: run time of the event, and its share of the time."""
     return any(
-        run.strip().isdigit() and re.fullmatch(r"\s*\d+\.\d\d\s*", part) for run, part in pairwise(values)
+        run.strip().isdecimal() and re.fullmatch(r"\s*\d+\.\d\d\s*", part) for run, part in pairwise(values)
     )
 
 
@@ -159,6 +159,10 @@ class _Grouping:
             self._started = None
 
     def add(self, offset: int, since: float | None, count: Count) -> Iterator[Reading]:
+        if count.running_pct is not None and count.running_pct > 100:
+            detail = f"{count.event[:60]} was counted for more than 100 % of the time; that is NULL"
+            self._note("impossible", detail, offset)
+            count.running_pct = None
         key = (count.event, count.cpu, count.group)
         reading = self._reading
         if reading is not None and since is not None and since != reading.since_s:
@@ -316,7 +320,7 @@ def _values(line: str, by: str) -> Line | None:
     elif (
         index + 1 < len(cells)
         and _AGGREGATE.fullmatch(cells[index].strip())
-        and cells[index + 1].strip().isdigit()
+        and cells[index + 1].strip().isdecimal()
     ):
         place = f"{cells[index].strip()} {cells[index + 1].strip()}"
         index += 2
@@ -339,7 +343,7 @@ def _values(line: str, by: str) -> Line | None:
     if place is not None:
         _place(count, place)
     for run, part in pairwise(rest):
-        if run.strip().isdigit() and re.fullmatch(r"\d+\.\d\d", part.strip()):
+        if run.strip().isdecimal() and re.fullmatch(r"\d+\.\d\d", part.strip()):
             count.running_pct = float(part)
             break
     return since, count

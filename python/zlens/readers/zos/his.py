@@ -230,7 +230,7 @@ class Run:
             self.facts[name] = value or before
             return
         if label.form == "int" and value is not None:
-            if not str(value).isdigit() or len(str(value)) > 18:
+            if not str(value).isdecimal() or len(str(value)) > 18:
                 self.note("header", f"{label.label} {text[:30]!r} is not a number; it is NULL", offset)
                 return
             value = int(value)
@@ -430,7 +430,7 @@ class Run:
     def _number_cpus(self) -> dict[str, int]:
         """Return the number of each CPU: hexadecimal, as in z/OS, unless only decimal leaves no gaps."""
         names = list(self.cpus)
-        lettered = any(not name.isdigit() for name in names)
+        lettered = any(not name.isdecimal() for name in names)
         numbers = {name: int(name, 16) for name in names}
         if lettered or max(numbers.values(), default=0) < 16:
             return numbers

@@ -198,9 +198,9 @@ class Display:
             name, value = mode["name"], mode["value"]
             if name == "HD" and value in "YN":
                 self.facts["hiperdispatch"] = value == "Y"
-            elif value.isdigit() and len(value) < 3 and name == "MT":
+            elif value.isdecimal() and len(value) < 3 and name == "MT":
                 self.facts["mt"] = int(value)
-            elif value.isdigit() and len(value) < 3 and name in modes:
+            elif value.isdecimal() and len(value) < 3 and name in modes:
                 self.threads[modes[name]] = int(value)
             else:
                 self.note("header", f"{mode[0]!r} is not a known core mode", offset)

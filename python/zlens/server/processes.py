@@ -1,0 +1,298 @@
+"""Questions in the user's own SQL, each in a process that can be ended.
+
+A statement may fold a constant for hours, or build a value of gigabytes, where the engine neither looks for
+an interrupt nor counts memory. So it runs in another process: with a bound on its memory, and killed if it
+does not end when it is canceled. These processes have the opened inputs, but no lock, table or connection in
+common with the server. They are forked from one that only waits, made while the server has a single thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from zlens.engine import bounds, cancelling
+from zlens.engine.cancelling import Cancel
+from zlens.errors import Cancelled, QueryError
+
+#: Questions answered at a time; others wait for their turn.
+COUNT = 3
+#: Bytes of memory that a question may take; all together take COUNT times as many.
+MEMORY = 2 * 1024**3
+#: Seconds that a canceled question has to end before its process is killed.
+_PATIENCE_S = 0.5
+#: How often those who wait look whether they are canceled.
+_LOOK_S = 0.05
+#: A process is not used again if the tables and values it kept take more than this part of its memory.
+_FULL = 0.6
+_LENGTH = struct.Struct(">Q")
+_CANCEL = b""
+_LONGEST_NAME = 4096
+_GB = 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A response that another process has written; `problems`: how many it knows of."""
+
+    status: int
+    problems: int
+    body: bytes
+
+
+#: Answers a request, whatever happens.
+Work = Callable[[dict[str, Any]], Ready]
+
+
+class Processes:
+    """At most COUNT processes that answer, forked when needed and kept for later questions."""
+
+    def __init__(self, work: Work, closing: socket.socket | None = None, memory: int = MEMORY) -> None:
+        """`closing`: a socket that these processes must not keep open."""
+        self._memory = memory
+        self._folder = tempfile.mkdtemp(prefix="zlens-")
+        self._guard = threading.Lock()
+        self._idle: list[_Process] = []
+        self._free = COUNT
+        self._waiting: deque[threading.Event] = deque()
+        self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._control.close()
+            if closing is not None:
+                closing.close()
+            _wait_and_fork(far, work, memory)
+        far.close()
+
+    def close(self) -> None:
+        """End all processes and remove what they spilled."""
+        with self._guard:
+            idle, self._idle = self._idle, []
+        for process in idle:
+            process.end()
+        self._control.close()
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def ask(self, request: dict[str, Any]) -> Ready:
+        """The answer of one of the processes; a Cancel ends it whatever it does."""
+        with self._turn():
+            process = self._take()
+            try:
+                return process.ask(request)
+            finally:
+                if process.reusable:
+                    with self._guard:
+                        self._idle.append(process)
+                else:
+                    process.end()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for one of COUNT turns, first come, first served."""
+        turn = threading.Event()
+        with self._guard:
+            if self._free:
+                self._free -= 1
+                turn.set()
+            else:
+                self._waiting.append(turn)
+        try:
+            while not turn.wait(_LOOK_S):
+                cancelling.check()
+            yield
+        finally:
+            with self._guard:
+                if not turn.is_set():
+                    self._waiting.remove(turn)
+                elif self._waiting:
+                    self._waiting.popleft().set()
+                else:
+                    self._free += 1
+
+    def _take(self) -> _Process:
+        """The process used last, which has the most tables, or a new one."""
+        while True:
+            with self._guard:
+                process = self._idle.pop() if self._idle else None
+            if process is None:
+                return self._fork()
+            if not process.ended():
+                return process
+            process.end()
+
+    def _fork(self) -> _Process:
+        folder = tempfile.mkdtemp(dir=self._folder)
+        near, far = socket.socketpair()
+        with far:
+            try:
+                with self._guard:
+                    socket.send_fds(self._control, [os.fsencode(folder)], [far.fileno()])
+            except OSError:
+                near.close()
+                raise QueryError(
+                    "the process that answers questions has ended", cure="start zlens serve again"
+                ) from None
+        return _Process(near, folder, self._memory)
+
+
+class _Process:
+    """One process, seen from the server.
+
+    reusable   whether it may be asked again
+    """
+
+    def __init__(self, channel: socket.socket, folder: str, memory: int) -> None:
+        self._channel = channel
+        self._folder = folder
+        self._memory = memory
+        self.reusable = False
+        number = self._received(None)
+        self._pid = int(number) if number is not None else None
+
+    def ended(self) -> bool:
+        try:
+            return self._channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    def end(self) -> None:
+        # Its number is its own as long as its channel is open.
+        if self._pid is not None and not self.ended():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+        self._channel.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def ask(self, request: dict[str, Any]) -> Ready:
+        self.reusable = False
+        try:
+            _send(self._channel, json.dumps(request).encode())
+            answer = self._received(cancelling.check)
+        except OSError:
+            answer = None
+        except Cancelled:
+            self._cancel()
+            raise
+        if answer is None:
+            raise QueryError(
+                f"the query needs more than its {self._memory / _GB:.3g} GB of memory, or broke the engine",
+                cure="select fewer rows and columns, or build shorter texts and lists",
+            )
+        head, _, body = answer.partition(b"\n")
+        status, problems, reusable = map(int, head.split())
+        self.reusable = bool(reusable)
+        return Ready(status, problems, body)
+
+    def _cancel(self) -> None:
+        """Give the process a moment to end its work, so that its tables remain for the next question."""
+        try:
+            _send(self._channel, _CANCEL)
+            self._channel.settimeout(_PATIENCE_S)
+            self.reusable = _receive(self._channel) is not None
+            self._channel.settimeout(None)
+        except OSError:
+            self.reusable = False
+
+    def _received(self, look: Callable[[], None] | None) -> bytes | None:
+        """The next message; None if the process has ended."""
+        while look is not None and not select.select([self._channel], [], [], _LOOK_S)[0]:
+            look()
+        try:
+            return _receive(self._channel)
+        except OSError:
+            return None
+
+
+def _send(channel: socket.socket, message: bytes) -> None:
+    channel.sendall(_LENGTH.pack(len(message)) + message)
+
+
+def _receive(channel: socket.socket) -> bytes | None:
+    """The next message; None at the end."""
+    length = _exactly(channel, _LENGTH.size)
+    return _exactly(channel, _LENGTH.unpack(length)[0]) if length is not None else None
+
+
+def _exactly(channel: socket.socket, size: int) -> bytes | None:
+    data = bytearray()
+    while len(data) < size:
+        part = channel.recv(min(size - len(data), 1 << 20))
+        if not part:
+            return None
+        data += part
+    return bytes(data)
+
+
+# In the other processes ----------------------------------------------------------------------------
+
+
+def _wait_and_fork(control: socket.socket, work: Work, memory: int) -> NoReturn:
+    """What the process that only waits does: fork one that answers for every channel it is sent."""
+    # Ctrl-C reaches all processes of a terminal; the server says when to end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Nobody waits for those that have ended.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        while True:
+            folder, channels, _, _ = socket.recv_fds(control, _LONGEST_NAME, 1)
+            if not channels:
+                break
+            channel = socket.socket(fileno=channels[0])
+            if os.fork() == 0:
+                control.close()
+                _answer(channel, os.fsdecode(folder), work, memory)
+            channel.close()
+    finally:
+        os._exit(0)
+
+
+def _answer(channel: socket.socket, folder: str, work: Work, memory: int) -> NoReturn:
+    """What a process that answers does, until the server closes its channel."""
+    try:
+        tempfile.tempdir = folder
+        os.nice(5)
+        bounds.bound_memory(memory)
+        _send(channel, str(os.getpid()).encode())
+        cancel = Cancel()
+        while (message := _receive(channel)) is not None:
+            if message == _CANCEL:
+                cancel.cancel("the request was canceled")
+                continue
+            cancel = Cancel()
+            threading.Thread(
+                target=_work, args=(channel, json.loads(message), work, cancel, memory), daemon=True
+            ).start()
+    finally:
+        # Without the end of the interpreter: a thread may still work.
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def _work(channel: socket.socket, request: dict[str, Any], work: Work, cancel: Cancel, memory: int) -> None:
+    try:
+        with cancel.current():
+            ready = work(request)
+        reusable = bounds.memory_used() < _FULL * memory
+        _send(channel, b"%d %d %d\n" % (ready.status, ready.problems, reusable) + ready.body)
+    except BaseException:
+        # Out of memory even for the answer: the server learns it from the end of this process.
+        os._exit(1)

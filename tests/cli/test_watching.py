@@ -1,0 +1,88 @@
+"""Queries that no engine ends or bounds, on the command line: signals end them, memory has a limit."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from zlens.cli.watching import MEMORY
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
+
+DEAF = "SELECT levenshtein(repeat('a', 200000), repeat('b', 200000))"
+
+
+def started(folder: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "zlens", "sql", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(folder)},
+    )
+
+
+@pytest.mark.parametrize(("sign", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_what_the_engine_does_not(
+    demo_files: list[Path], tmp_path: Path, sign: signal.Signals, status: int
+) -> None:
+    with started(tmp_path, str(demo_files[0]), "-q", DEAF) as process:
+        end = time.monotonic() + 60
+        while not list(tmp_path.glob("zlens-*/zlens-*")):
+            assert time.monotonic() < end, "it makes a folder when it begins to ask"
+            time.sleep(0.05)
+        time.sleep(1)
+        process.send_signal(sign)
+        assert process.wait(20) == status
+        assert process.communicate() == ("", "")
+    assert list(tmp_path.iterdir()) == [], "what was spilled is removed"
+
+
+def test_the_end_of_the_program_ends_its_question(demo_files: list[Path], tmp_path: Path) -> None:
+    with started(tmp_path, str(demo_files[0]), "-q", DEAF) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        end = time.monotonic() + 60
+        while not (numbers := children.read_text().split()):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        time.sleep(1)
+        process.kill()
+        while Path(f"/proc/{numbers[0]}").exists():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT list_sum(range(3000000000))",
+        "SELECT length(repeat('x', 3000000000 + range)) FROM range(20)",
+    ],
+)
+def test_memory_has_a_limit_that_the_error_names(demo_files: list[Path], tmp_path: Path, query: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    with started(tmp_path, str(demo_files[0]), "-q", query) as process:
+        out, told = process.communicate(timeout=120)
+        assert (process.returncode, out) == (2, "")
+        assert told.startswith("zlens: the query needs more than its 8 GB of memory")
+    assert max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) * 1024 < MEMORY
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_status_and_output_are_those_of_the_command(demo_files: list[Path], tmp_path: Path) -> None:
+    query = "SELECT count(*) AS n FROM load"
+    with started(tmp_path, str(demo_files[0]), "-q", query, "--format", "csv") as process:
+        out, told = process.communicate(timeout=120)
+        assert (process.returncode, out.splitlines()[0], told) == (0, "n", "")
+    with started(tmp_path, str(tmp_path / "none"), "-q", query) as process:
+        out, told = process.communicate(timeout=120)
+        assert (process.returncode, out) == (2, "")
+        assert "there is no such file" in told
+    assert list(tmp_path.iterdir()) == []
