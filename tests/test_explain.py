@@ -12,6 +12,7 @@ from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import QueryError
 from zlens.explain import records as explain_records
 from zlens.explain.names import _report_names, example, explain, known_names
+from zlens.explain.reports import explain_report
 from zlens.reports import definition
 
 
@@ -177,3 +178,17 @@ def test_known_names_can_all_be_explained() -> None:
 )
 def test_what_stands_in_no_fixed_place(name: str, words: str) -> None:
     assert words in explain(name).replace("Column", "column")
+
+
+def test_a_column_of_several_tables_is_described_once() -> None:
+    text = explain_report("cpumf")
+    blocks = [block for block in text.split("\n\n") if block.startswith("CPI [cpi]")]
+    assert len(blocks) == 3
+    assert [block.endswith("as above") for block in blocks] == [False, True, True]
+
+
+def test_mean_rows_are_said_to_be_what_they_are() -> None:
+    assert "averaged over its intervals by the weight of the column" in " ".join(
+        explain_report("prclog").split()
+    )
+    assert "the plain mean of its recorded intervals" in " ".join(explain_report("procsum").split())

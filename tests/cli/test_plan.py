@@ -26,7 +26,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 def rows_of(text: str, table: str) -> dict[str, dict[str, Any]]:
-    return {row["name"]: row for row in json.loads(text) if row["table"] == table}
+    return {row["name"]: row for row in json.loads(text)["tables"][table]["rows"]}
 
 
 def test_list_shows_each_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +74,7 @@ def test_one_more_core_in_json(monwrite: str, capsys: pytest.CaptureFixture[str]
     text = run(capsys, monwrite, "--set", "logical_cores=+1", "--format", "json")[1]
     could = rows_of(text, "could")["ZLSIM"]
     assert (could["before"], could["after"]) == pytest.approx((6, 7))
-    processors = next(row for row in json.loads(text) if row["table"] == "processors")
+    processors = json.loads(text)["tables"]["processors"]["rows"][0]
     assert processors["difference"] == pytest.approx(2)
     assert sum(row["difference"] for row in rows_of(text, "guests").values()) > 70
 

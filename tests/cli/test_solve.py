@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -50,10 +52,20 @@ def test_text(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json_and_csv_say_the_same(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = json.loads(run(capsys, "shares", scenario, "--format", "json")[1])
+    answer = json.loads(run(capsys, "shares", scenario, "--format", "json")[1])
+    assert list(answer) == ["model", "title", "figures", "tables", "assumptions", "notes"]
+    assert answer["model"] == "shares"
+    assert answer["figures"]["used_cp"] == {
+        "value": 200.0,
+        "unit": "% of 1",
+        "text": "CP: used of the shared processors",
+    }
+    assert answer["tables"]["users"]["columns"]["allocation"]["unit"] == "% of 1"
+    users = answer["tables"]["users"]["rows"]
     lines = list(csv.DictReader(io.StringIO(run(capsys, "shares", scenario, "--format", "csv")[1])))
-    assert len(rows) == len(lines)
-    users = [row for row in rows if row["table"] == "users"]
+    parts = (answer["figures"], answer["assumptions"], answer["notes"])
+    rows = sum(len(table["rows"]) for table in answer["tables"].values())
+    assert rows + sum(map(len, parts)) == len(lines)
     assert [row["allocation"] for row in users] == pytest.approx([50, 150])
     assert [float(row["allocation"]) for row in lines if row["table"] == "users"] == pytest.approx([50, 150])
 
@@ -69,14 +81,33 @@ def test_html_is_one_file_that_fetches_nothing(scenario: str, tmp_path: Path) ->
 
 
 def test_set_and_sweep(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = json.loads(
+    answer = json.loads(
         run(capsys, "shares", scenario, "--set", "user.B.virtual_cpus=1", "--format", "json")[1]
     )
-    assert [row["allocation"] for row in rows if row["table"] == "users"] == pytest.approx([100, 100])
+    assert [row["allocation"] for row in answer["tables"]["users"]["rows"]] == pytest.approx([100, 100])
     swept = json.loads(
         run(capsys, "shares", scenario, "--sweep", "user.A.relative=100:300:200", "--format", "json")[1]
     )
-    assert [row["allocation_A"] for row in swept] == pytest.approx([50, 100])
+    assert [row["allocation_A"] for row in swept["tables"]["sweep"]["rows"]] == pytest.approx([50, 100])
+
+
+@pytest.mark.parametrize("model", models.MODELS)
+def test_help_on_a_model(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Keys, an example that solves, and every field of the answer, with its unit."""
+    with pytest.raises(SystemExit) as exit:
+        main(["solve", model, "--help"])
+    assert exit.value.code == 0
+    out = capsys.readouterr().out
+    found = models.find(model)
+    assert found.SUMMARY in out
+    assert all(f"  {line}".rstrip() in out for line in found.EXAMPLE.splitlines())
+    answer = models.solve(model, tomllib.loads(found.EXAMPLE))
+    fields = out[out.index("Answer ") :]
+    for table in answer.tables:
+        assert f"  {table.key}: " in fields
+        for column in table.columns:
+            line = rf"^    {re.escape(column.key)} .*{re.escape(column.unit)}$"
+            assert re.search(line, fields, re.MULTILINE), column.key
 
 
 def test_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,10 +45,10 @@ def test_what_if_without_calibration(scenario: str, capsys: pytest.CaptureFixtur
 
 def test_set_and_sweep(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     key = "run.SMT-2, 4 cores.cores"
-    rows = json.loads(run(capsys, scenario, "--set", f"{key}=1", "--format", "json"))
-    four = next(row for row in rows if row["table"] == "runs" and row["name"] == "SMT-2, 4 cores")
+    tables = json.loads(run(capsys, scenario, "--set", f"{key}=1", "--format", "json"))["tables"]
+    four = next(row for row in tables["runs"]["rows"] if row["name"] == "SMT-2, 4 cores")
     assert four["held_by"] == "processors"
-    rows = json.loads(run(capsys, scenario, "--sweep", f"{key}=1:6", "--format", "json"))
-    predicted = [row["predicted_SMT-2, 4 cores"] for row in rows if row["table"] == "sweep"]
+    tables = json.loads(run(capsys, scenario, "--sweep", f"{key}=1:6", "--format", "json"))["tables"]
+    predicted = [row["predicted_SMT-2, 4 cores"] for row in tables["sweep"]["rows"]]
     assert predicted == sorted(predicted)
     assert predicted[0] == pytest.approx(four["predicted"])

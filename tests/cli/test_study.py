@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,18 +60,18 @@ def test_text(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_as_published(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
     def itr(*words: str) -> float:
-        rows = json.loads(run(capsys, "scaling", runs, "--format", "json", *words)[1])
-        return float(next(row["itr"] for row in rows if row["table"] == "scaling"))
+        answer = json.loads(run(capsys, "scaling", runs, "--format", "json", *words)[1])
+        return float(answer["tables"]["scaling"]["rows"][0]["itr"])
 
     assert itr("--as-published") == pytest.approx(5031.1, abs=0.06)
     assert itr() == pytest.approx(5031.68, abs=0.01)
 
 
 def test_json_and_csv_say_the_same(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = json.loads(run(capsys, "scaling", runs, "--format", "json")[1])
+    tables = json.loads(run(capsys, "scaling", runs, "--format", "json")[1])["tables"]
     lines = list(csv.DictReader(io.StringIO(run(capsys, "scaling", runs, "--format", "csv")[1])))
-    assert len(rows) == len(lines)
-    costs = [row["cpu_tx"] for row in rows if row["table"] == "cpu"]
+    assert {line["table"] for line in lines} >= set(tables)
+    costs = [row["cpu_tx"] for row in tables["cpu"]["rows"]]
     assert costs == pytest.approx([3.1799, 3.6497], abs=0.0001)
     assert [float(row["cpu_tx"]) for row in lines if row["table"] == "cpu"] == pytest.approx(costs)
 
@@ -85,8 +86,9 @@ def test_html_fetches_nothing(runs: str, tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_set_changes_a_run(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = json.loads(run(capsys, "scaling", runs, "--set", "run.large.etr=9999", "--format", "json")[1])
-    assert next(row["etr"] for row in rows if row.get("run") == "large") == 9999
+    text = run(capsys, "scaling", runs, "--set", "run.large.etr=9999", "--format", "json")[1]
+    rows = json.loads(text)["tables"]["scaling"]["rows"]
+    assert next(row["etr"] for row in rows if row["run"] == "large") == 9999
 
 
 @pytest.mark.parametrize("name", studies.STUDIES)
@@ -136,15 +138,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def measured(
     folder: Path, capsys: pytest.CaptureFixture[str], *lines: str
-) -> tuple[int, list[dict[str, object]], str]:
+) -> tuple[int, dict[str, Any], str]:
     path = folder / "measured.toml"
     path.write_text("\n".join(["[[run]]", 'name = "ours"', 'file = "a.data"', *lines]), encoding="utf-8")
     status, out, err = run(capsys, "scaling", str(path), "--format", "json")
-    return status, json.loads(out) if out else [], err
+    return status, json.loads(out) if out else {}, err
 
 
-def of(rows: list[dict[str, object]], table: str) -> dict[str, object]:
-    return next(row for row in rows if row["table"] == table)
+def of(answer: dict[str, Any], table: str) -> dict[str, Any]:
+    return answer["tables"][table]["rows"][0]
 
 
 def test_a_measured_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,7 +166,7 @@ def test_a_measured_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert found["guest_pct"] == pytest.approx(want["guest"])
     assert found["itr"] == pytest.approx(100 * want["etr"] / want["busy"])
     assert of(rows, "measured")["intervals"] == want["n"]
-    assert any("covers" in str(row.get("text")) for row in rows if row["table"] == "notes")
+    assert any("covers" in note for note in rows["notes"])
 
 
 def test_a_window_of_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -199,7 +201,7 @@ def test_a_measured_run_that_cannot_be(
     lines: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, rows, err = measured(folder, capsys, *lines)
-    assert (status, rows) == (2, [])
+    assert (status, rows) == (2, {})
     assert said in err
     assert "run[1]" in err
     assert err.count("\n") == 1

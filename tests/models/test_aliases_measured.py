@@ -133,6 +133,6 @@ def test_a_use_of_which_nothing_was_counted() -> None:
 
 def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "aliases", "--from", str(sim_file), "--format", "json"]) == 0
-    rows = [row for row in json.loads(capsys.readouterr().out) if row["table"] == "uses"]
+    rows = json.loads(capsys.readouterr().out)["tables"]["uses"]["rows"]
     assert {row["name"]: row["share"] for row in rows} == {"MDISK": 20, "PAGING": 140}
     assert all(row["error"] == pytest.approx(row["gets"] - row["observed"]) for row in rows)

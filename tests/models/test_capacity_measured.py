@@ -129,5 +129,5 @@ def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None
         "json",
     ]
     assert main(arguments) == 0
-    rows = [row for row in json.loads(capsys.readouterr().out) if row["table"] == "measured"]
+    rows = json.loads(capsys.readouterr().out)["tables"]["measured"]["rows"]
     assert [(row["type"], row["online"]) for row in rows] == [("IFL", 6)]

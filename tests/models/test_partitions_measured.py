@@ -219,18 +219,18 @@ def test_the_busiest_interval_is_that_of_the_machine() -> None:
 def test_a_real_machine(capsys: pytest.CaptureFixture[str]) -> None:
     """A z15 with RMF Monitor III, which fills no `load`: four tell their polarity, all as expected."""
     assert main(["solve", "partitions", "--from", str(SAMPLE), "--format", "json"]) == 0
-    rows = [row for row in json.loads(capsys.readouterr().out) if row["table"] == "polarity"]
+    rows = json.loads(capsys.readouterr().out)["tables"]["polarity"]["rows"]
     told = {row["name"]: row["same"] for row in rows if row["same"] is not None}
     assert told == dict.fromkeys(("QCK2", "TRNG", "VIDVLP", "VIRPT"), "yes")
 
 
 def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "partitions", "--from", str(sim_file), "--format", "json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    compared = {row["name"]: row for row in rows if row["table"] == "compared"}
+    tables = json.loads(capsys.readouterr().out)["tables"]
+    compared = {row["name"]: row for row in tables["compared"]["rows"]}
     assert {name: row["entitlement"] for name, row in compared.items()} == pytest.approx(
         {"ZLSIM": 4.5, "ZLSIM2": 4.8, "ZLTOOL": 2.7}
     )
     assert compared["ZLTOOL"]["held_by"] == "initial cap"
-    own = next(row for row in rows if row["table"] == "polarity" and row["name"] == "ZLSIM")
+    own = next(row for row in tables["polarity"]["rows"] if row["name"] == "ZLSIM")
     assert own["same"] == "yes"

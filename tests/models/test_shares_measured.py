@@ -201,8 +201,7 @@ def test_the_system() -> None:
 
 def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "shares", "--from", str(sim_file), "--format", "json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    compared = [row for row in rows if row["table"] == "compared"]
+    compared = json.loads(capsys.readouterr().out)["tables"]["compared"]["rows"]
     assert {row["name"] for row in compared} >= {"LINUX01", "LINUX02"}
     assert all(row["error"] == pytest.approx(row["observed"] - row["expected"]) for row in compared)
     assert main(["solve", "queueing", "--from", str(sim_file)]) == 2

@@ -305,7 +305,7 @@ def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None
     """The demo's records are consistent: what is solved of them is what they say, but for their rounding."""
     assert "smt" in MEASURED
     assert main(["solve", "smt", "--from", str(sim_file), "--format", "json"]) == 0
-    rows = [row for row in json.loads(capsys.readouterr().out) if row["table"] == "compared"]
+    rows = json.loads(capsys.readouterr().out)["tables"]["compared"]["rows"]
     assert len(rows) == 6
     for row in rows:
         assert row["productivity_error"] == pytest.approx(0, abs=0.1)

@@ -27,6 +27,36 @@ def configure(parser: argparse.ArgumentParser, plural: str, file: str, setting: 
     )
 
 
+def described(command: str, name: str, find: Callable[[str], Any], solve: Callable[..., Answer]) -> str:
+    """Help on one model or study: its purpose, keys and example of its file, and the fields of the answer."""
+    import tomllib
+
+    from zlens.models import scenario
+
+    model = find(name)
+    answer = solve(name, tomllib.loads(model.EXAMPLE))
+    usage = f"usage: zlens {command} {name} FILE.toml [options]; zlens {command} --help lists the options"
+    lines = [usage, "", f"{name}: {model.SUMMARY}", "", "Keys:"]
+    lines += [f"  {line}" for line in "".join(scenario.described(model.SPEC)).splitlines()]
+    lines += ["", "Example:"]
+    lines += [f"  {line}".rstrip() for line in model.EXAMPLE.splitlines()]
+    lines += ["", "Answer (by these names in JSON and CSV):"]
+    lines += _fields("figures", [(figure.key, figure.unit, figure.text) for figure in answer.figures])
+    for table in answer.tables:
+        fields = [(column.key, column.unit, column.text or column.heading) for column in table.columns]
+        lines += _fields(f"{table.key}: {table.title}", fields)
+    return "\n".join(lines) + "\n"
+
+
+def _fields(title: str, fields: Iterable[tuple[str, str, str]]) -> list[str]:
+    rows = list(fields)
+    width = max((len(key) for key, _, _ in rows), default=0)
+    return [
+        f"  {title}",
+        *(f"    {key:<{width}}  {text}{f', {unit}' if unit else ''}" for key, unit, text in rows),
+    ]
+
+
 def configure_output(parser: argparse.ArgumentParser) -> None:
     """Add --format and --output."""
     parser.add_argument(
@@ -95,5 +125,5 @@ def rendered(answer: Answer, form: str) -> str:
     if form == "csv":
         rows.write_csv(out, *as_data.flat(answer))
     else:
-        rows.write_objects(out, as_data.rows(answer))
+        out.write(as_data.to_json(answer))
     return out.getvalue()

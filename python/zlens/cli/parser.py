@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from keyword import iskeyword
 from typing import NoReturn
@@ -46,6 +46,8 @@ class Parser(argparse.ArgumentParser):
 
     #: The module of this command, imported when its arguments are parsed.
     module: str | None = None
+    #: Adds to the help, given what was parsed before --help; None adds nothing.
+    help_about: Callable[[argparse.Namespace], str | None] | None = None
     #: Whether `--` separates parts of the arguments; each is parsed by itself, into the list `parts`.
     in_parts = False
 
@@ -96,9 +98,28 @@ def build() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
     for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, formatter_class=Formatter, allow_abbrev=False)
+        command = commands.add_parser(
+            name, help=summary, formatter_class=Formatter, allow_abbrev=False, add_help=False
+        )
+        command.add_argument("-h", "--help", action=_Help, help="show this help message and exit")
         command.module = f"zlens.cli.{name}{'_' * iskeyword(name)}"
     return parser
+
+
+class _Help(argparse.Action):
+    def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        about = parser.help_about(namespace) if isinstance(parser, Parser) and parser.help_about else None
+        print(parser.format_help() if about is None else about, end="")
+        parser.exit()
 
 
 class _Version(argparse.Action):

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from zlens.cli import answers
+from zlens.cli.parser import Parser
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -50,6 +51,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at", metavar="TIME", help="a time in that interval: '2026-03-02 09:15'")
     parser.add_argument("--system", metavar="NAME", help="the system, if the input has several")
     answers.configure_output(parser)
+    if isinstance(parser, Parser):
+        parser.help_about = _about
+
+
+def _about(arguments: argparse.Namespace) -> str | None:
+    """Help on the model named before --help."""
+    from zlens import models
+
+    return answers.described("solve", arguments.model, models.find, models.solve) if arguments.model else None
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from zlens.cli import answers
+from zlens.cli.parser import Parser
 
 if TYPE_CHECKING:
     from zlens.models.answer import Answer
@@ -35,6 +36,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="compute ITR from busy rounded to 0.1 %%, as published tables do",
     )
     answers.configure_output(parser)
+    if isinstance(parser, Parser):
+        parser.help_about = _about
+
+
+def _about(arguments: argparse.Namespace) -> str | None:
+    """Help on the study named before --help."""
+    from zlens import studies
+
+    return (
+        answers.described("study", arguments.study, studies.find, studies.solve) if arguments.study else None
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

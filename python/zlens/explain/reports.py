@@ -22,15 +22,24 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
     lines += _wrapped(definition.source, "Source  ")
     lines += [f"Status  {definition.status}"]
     lines += _wrapped(definition.needs, "Needs   ")
+    described: set[tuple[str, ...]] = set()
     for table in definition.tables:
         if table.title:
             lines += ["", table.title]
         for rows in table.rows:
+            plain = rows.kind == "mean" and any(column.mean == "plain" for column in table.columns)
+            kind = "plain" if plain else rows.kind
             lines += _wrapped(
-                _ROWS[rows.kind].format(of=_KINDS[rows.of]), f"Rows    {rows.label or _label(rows):<8} "
+                _ROWS[kind].format(of=_KINDS[rows.of]), f"Rows    {rows.label or _label(rows):<8} "
             )
         for column in table.columns:
-            lines += ["", *_column(column)]
+            # Tables of a report share columns: each is described once.
+            description = _column(column)
+            if tuple(description) in described:
+                lines += ["", f"{description[0]}: as above"]
+            else:
+                lines += ["", *description]
+            described.add(tuple(description))
     for absent in definition.absent:
         lines += ["", *_wrapped(", ".join(absent.columns), "Absent  ")]
         lines += _wrapped(f"would come from {absent.role}; {absent.why}", "        ")
@@ -43,8 +52,10 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
 
 _KINDS = {"mean": "mean rows", "interval": "rows of each interval", "row": "rows"}
 _ROWS = {
-    "mean": "one per subject: the plain mean of its intervals, except those flagged gap or short and those "
-    "without a value",
+    "mean": "one per subject: each column averaged over its intervals by the weight of the column, except "
+    "intervals flagged gap or short and those without a value",
+    "plain": "one per subject: the plain mean of its recorded intervals, except those flagged gap or short "
+    "and those without a value",
     "total": "totals of the {of}, each column by its own rule; a sum with a missing addend is dotted",
     "interval": "one per interval and subject",
     "row": "one per subject",

@@ -1,13 +1,58 @@
-"""An answer for programs: rows of all its tables, exact values.
-
-Each row names its table; figures, assumptions and notes are tables, too.
-"""
+"""An answer for programs, with exact values: an object of tables (JSON), or rows of all tables (CSV)."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from zlens.models.answer import Answer, Value
+from zlens.present import rows as out_rows
+
+
+def to_json(answer: Answer) -> str:
+    """One object: model, title, figures, tables by key with units, assumptions and notes."""
+    out = io.StringIO()
+    out_rows.write_object(out, document(answer))
+    return out.getvalue()
+
+
+def document(answer: Answer) -> dict[str, Any]:
+    """The object of `to_json`; rows of tables are objects by column."""
+    return {
+        "model": answer.model,
+        "title": answer.title,
+        "figures": {
+            figure.key: {"value": figure.value, "unit": figure.unit, "text": figure.text}
+            for figure in answer.figures
+        },
+        "tables": {
+            table.key: {
+                "title": table.title,
+                "columns": {
+                    column.key: {"heading": column.heading, "unit": column.unit, "text": column.text}
+                    for column in table.columns
+                },
+                "rows": [
+                    dict(zip((column.key for column in table.columns), row, strict=True))
+                    for row in table.rows
+                ],
+            }
+            for table in answer.tables
+        },
+        "assumptions": [
+            {
+                "name": assumption.name,
+                "value": assumption.value,
+                "unit": assumption.unit,
+                "text": assumption.text,
+                "status": assumption.status,
+                "source": assumption.source,
+            }
+            for assumption in answer.assumptions
+        ],
+        "notes": list(answer.notes),
+    }
 
 
 def rows(answer: Answer) -> Iterator[dict[str, Value]]:

@@ -85,6 +85,11 @@ def write_objects(out: TextIO, objects: Iterable[Mapping[str, Any]]) -> None:
     out.write("\n]\n" if separator == "," else "[]\n")
 
 
+def write_object(out: TextIO, value: Mapping[str, Any]) -> None:
+    """Write one object, indented."""
+    out.write(json.dumps(_jsonable(value), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+
+
 def iso(value: dt.datetime) -> str:
     """2010-03-09T08:30:00Z, with a fraction only if there is one."""
     utc = value.astimezone(dt.UTC) if value.tzinfo else value.replace(tzinfo=dt.UTC)
