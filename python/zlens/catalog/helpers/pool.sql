@@ -1,11 +1,12 @@
 -- _pool: the processors of one type of the machine, with what its partitions used of them. If a source may not report
--- all partitions, nothing is added up over them.
+-- all partitions, nothing is added up over them. Sums take values in order of size, so that the last digit does not
+-- depend on the order of the rows.
 WITH used AS (
     SELECT
         system, source, interval_end, any_value(seconds) AS seconds, any_value(flag) AS flag, cpu_type,
-        CASE WHEN count(effective_time) = count(*) THEN sum(effective_time) END AS effective_time,
-        CASE WHEN count(dispatch_time) = count(*) THEN sum(dispatch_time) END AS dispatch_time,
-        sum(weight) FILTER (WHERE NOT coalesce(dedicated, false)) AS total_weight,
+        CASE WHEN count(effective_time) = count(*) THEN sum(effective_time ORDER BY effective_time) END AS effective_time,
+        CASE WHEN count(dispatch_time) = count(*) THEN sum(dispatch_time ORDER BY dispatch_time) END AS dispatch_time,
+        sum(weight ORDER BY weight) FILTER (WHERE NOT coalesce(dedicated, false)) AS total_weight,
         sum(logical_cpus) FILTER (WHERE NOT coalesce(dedicated, false)) AS logical_cpus,
         coalesce(sum(logical_cpus) FILTER (WHERE dedicated), 0) AS dedicated
     FROM role.partition
