@@ -367,8 +367,7 @@ def test_all_names_tell_their_machine(name: str) -> None:
     events = [linux_events.event(each.name) for each in cpumf.generation(name).counters.values()]
     machine = linux_events.machine(events)
     alike = [other for other in generations.names() if set(named(name)) <= set(named(other))]
-    pairs = {both: pair for pair, both in cpumf.alike().items()}
-    assert machine.told == pairs.get(tuple(alike), name)
+    assert machine.told == " or ".join(alike)
     numbers = [machine.number(event) for event in events]
     assert numbers == list(cpumf.generation(name).counters)
 

@@ -138,11 +138,13 @@ def linux_facts() -> Mapping[str, Any]:
     return generations.common("linux")
 
 
-@cache
-def alike() -> dict[str, tuple[str, ...]]:
-    """Generations that counter names may not distinguish, by their joint name."""
-    stated = {name: generations.facts(name).get("alike") for name in generations.names()}
-    return {f"{older} or {name}": (older, name) for name, older in stated.items() if older is not None}
+#: Between the names of generations that the counter names of a file leave open.
+OR = " or "
+
+
+def possible(name: str | None) -> tuple[str, ...]:
+    """The generations of a name such as `z14` or `z14 or z15`."""
+    return tuple(name.split(OR)) if name else ()
 
 
 def sources() -> dict[str, str]:
@@ -407,7 +409,7 @@ def choose(
         if csvn in by_version:
             return by_version[csvn], BY_VERSION
         if csvn is None and named_generation is not None:
-            return named_generation, BY_NAMES
+            return named_generation, BY_NAMES + (SETTLED_BY if OR in named_generation else "")
         version = "" if csvn is None else f" and counter version {csvn} is not known"
         return None, f"no machine type{version}: {COMMON_ONLY}"
     machine = generations.types().get(type)
@@ -421,6 +423,7 @@ def choose(
 BY_TYPE = "machine type"
 BY_VERSION = "counter version"
 BY_NAMES = "names of counters"
+SETTLED_BY = "; /proc/sysinfo or /proc/service_levels beside the file settles which"
 COMMON_ONLY = "only metrics that all machines have in common"
 
 

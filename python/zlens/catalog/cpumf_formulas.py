@@ -8,7 +8,7 @@ The private view `_counted` adds that column to the role, and omits the systems 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Container
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -157,11 +157,9 @@ def _by_generation(formula: Callable[[str | None], str], present: Present = None
         groups.setdefault(formula(generation), []).append(generation)
     branches = {}
     for formula_text, members in groups.items():
-        # For two generations that cannot be distinguished, only what both compute alike applies.
-        pairs = [name for name, alike in cpumf.alike().items() if set(alike) <= set(members)]
-        branches[formula_text] = [
-            member for member in (*members, *pairs) if present is None or member in present
-        ]
+        # If counter names leave several generations open, only what all of them compute alike applies.
+        names = [*members, *_ranges(members)] if present is None else filter(None, present)
+        branches[formula_text] = [name for name in sorted(names) if set(cpumf.possible(name)) <= set(members)]
     needed = {
         formula_text: members_present
         for formula_text, members_present in branches.items()
@@ -181,9 +179,16 @@ def _by_generation(formula: Callable[[str | None], str], present: Present = None
 
 
 def _among(present: frozenset[str | None]) -> list[str]:
-    """The generations that the rows may have; for an indistinguishable pair, both."""
-    alike = {member for name, pair in cpumf.alike().items() if name in present for member in pair}
-    return [generation for generation in generations.names() if generation in present or generation in alike]
+    """The generations that the rows may have, all of those left open included."""
+    possible = {generation for name in present for generation in cpumf.possible(name)}
+    return [generation for generation in generations.names() if generation in possible]
+
+
+def _ranges(members: Sequence[str]) -> list[str]:
+    """The joint names of adjacent generations, which counter names may leave open."""
+    names = generations.names()
+    ranges = [names[start:end] for start in range(len(names)) for end in range(start + 2, len(names) + 1)]
+    return [cpumf.OR.join(joint) for joint in ranges if set(joint) <= set(members)]
 
 
 def _of_status(name: str) -> Callable[[Trust, Present], str]:
@@ -274,6 +279,7 @@ def generation_by_sql() -> str:
     only = literal(f": {cpumf.COMMON_ONLY}")
     return (
         f"CASE WHEN {_NO_TYPE} THEN CASE WHEN counter.csvn IN ({versions}) THEN {literal(cpumf.BY_VERSION)} "
+        f"WHEN {_TOLD} LIKE '%{cpumf.OR}%' THEN {literal(cpumf.BY_NAMES + cpumf.SETTLED_BY)} "
         f"WHEN {_TOLD} IS NOT NULL THEN {literal(cpumf.BY_NAMES)} "
         "ELSE 'no machine type' || coalesce(' and counter version ' || counter.csvn || ' is not known', '') "
         f"|| {only} END "

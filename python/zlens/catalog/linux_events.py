@@ -50,15 +50,15 @@ NOTHING = Event()
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The generations that the names in a file can belong to. told: their joint name, if there is one."""
+    """The generations that the names in a file can belong to. told: their names, unless all are possible."""
 
     generations: tuple[str, ...]
 
     @property
     def told(self) -> str | None:
-        if len(self.generations) == 1:
-            return self.generations[0]
-        return next((name for name, alike in cpumf.alike().items() if alike == self.generations), None)
+        if len(self.generations) == len(generations.names()):
+            return None
+        return cpumf.OR.join(self.generations) or None
 
     def number(self, event: Event) -> int | None:
         """The number of a counter; None if these generations do not agree on it."""

@@ -15,7 +15,7 @@ TABLES = ("cpumf", "cpumf_type", "core", "core_type")
 _KEYS = frozenset(
     {
         *("text", "cfvn", "csvn", "extended_counters", "status", "source", "note", "basis", "workload_hint"),
-        *("alike", "types", "counters", "metrics", "statuses", "rni", "finite", "curves"),
+        *("types", "counters", "metrics", "statuses", "rni", "finite", "curves"),
     }
 )
 
