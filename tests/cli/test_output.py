@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from zlens import cli
-from zlens.cli import output
+import monwrite_made as made
+from zlens import cli, models
+from zlens.cli import main, output
 
 
 def test_a_file_behind_a_link_is_written_and_the_link_stays(tmp_path: Path) -> None:
@@ -46,3 +47,49 @@ def test_parquet_is_not_for_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture
     assert cli.main(words) == 2
     assert "Parquet needs a file" in capsys.readouterr().err
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_an_output_never_replaces_an_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(models.find("queueing").EXAMPLE, encoding="utf-8")
+    before = scenario.read_bytes()
+    link = tmp_path / "link.toml"
+    link.symlink_to(scenario)
+    for target in (scenario, link):
+        assert main(["solve", "queueing", str(scenario), "-o", str(target)]) == 2
+        assert "the output would replace an input; write to another file" in capsys.readouterr().err
+    data = tmp_path / "data"
+    data.mkdir()
+    recording = made.write(data / "a.monwrite", [made.configuration(made.START_US)])
+    for named in (str(recording), str(data), str(tmp_path / "da*" / "*.monwrite")):
+        assert main(["report", "user", named, "-o", str(recording)]) == 2
+        assert "would replace an input" in capsys.readouterr().err
+    assert main(["compare", str(data), "-o", str(recording), "--", str(scenario)]) == 2
+    assert "would replace an input" in capsys.readouterr().err
+    assert scenario.read_bytes() == before
+    # A new file beside the data is no input.
+    assert main(["solve", "queueing", str(scenario), "-o", str(tmp_path / "new.txt")]) == 0
+
+
+def test_an_output_never_lands_in_a_lake(
+    demo_files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = tmp_path / "lake"
+    assert main(["import", str(demo_files[1]), "--tz", "+01:00", "--lake", str(lake)]) == 0
+    inside = next(path for path in lake.rglob("*.parquet"))
+    before = inside.read_bytes()
+    for target in (inside, lake / "manifest.json", lake / "new.txt"):
+        assert main(["sql", str(lake), "-q", "SELECT 1", "-o", str(target)]) == 2
+        assert "the output is inside a lake" in capsys.readouterr().err
+    assert inside.read_bytes() == before
+
+
+def test_the_demo_keeps_other_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = tmp_path / "zlzos.smf"
+    own.write_text("mine", encoding="utf-8")
+    assert main(["demo", str(tmp_path), "--quiet"]) == 2
+    assert "exists and is not a demo file; name another folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["zlzos.smf"]
+    own.unlink()
+    assert main(["demo", str(tmp_path), "--quiet"]) == 0
+    assert main(["demo", str(tmp_path), "--quiet", "--seed", "7"]) == 0

@@ -39,6 +39,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             signal.signal(signal.SIGTERM, _terminated)
         try:
             arguments = build().parse_args(argv)
+            if any("output" in vars(part) for part in getattr(arguments, "parts", [arguments])):
+                from zlens.cli import output
+
+                output.protect(arguments)
             if argv is None and arguments.run.__module__ == "zlens.cli.sql":
                 from zlens.cli import watching
 

@@ -2,20 +2,77 @@
 
 from __future__ import annotations
 
+import argparse
+import glob
 import io
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from zlens.errors import InputError
+from zlens.lake.names import is_lake
+
+#: Longer texts are not paths.
+_LONGEST_PATH = 4096
 
 
 def no_file(path: str) -> bool:
     """Whether a path exists and is a device or a pipe, not a regular file or folder."""
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
+def protect(arguments: argparse.Namespace) -> None:
+    """Refuse an output that would replace an input or a file of a lake. Raises InputError."""
+    values = [vars(part) for part in getattr(arguments, "parts", [arguments])]
+    for output in (part.get("output") for part in values):
+        if output in (None, "-") or no_file(output):
+            continue
+        target = os.path.realpath(output)
+        folder = _lake_of(target)
+        if folder is not None:
+            raise InputError(
+                "the output is inside a lake, whose files belong together",
+                file=output,
+                cure=f"write outside of {folder}",
+            )
+        for part in values:
+            for name in _paths(value for key, value in part.items() if key != "output"):
+                if os.path.exists(target) and _contains(name, target):
+                    raise InputError(
+                        "the output would replace an input", file=output, cure="write to another file"
+                    )
+
+
+def _lake_of(path: str) -> str | None:
+    folder = path if os.path.isdir(path) else os.path.dirname(path)
+    while True:
+        if is_lake(folder):
+            return folder
+        if folder == (parent := os.path.dirname(folder)):
+            return None
+        folder = parent
+
+
+def _paths(values: Iterable[object]) -> Iterator[str]:
+    """The values of options and arguments that name something in the file system; patterns are expanded."""
+    for value in values:
+        if isinstance(value, list):
+            yield from _paths(value)
+        elif isinstance(value, str) and 0 < len(value) < _LONGEST_PATH and "\0" not in value:
+            if os.path.exists(value):
+                yield value
+            elif glob.has_magic(value):
+                yield from glob.iglob(value, recursive=True)
+
+
+def _contains(path: str, target: str) -> bool:
+    """Whether a path is the target, or a folder with the target in it."""
+    if os.path.isdir(path):
+        return target.startswith(os.path.join(os.path.realpath(path), ""))
+    return os.path.samefile(path, target)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from zlens.demo import machine, rmf
+from zlens.errors import InputError
 
 #: The zone of the files of the first machine; the RMF report does not state it.
 ZONE = "+01:00"
@@ -24,12 +25,20 @@ SIM_NAME = "sim.monwrite"
 
 
 def write(folder: Path, seed: int = 530) -> list[Path]:
-    """Write the demo files into a folder (created if needed); returns their paths."""
+    """Write the demo files into a folder (created if needed); returns their paths.
+
+    Raises InputError if a file of that name exists that is not a demo file.
+    """
     from zlens.demo import monwrite, sim, smf
 
     folder.mkdir(parents=True, exist_ok=True)
-    hour = machine.Hour(seed)
     paths = [folder / MONWRITE_NAME, folder / RMF_NAME, folder / SMF_NAME, folder / SIM_NAME]
+    for path in paths:
+        if os.path.lexists(path) and not _is_demo(path):
+            raise InputError(
+                "this file exists and is not a demo file", file=str(path), cure="name another folder"
+            )
+    hour = machine.Hour(seed)
     snapshots: list[rmf.Snapshot] = []
 
     with _replacing(paths[0]) as temporary, _replacing(paths[2]) as temporary_smf:
@@ -47,6 +56,16 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
     with _replacing(paths[3]) as temporary:
         sim.write(temporary, seed)
     return paths
+
+
+def _is_demo(path: Path) -> bool:
+    """Whether a file names the serial number of the demo's machines, or is empty."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        head = file.read(1 << 20)
+    serial = machine.SERIAL.lstrip("0")
+    return not head or serial.encode() in head or serial.encode("cp037") in head
 
 
 @contextmanager
