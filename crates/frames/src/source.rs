@@ -8,6 +8,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How much is read at once: small enough for the processor's second cache, which is what makes the
@@ -28,6 +29,26 @@ pub trait ReadAt: Send + Sync {
 
     /// How many bytes there were when the source was opened.
     fn size(&self) -> u64;
+}
+
+/// The bytes of a source before an end; offsets stay those of the source.
+pub struct Part {
+    /// Where the bytes come from.
+    pub source: Arc<dyn ReadAt>,
+    /// Where they end.
+    pub end: u64,
+}
+
+impl ReadAt for Part {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        let room = self.size().saturating_sub(offset);
+        let most = usize::try_from(room).unwrap_or(usize::MAX).min(buf.len());
+        self.source.read_at(offset, &mut buf[..most])
+    }
+
+    fn size(&self) -> u64 {
+        self.source.size().min(self.end)
+    }
 }
 
 /// Why there is no index.

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use zlens_frames::zvm::{Capture, Class, Group, Index, Sniff, WriteError, Writer, index, sniff};
-use zlens_frames::{Error, FileSource, Problem, ReadAt};
+use zlens_frames::zvm::{
+    Capture, Class, Group, Index, Sniff, WriteError, Writer, index, index_from, sniff,
+};
+use zlens_frames::{Error, FileSource, Part, Problem, ReadAt};
 
 use crate::errors::{opened, unreadable};
 use crate::output::{self, Output};
@@ -215,6 +217,39 @@ impl MonwriteFile {
             .into_iter()
             .map(|(offset, bytes)| (self.original(offset), PyBytes::new(py, &bytes)))
             .collect())
+    }
+
+    /// Where system configuration records are: the control record before them, and the record itself.
+    fn configurations(&self) -> Vec<(u64, u64)> {
+        self.index
+            .configurations
+            .iter()
+            .map(|&(control, record)| (self.original(control), self.original(record)))
+            .collect()
+    }
+
+    /// What is from a control record at `begin` up to `end`, as a file of its own; not of a capture.
+    fn part(&self, py: Python<'_>, begin: u64, end: u64) -> PyResult<Self> {
+        if self.capture.is_some() {
+            return Err(PyValueError::new_err("a capture has no parts"));
+        }
+        let bytes = Arc::new(Part {
+            source: Arc::clone(&self.source) as _,
+            end,
+        });
+        match py.detach(|| index_from(&*bytes, begin, &mut |_, _| true)) {
+            Ok(index) => Ok(Self {
+                path: self.path.clone(),
+                source: Arc::clone(&self.source),
+                bytes,
+                index: Arc::new(index),
+                capture: None,
+            }),
+            Err(Error::Io { offset, source }) => {
+                Err(unreadable(py, &self.path, Some(offset), &source))
+            }
+            Err(Error::Stopped) => Err(PyValueError::new_err("stopped")),
+        }
     }
 
     /// What became of the file on disk since it was opened.

@@ -140,7 +140,7 @@ impl Capture {
     /// # Errors
     /// If nothing at all can be read, or `progress` says stop.
     pub fn index(&self, progress: &mut dyn FnMut(u64, u64) -> bool) -> Result<Index, Error> {
-        scan::walk(self, true, progress)
+        scan::walk(self, 0, true, progress)
     }
 
     /// What could not be read as it stands; offsets are those of the file.

@@ -28,6 +28,8 @@ pub(crate) struct Census {
     /// Sample records outside domain 1 since the last interval end.
     samples: u64,
     ends: Vec<IntervalEnd>,
+    /// Where the last system configuration record is.
+    pub(crate) configuration: Option<u64>,
     /// Interval ends not kept: how many, and where the first is.
     more_ends: Option<(u64, u64)>,
     /// Records of types beyond those distinguished: how many, and where the first is.
@@ -41,6 +43,7 @@ impl Census {
             counters: Vec::new(),
             samples: 0,
             ends: Vec::new(),
+            configuration: None,
             more_ends: None,
             more_types: None,
         }
@@ -103,6 +106,7 @@ impl Census {
             }
             match (header.domain, header.record) {
                 Header::END_OF_FRAME => return (pos, types, Stop::EndOfFrame),
+                Header::CONFIGURATION => self.configuration = Some(at + begin as u64),
                 Header::INTERVAL_END if class == Class::Sample => {
                     self.interval_end(header.tod, at + begin as u64);
                 }

@@ -119,6 +119,9 @@ pub struct Index {
     pub types: Vec<TypeInfo>,
     /// The ends of intervals, in the order of the file, at most [`Index::MAX_INTERVAL_ENDS`].
     pub interval_ends: Vec<IntervalEnd>,
+    /// Where system configuration records are, at most [`Index::MAX_CONFIGURATIONS`]: the control record
+    /// of the frames, and the record.
+    pub configurations: Vec<(u64, u64)>,
     /// What could not be read as it stands.
     pub problems: ProblemLog,
     /// The size of the file.
@@ -152,11 +155,15 @@ impl Index {
     /// How many interval ends are kept: at one every ten seconds, more than seven months.
     pub const MAX_INTERVAL_ENDS: usize = 2_000_000;
 
+    /// How many configuration records are kept: one a day for more than a century.
+    pub const MAX_CONFIGURATIONS: usize = 50_000;
+
     /// The index of nothing yet.
     pub(crate) fn empty(size: u64) -> Self {
         Self {
             types: Vec::new(),
             interval_ends: Vec::new(),
+            configurations: Vec::new(),
             problems: ProblemLog::default(),
             size,
             first_tod: None,

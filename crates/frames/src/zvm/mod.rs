@@ -24,7 +24,7 @@ pub use control::{Entry, MAX_ENTRIES};
 pub use index::{Index, IntervalEnd};
 pub use pass::Pass;
 pub use record::{Class, HEADER, Header, MAX_DOMAIN};
-pub use scan::index;
+pub use scan::{index, index_from};
 pub use sniff::{Sniff, sniff};
 pub use types::{MAX_TYPES, TypeInfo};
 pub use writer::{Group, MAX_RECORD, WriteError, Writer};

@@ -70,6 +70,8 @@ impl Header {
 
     /// Domain and number of the interval-end record.
     pub const INTERVAL_END: (u8, u16) = (1, 11);
+    /// System configuration, of which name, type and serial number are those of a system.
+    pub const CONFIGURATION: (u8, u16) = (1, 4);
 
     /// The header at the beginning of `bytes`, if there are enough of them and they can be one.
     #[must_use]

@@ -26,20 +26,35 @@ pub fn index(
     source: &dyn ReadAt,
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Index, Error> {
-    walk(source, false, progress)
+    walk(source, 0, false, progress)
+}
+
+/// As [`index()`], of what begins at `begin`, a control record; offsets are those of the source.
+///
+/// # Errors
+/// As [`index()`].
+pub fn index_from(
+    source: &dyn ReadAt,
+    begin: u64,
+    progress: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Index, Error> {
+    walk(source, begin, false, progress)
 }
 
 /// As [`index()`]; where control records are known to be `sure`, none is looked for among data.
 pub(crate) fn walk(
     source: &dyn ReadAt,
+    begin: u64,
     sure: bool,
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Index, Error> {
     let size = source.size();
     let mut scan = Scan::new(source, size);
     scan.sure = sure;
+    scan.floor = begin;
+    scan.index.spans.begin(0, begin);
     let mut buffer = vec![0; WINDOW];
-    let (mut at, mut most) = (0, WINDOW);
+    let (mut at, mut most) = (begin, WINDOW);
     let mut cut = None;
     while at < size {
         scan.report(at, progress)?;
@@ -59,7 +74,7 @@ pub(crate) fn walk(
         let expected = usize::try_from(size - at).map_or(room, |rest| rest.min(room));
         let got = match read_full(source, at, &mut buffer[..expected]) {
             Ok(got) => got,
-            Err(source) if at == 0 => return Err(Error::Io { offset: 0, source }),
+            Err(source) if at == begin => return Err(Error::Io { offset: at, source }),
             Err(error) => {
                 cut = Some(format!("reading failed here: {error}"));
                 break;
@@ -275,6 +290,11 @@ impl Scan<'_> {
         // Where the data end in what there is of the page.
         let end = limit.min(page.len());
         let (pos, types, stop) = self.census.walk(at, &page[..end], start, entry.class);
+        if let Some(offset) = self.census.configuration.take()
+            && self.index.configurations.len() < Index::MAX_CONFIGURATIONS
+        {
+            self.index.configurations.push((self.control_at, offset));
+        }
         let skipped = (end - pos) as u64;
         let mut why = None;
         match stop {

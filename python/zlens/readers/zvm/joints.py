@@ -59,8 +59,11 @@ class MonwriteJoints:
         return (min(ends), max(ends)) if ends else None
 
     def marks(self) -> list[Mark]:
-        (file,) = self._group.files
-        return [Mark(self._us(tod), samples, offset) for tod, samples, offset in file.interval_ends()]
+        return [
+            Mark(self._us(tod), samples, offset)
+            for file in self._group.files
+            for tod, samples, offset in file.interval_ends()
+        ]
 
     def evidence(self) -> Iterable[Evidence]:
         for tod, table, subject, kind in monwrite_resets.resets(
@@ -72,12 +75,19 @@ class MonwriteJoints:
         return []
 
     def cut(self, offsets: Sequence[int], path: str) -> None:
-        (file,) = self._group.files
-        offsets = [*offsets, *_continuing(file, self._plans.values(), offsets)]
-        samples = {(row["domain"], row["record"]) for row in file.inventory() if row["sample"]}
+        # Several only as parts of one file, in which other systems are between them.
+        files = self._group.files
+        (name,) = {file.path for file in files}
+        offsets = [
+            *offsets,
+            *(more for file in files for more in _continuing(file, self._plans.values(), offsets)),
+        ]
+        samples = {
+            (row["domain"], row["record"]) for file in files for row in file.inventory() if row["sample"]
+        }
         writer = _native.MonwriteWriter(path)
-        with open(file.path, "rb", buffering=0) as data:
-            records = (_record(data.fileno(), offset, file.path) for offset in sorted(offsets))
+        with open(name, "rb", buffering=0) as data:
+            records = (_record(data.fileno(), offset, name) for offset in sorted(offsets))
             # A control record describes only one class; groups keep the order of the records.
             for sample, group in itertools.groupby(records, lambda record: _type(record) in samples):
                 batch = list(group)

@@ -7,10 +7,11 @@ section of a record (`d0r16_cpudata`).
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,11 @@ class _Identity:
     call_level: bytes | None
     #: Whether the file uses the zlens-sim layouts.
     sim: bool
+
+    @property
+    def machine(self) -> tuple[Any, ...]:
+        """Machine type and serial number; None where unknown."""
+        return tuple(self.values.get(role) or None for role in ("machine_type", "serial"))
 
 
 class MonwriteTable:
@@ -148,11 +154,19 @@ class MonwriteSource:
 
     def _group(self, files: list[_native.MonwriteFile]) -> list[Group]:
         groups: dict[str, Group] = {}
-        ordered = sorted(files, key=lambda f: (f.first_tod or 0, f.path))
+        parts = [part for file in files for part in self._parts(file)]
+        ordered = sorted(parts, key=lambda f: (f.first_tod or 0, f.path))
         identities = [self._identity(file) for file in ordered]
         real = {identity.name for identity in identities if not identity.sim}
+        machines: dict[str, tuple[Any, ...]] = {}
         for file, identity in zip(ordered, identities, strict=True):
             name = identity.name or f"unknown-{Path(file.path).stem}"
+            if (
+                None not in identity.machine
+                and machines.setdefault(name, identity.machine) != identity.machine
+            ):
+                # A system of the same name on another machine is another system.
+                name = f"{name}-{str(identity.values['serial']).lstrip('0')}"
             if identity.sim and name in real:
                 # Data in the zlens-sim layouts is never joined with recorded data.
                 name = f"{name}-{layouts.SIM}"
@@ -179,11 +193,53 @@ class MonwriteSource:
                 )
                 group = groups[name] = Group(info, identity.call_level)
             group.files.append(file)
-            group.info.files.append(file.path)
+            if file.path not in group.info.files:
+                group.info.files.append(file.path)
         for group in groups.values():
             monwrite_times.tell(group, self._leap)
             group.remarks += monwrite_lost.remarks(group, self._leap)
         return list(groups.values())
+
+    def _parts(self, file: _native.MonwriteFile) -> list[_native.MonwriteFile]:
+        """The file, or its parts if it contains recordings of several systems, one after the other."""
+        configurations = [] if file.capture else file.configurations()
+        if len(configurations) < 2:
+            return [file]
+        records = dict(file.records(*layouts.record_key("D1R4"), len(configurations)))
+        begins: list[int] = []
+        previous: tuple[Any, ...] | None = None
+        for control, offset in configurations:
+            identity = self._identity_of(records[offset]) if offset in records else None
+            if identity is None:
+                continue
+            if previous is None or any(
+                old != new for old, new in zip(previous, identity, strict=True) if old and new
+            ):
+                begins.append(control)
+                previous = identity
+        if len(begins) < 2:
+            return [file]
+        begins[0] = 0
+        parts = [file.part(*span) for span in itertools.pairwise([*begins, file.size])]
+        for part in parts[1:]:
+            name = self._identity(part).name or "without a name"
+            detail = f"the recording of another system begins here, {name}; it is read by itself"
+            begin = begins[parts.index(part)]
+            self._problems.append(Problem(None, NAME, file.path, begin, "D1R4", "section", detail, None))
+        return parts
+
+    def _identity_of(self, data: bytes) -> tuple[Any, ...] | None:
+        """Name, machine type and serial number in a system configuration record."""
+        layout = layout_choice.choose("D1R4", len(data)).layout
+        if layout is None:
+            return None
+        values = plans.decode(layout, data)
+        if roles.value_of("system_config", "release", values) == layouts.SIM_MARK:
+            layout = layout_choice.choose("D1R4", len(data), release=layouts.SIM).layout
+            values = plans.decode(layout, data) if layout is not None else values
+        return tuple(
+            roles.value_of("system_config", role, values) for role in ("system_id", "machine_type", "serial")
+        )
 
     def _identity(self, file: _native.MonwriteFile) -> _Identity:
         """Return the identity of the system from the configuration records of a file."""
@@ -457,7 +513,7 @@ class MonwriteSource:
                             layout,
                         )
                     )
-        return rows
+        return _merged(rows)
 
     def _layout_name(self, group: Group, record: str) -> str | None:
         names = {
@@ -472,19 +528,41 @@ class MonwriteSource:
 
     def info(self) -> list[dict[str, Any]]:
         """One object per file: what the index pass found in it."""
+        parts: dict[str, list[tuple[Group, _native.MonwriteFile]]] = {}
+        for group in self.groups:
+            for file in group.files:
+                parts.setdefault(file.path, []).append((group, file))
         return [
             {
-                "format": "z/VM monreader capture" if file.capture else "z/VM MONWRITE",
-                "file": file.path,
-                "bytes": file.size,
-                "system": group.info.system,
-                "first_time": self._us(file.first_tod),
-                "last_time": self._us(file.last_tod),
-                "complete": file.complete,
+                "format": "z/VM monreader capture" if of_file[0][1].capture else "z/VM MONWRITE",
+                "file": path,
+                "bytes": of_file[0][1].size,
+                "system": ", ".join(dict.fromkeys(group.info.system for group, _ in of_file)),
+                "first_time": min(filter(None, (self._us(f.first_tod) for _, f in of_file)), default=None),
+                "last_time": max(filter(None, (self._us(f.last_tod) for _, f in of_file)), default=None),
+                "complete": all(file.complete for _, file in of_file),
             }
-            for group in self.groups
-            for file in group.files
+            for path, of_file in parts.items()
         ]
+
+
+def _merged(rows: list[InventoryRow]) -> list[InventoryRow]:
+    """One row per system, file, record and class, of all parts of a file."""
+    merged: dict[tuple[Any, ...], InventoryRow] = {}
+    for row in rows:
+        key = (row.system, row.file, row.name, row.kind)
+        other = merged.setdefault(key, row)
+        if other is not row:
+            merged[key] = replace(
+                other,
+                count=other.count + row.count,
+                bytes=(other.bytes or 0) + (row.bytes or 0),
+                first_us=min(filter(None, (other.first_us, row.first_us)), default=None),
+                last_us=max(filter(None, (other.last_us, row.last_us)), default=None),
+                min_length=min(filter(None, (other.min_length, row.min_length)), default=None),
+                max_length=max(filter(None, (other.max_length, row.max_length)), default=None),
+            )
+    return list(merged.values())
 
 
 _RELEASE = (
