@@ -135,7 +135,7 @@ BAD = [
 
 @pytest.mark.parametrize(("line", "kind"), BAD)
 def test_a_bad_line_is_a_problem_and_the_rest_is_read(tmp_path: Path, line: str, kind: str) -> None:
-    made = source(tmp_path, MADE + line + '\nzhmc_cpc_humidity_percent{cpc="BOX"} 39')
+    made = source(tmp_path, MADE + line + '\nzhmc_cpc_humidity_percent{cpc="BOX"} 39\n')
     (problem,) = made.problems()
     assert (problem.kind, problem.offset) == (kind, len(MADE))
     assert rows(made, "hmc_metric")[-1]["value"] == 39.0
@@ -257,3 +257,12 @@ def test_three_idle_partitions_do_not_explain_the_machine() -> None:
         ).rows
         assert row == (2.0, 0, 3)
         assert session.sql("SELECT physical * phys_total_pct, total_weight FROM cec").rows == [(420.0, None)]
+
+
+def test_a_last_number_that_is_cut_is_a_problem_and_not_read(tmp_path: Path) -> None:
+    """15504 cut to 15 is a number, too."""
+    made = source(tmp_path, MADE + 'zhmc_cpc_power_watts{cpc="LATE"} 15')
+    (problem,) = made.problems()
+    assert (problem.kind, problem.offset) == ("truncated", len(MADE))
+    assert "the last line has no end" in problem.detail
+    assert [info.system for info in made.systems] == ["BOX"]

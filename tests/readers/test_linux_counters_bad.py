@@ -122,7 +122,7 @@ def test_lshwc_of_other_shape(tmp_path: Path) -> None:
     lines[7] = lines[7].rpartition(",")[0] + ",-"
     lines.insert(4, "2021-04-01,11:55:47,CPUX,1,2")
     lines.insert(4, "2021-13-01,11:55:47,CPU0,1,2")
-    with opened(tmp_path, {"hw.csv": "\n".join(lines)}) as session:
+    with opened(tmp_path, {"hw.csv": "\n".join(lines) + "\n"}) as session:
         details = [problem.detail for problem in session.problems]
         assert any("3 values under 2 names" in detail for detail in details)
         assert any("'-' is not a counter value" in detail for detail in details)
@@ -204,3 +204,12 @@ def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str) -> None
         return scrambled(whole, chance, pieces, (0, 10, 32, 44, 48, 57, 60, 255))
 
     survives(lambda path: open_files([path], Options()), tmp_path, damaged, rounds(40, 12))
+
+
+def test_a_last_number_that_is_cut_is_a_problem_and_not_read(tmp_path: Path) -> None:
+    whole = LSHWC if LSHWC.endswith("\n") else LSHWC + "\n"
+    with opened(tmp_path / "whole", {"hw.csv": whole}) as session:
+        rows = len(counted(session))
+    with opened(tmp_path / "cut", {"hw.csv": whole[:-2]}) as session:
+        assert any("the last line has no end" in problem.detail for problem in session.problems)
+        assert len(counted(session)) <= rows

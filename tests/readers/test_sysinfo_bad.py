@@ -116,6 +116,28 @@ def test_bytes_that_are_no_gzip_behind_its_head(tmp_path: Path) -> None:
     assert source.problems()
 
 
+def test_damage_within_gzip_data_is_never_silent(tmp_path: Path) -> None:
+    """Damaged data may unpack to zeros, which look like the end of the archive; the checksum tells."""
+    whole = tar(texts(), packed=True)
+    silent = []
+    for place in range(12, len(whole) - 8, max(1, len(whole) // 150)):
+        data = bytearray(whole)
+        data[place] ^= 0x10
+        try:
+            source = opened(archive(tmp_path, bytes(data)))
+        except InputError:
+            continue
+        if not source.problems():
+            silent.append(place)
+    assert silent == []
+    for left in range(len(whole) // 2, len(whole), max(1, len(whole) // 40)):
+        try:
+            source = opened(archive(tmp_path, whole[:left]))
+        except InputError:
+            continue
+        assert source.problems(), left
+
+
 def test_a_gzip_bomb_is_read_in_pieces(tmp_path: Path) -> None:
     path = archive(tmp_path, tar(texts(proc__cpuinfo=" " * 20_000_000), packed=True))
     assert path.stat().st_size < 100_000

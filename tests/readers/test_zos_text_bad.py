@@ -102,10 +102,10 @@ def test_counters_that_are_missing_or_stand_twice(tmp_path: Path) -> None:
     lines = made.cnt().splitlines()
     row = next(line for line in lines if line.lstrip().startswith("4-"))
     first = lines.index(row)
-    with opened(tmp_path, {"a.CNT": "\n".join(lines[:first] + lines[first + 1 :])}) as session:
+    with opened(tmp_path, {"a.CNT": "\n".join([*lines[:first], *lines[first + 1 :], ""])}) as session:
         assert kinds(session)["truncated"] == "counters of CPU 00 are missing (BASIC: 2 of 6)"
     with opened(
-        tmp_path / "twice", {"a.CNT": "\n".join([*lines[: first + 1], row, *lines[first + 1 :]])}
+        tmp_path / "twice", {"a.CNT": "\n".join([*lines[: first + 1], row, *lines[first + 1 :], ""])}
     ) as session:
         assert "counter 5 of CPU 00 appears twice" in kinds(session)["duplicate"]
         assert session.sql("SELECT count(*) FROM his_counter").rows == [(88,)]
@@ -286,3 +286,11 @@ def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str, code: s
         return scrambled(whole, chance, pieces, (0, 10, 21, 32, 45, 48, 57, 255), lines)
 
     survives(lambda path: open_files([path], Options()), tmp_path, damaged, rounds(40, 12))
+
+
+def test_a_last_line_without_its_end_is_a_problem_and_no_number(tmp_path: Path) -> None:
+    whole = made.cnt()
+    last = whole.rstrip("\n")
+    cut = last[:-3]
+    with opened(tmp_path, {"a.CNT": cut}) as session:
+        assert any("the last line has no end" in problem.detail for problem in session.problems)

@@ -10,6 +10,12 @@ from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress
 
+#: Of a text whose rows end with a value: what follows the cut is unknown.
+NO_END = (
+    "the last line has no end, so its last value may be cut; not read "
+    "(if nothing is missing, add a line end to the file)"
+)
+
 #: Takes the bytes that are done and those of the file.
 Step = Callable[[int, int], None]
 

@@ -18,7 +18,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import unreadable
+from zlens.readers.files import NO_END, unreadable
 from zlens.readers.rows import Row, RowTable
 
 NAME = "hmc"
@@ -182,6 +182,8 @@ class HmcSource:
                         path, begin, "length", f"a line of {offset - begin:,} bytes; not read", offset - begin
                     )
                     continue
+                self.note(path, begin, "truncated", NO_END, len(raw))
+                return
             text = raw.decode("utf-8", "replace").strip()
             if text:
                 yield begin, text

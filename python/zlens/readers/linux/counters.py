@@ -23,7 +23,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.files import total_size, unreadable
+from zlens.readers.files import NO_END, total_size, unreadable
 from zlens.readers.linux import lshwc, perf
 from zlens.readers.linux.counter_store import NAME, Moment, Run, Store, tables
 from zlens.readers.linux.lshwc import Facility
@@ -555,6 +555,10 @@ def _same_place(one: str, other: str) -> bool:
     return folder == other_folder or (within != Path("/") and within in (other_folder, *other_folder.parents))
 
 
+#: Forms in which each line is a row of counter values.
+_ROWS = frozenset({"lshwc-csv", "perf-csv"})
+
+
 def _lines(raw: Any, file: _File, step: Callable[[int], None]) -> Iterator[tuple[int, str]]:
     offset, reported = 0, 0
     while line := raw.readline(MAX_LINE):
@@ -583,4 +587,7 @@ def _lines(raw: Any, file: _File, step: Callable[[int], None]) -> Iterator[tuple
                     )
                     return
             continue
+        if file.form in _ROWS and not line.endswith(b"\n"):
+            file.note("truncated", NO_END, begin)
+            return
         yield begin, line.decode("utf-8", "replace").rstrip("\r\n").lstrip("\ufeff")

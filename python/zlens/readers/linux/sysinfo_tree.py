@@ -45,6 +45,8 @@ _WANTED = re.compile(
 
 #: Kernel texts are a few pages long; an archive has at most some hundred systems.
 MAX_FILE = 256 * 1024
+#: Unpacked bytes after an archive that are read to find the end of the gzip data.
+MAX_FINISH = 1 << 30
 MAX_KEPT = 128 * 1024 * 1024
 MAX_TREES = 10_000
 _BLOCK = 512
@@ -180,7 +182,8 @@ def of_tar(path: str) -> tuple[list[Tree], list[tuple[str, int, str]]]:
     with open(path, "rb") as file:
         packed = file.read(2) == _GZIP
         file.seek(0)
-        read = _unpacked(file.read) if packed else file.read
+        unpacking = _Unpacking(file.read) if packed else None
+        read = unpacking.read if unpacking else file.read
         try:
             for offset, name, data, time_us in _members(read):
                 match = _WANTED.fullmatch(name.removeprefix("./"))
@@ -192,6 +195,8 @@ def of_tar(path: str) -> tuple[list[Tree], list[tuple[str, int, str]]]:
                     raise DamageError("length", offset, "more data than zlens keeps from an archive")
                 tree = trees.setdefault(root, Tree(os.path.join(path, root.strip("/")) if root else path))
                 _keep(tree, match["name"], data, path, time_us)
+            if unpacking:
+                unpacking.finish()
         except DamageError as error:
             kind, offset, detail = error.args
             damage.append((kind, offset, f"{detail} (offset in the unpacked archive)" if packed else detail))
@@ -200,25 +205,28 @@ def of_tar(path: str) -> tuple[list[Tree], list[tuple[str, int, str]]]:
     return list(trees.values()), damage
 
 
-def _unpacked(read: Callable[[int], bytes]) -> Callable[[int], bytes]:
-    """Return a function that reads unpacked gzip data piece by piece."""
-    unpack = zlib.decompressobj(wbits=31)
-    rest = b""
+class _Unpacking:
+    """Reads unpacked gzip data piece by piece."""
 
-    def read_unpacked(size: int) -> bytes:
-        nonlocal rest, unpack
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self._read = read
+        self._unpack = zlib.decompressobj(wbits=31)
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` unpacked bytes; fewer only at the end."""
         parts: list[bytes] = []
         while size:
-            if not rest:
-                rest = read(64 * 1024)
-            part = unpack.decompress(rest, size)
-            had_input = bool(rest)
-            rest = unpack.unconsumed_tail
-            if unpack.eof:
+            if not self._rest:
+                self._rest = self._read(64 * 1024)
+            part = self._unpack.decompress(self._rest, size)
+            had_input = bool(self._rest)
+            self._rest = self._unpack.unconsumed_tail
+            if self._unpack.eof:
                 # Separately packed archives may be concatenated.
-                rest = unpack.unused_data or read(64 * 1024)
-                if rest.startswith(_GZIP):
-                    unpack = zlib.decompressobj(wbits=31)
+                self._rest = self._unpack.unused_data or self._read(64 * 1024)
+                if self._rest.startswith(_GZIP):
+                    self._unpack = zlib.decompressobj(wbits=31)
                 elif not part:
                     break
             elif not part and not had_input:
@@ -227,7 +235,18 @@ def _unpacked(read: Callable[[int], bytes]) -> Callable[[int], bytes]:
             size -= len(part)
         return b"".join(parts)
 
-    return read_unpacked
+    def finish(self) -> None:
+        """Unpack what follows the archive: only its end tells whether the data are whole.
+
+        Raises DamageError if the end is missing, zlib.error if the checksum is wrong.
+        """
+        left = MAX_FINISH
+        while part := self.read(min(left, 64 * 1024)):
+            left -= len(part)
+            if not left:
+                raise DamageError("length", MAX_FINISH, "too much follows the archive; not read to its end")
+        if not self._unpack.eof:
+            raise DamageError("truncated", 0, "the gzip data have no end; files may be missing")
 
 
 def _members(read: Callable[[int], bytes]) -> Iterator[tuple[int, str, bytes, int]]:

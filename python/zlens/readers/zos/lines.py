@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
+from zlens.readers.files import NO_END
+
 #: Longest line that is read; lines of consoles and logs are shorter.
 MAX_LINE = 4096
 _CHUNK = 1 << 16
@@ -117,8 +119,13 @@ def bodies(line: Line, column: int) -> Iterator[str]:
         yield ""
 
 
-def lines(raw: IO[bytes], code: str, note: Note, step: Callable[[int], None]) -> Iterator[Line]:
-    """Yield the lines of a file, in bounded memory."""
+def lines(
+    raw: IO[bytes], code: str, note: Note, step: Callable[[int], None], *, counters: bool = False
+) -> Iterator[Line]:
+    """Yield the lines of a file, in bounded memory.
+
+    counters: each line ends with a value, so a last line without an end is not read.
+    """
     separator = b"\n" if code == "utf-8" else b"\x15"
     offset, tail, skipped = 0, b"", False
     while chunk := raw.read(_CHUNK):
@@ -138,7 +145,9 @@ def lines(raw: IO[bytes], code: str, note: Note, step: Callable[[int], None]) ->
             offset += len(tail)
             tail = b""
         step(offset)
-    if tail and not skipped:
+    if tail and not skipped and counters:
+        note("truncated", NO_END, offset)
+    elif tail and not skipped:
         yield Line(offset, _text(tail, code))
 
 

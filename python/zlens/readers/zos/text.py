@@ -166,17 +166,22 @@ class ZosTextSource:
         with open(file.path, "rb") as raw:
             status = os.fstat(raw.fileno())
             file.size, file.time_us = status.st_size, round(status.st_mtime_ns / 1000)
-            file.code = texts.encoding(raw.read(64 * 1024))
+            head = raw.read(64 * 1024)
+            file.code = texts.encoding(head)
             raw.seek(0)
             if file.code is None:
                 file.note("changed", "the file no longer contains a z/OS message; not read", 0)
                 return
 
+            counters = texts.COUNTERS in head.decode(file.code, "replace")
+
             def step(done: int) -> None:
                 if progress is not None:
                     progress(before + done, total, file.path)
 
-            for message in self._messages(file, texts.lines(raw, file.code, file.note, step)):
+            for message in self._messages(
+                file, texts.lines(raw, file.code, file.note, step, counters=counters)
+            ):
                 message.finish()
                 if message.has_data:
                     file.statements.append(_Statement(file, message, SystemInfo("", NAME)))
