@@ -272,7 +272,7 @@ def test_entitlement_counts_threads(tmp_path: Path) -> None:
     assert [row[:6] for row in means] == [
         [str(cpu), "IFL", "VhD", "100", f"000{cpu // 2}", "0"] for cpu in range(8)
     ]
-    assert [row[-1] for row in means] == [f"0{cpu // 2}/{cpu % 2}" for cpu in range(8)]
+    assert [row[-2] for row in means] == [f"0{cpu // 2}/{cpu % 2}" for cpu in range(8)]
     assert rows(text, ">>Total>")[0][:6] == ["8", "IFL", "VhD", "800", "MIX", "0"]
 
 

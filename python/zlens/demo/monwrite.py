@@ -29,6 +29,23 @@ EVENT_START = 0x0C38
 SUBCHANNEL = 0x0001_0000
 IFL_CODE, CP_TEXT, IFL_TEXT = 3, "CP", "IFL"
 _STORAGE_MB = 16_384
+#: Scheduler settings: the defaults of z/VM before 6.2.
+SETTINGS = {
+    "SRMBIASI": 90,
+    "SRMBIASD": 2,
+    "SRMTSLIC": 5_000 * TICK,
+    "SRMLDGUS": 5,
+    "SRMP1LDG": 100,
+    "SRMP2LDG": 75,
+    "SRMP3LDG": 60,
+    "SRMP1WSS": 125,
+    "SRMP2WSS": 105,
+    "SRMP3WSS": 95,
+    "SRML1DSP": 32767,
+    "SRML2DSP": 32767,
+    "SRML3DSP": 32767,
+    "SRMXPCTG": 100,
+}
 
 Subject = TypeVar("Subject")
 
@@ -127,7 +144,7 @@ class File:
             for guest in hour.guests
             if guest.logged_on
         ]
-        records.append(self.record("D1R16", clock(), {"SRMLDGUS": 5, "SRMXPCTG": 100}))
+        records.append(self.record("D1R16", clock(), SETTINGS))
         records.append(self.record("D1R11", clock(), {}))
         return records
 

@@ -104,6 +104,7 @@ class Rows:
 class Table:
     key: str
     title: str
+    title_values: str  # query of block and values that stand in the title in braces
     query: str
     time: str | None
     subject: tuple[str, ...]

@@ -27,6 +27,7 @@ from zlens.reports.definition import (
     Table,
     group_spans,
 )
+from zlens.reports.titles import IN_TITLE
 from zlens.schema import document
 from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Named, Problem, Prose, Spec, Text
 
@@ -115,6 +116,7 @@ _TABLE = Spec(
     (
         Key("key", _NAME, "its name in CSV and JSON"),
         Key("title", _WORDS, "its heading", default=""),
+        Key("title_values", _Query(empty=True), "the values in its heading", default=""),
         Key("query", _Query(), "the query of its rows"),
         Key("time", _NAME, "the query's column of times", default=None),
         Key("subject", Many(_NAME, into=tuple), "the columns that identify its rows", default=()),
@@ -204,6 +206,13 @@ def _check_columns(table: Table, where: str, problem: Problem) -> None:
         raise error(f"{where} has no column", "add [[tables.columns]]", None, where)
     if not table.subject:
         raise error(f"{where}.subject is empty", "name columns", "the columns that identify its rows", where)
+    if bool(IN_TITLE.search(table.title)) != bool(table.title_values):
+        raise error(
+            f"{where} has only one of title_values and names in braces in its title",
+            None,
+            "both or none",
+            f"{where}.title",
+        )
     _once([column.key for column in table.columns], f"{where}.columns", problem)
     _once([group.key for group in table.groups], f"{where}.groups", problem)
     for number, column in enumerate(table.columns, 1):
