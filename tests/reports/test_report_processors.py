@@ -108,7 +108,9 @@ def test_privileged_operations(tmp_path: Path) -> None:
     """Real layouts: sums over processors and both intervals; what never happened is left out."""
     text = printed(made(tmp_path / "x", ("D5R11", "D5R12"), REAL), "fcx104")
     operations, codes = text.split("DIAGNOSE instructions\n")
-    assert rows(operations, "PLS") == [["PRVLP", "120", "1.0"], ["STFLE", "24", ".2"]]
+    assert rows(operations, "PLS") == [["PRVLP", "PLSPRVLP", "120", "1.0"]]
+    # z/Architecture Principles of Operation: the letters of the counter are the mnemonic.
+    assert rows(operations, "STFLE ") == [["Store", "Facility", "List", "Extended", "PLSSTFLE", "24", ".2"]]
     assert rows(codes, "DIAGNOSE ") == [["X'3FC'", "2", ".0"], ["X'9C'", "240", "2.0"]]
     assert rows(operations, ">>Total>") == [["144", "1.2"]]
 
