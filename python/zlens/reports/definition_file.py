@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 from zlens.catalog import aggregation, metrics
@@ -304,5 +305,12 @@ def _row_faults(table: Table, rows: Rows, kinds: set[str]) -> Iterator[tuple[str
     extra = {*rows.cells} - {column.key for column in table.columns}
     if extra:
         yield f'a fixed text for the column "{min(extra)}"', "the key of a column"
-    if table.time and len(rows.label) > LABEL_WIDTH:
-        yield f'the label "{rows.label}" is too long', f"at most {LABEL_WIDTH} characters"
+    room = LABEL_WIDTH + _blank_width(table, rows)
+    if table.time and len(rows.label) > room:
+        yield f'the label "{rows.label}" is too long', f"at most {room} characters"
+
+
+def _blank_width(table: Table, rows: Rows) -> int:
+    """The width of the leading columns whose cells such a row leaves blank: a long label runs over them."""
+    blanks = takewhile(lambda column: rows.cells.get(column.key) == "", table.columns)
+    return sum(column.width for column in blanks)
