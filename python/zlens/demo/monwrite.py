@@ -140,7 +140,9 @@ class File:
             )
         )
         records += [
-            self.record("D1R15", clock(), {**self._identity(guest), "VMDCPUCT": guest.vcpus, "CALIFLCT": 1})
+            self.record(
+                "D1R15", clock(), {**self._identity(guest), "VMDCPUCT": guest.vcpus, "CALIFLCT": guest.vcpus}
+            )
             for guest in hour.guests
             if guest.logged_on
         ]
