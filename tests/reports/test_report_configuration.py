@@ -291,3 +291,9 @@ def test_without_the_page_of_scheduler_settings(tmp_path: Path) -> None:
 
 def known(values: Mapping[str, Any] | None) -> dict[str, Any]:
     return {key: value for key, value in (values or {}).items() if "_ZL" not in key}
+
+
+def test_explain_names_what_a_title_holds() -> None:
+    from zlens.explain.reports import explain_report
+
+    assert "\nInitial Status on SINCE at SINCE, Processor PROCESSOR\n" in explain_report("sysconf")

@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 
 from zlens.catalog import caveats
-from zlens.reports import facts
+from zlens.reports import facts, titles
 from zlens.reports.definition import FOLDER, Column, Rows, load
 
 _WIDTH = 100
@@ -24,7 +24,7 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
     lines += _wrapped(definition.needs, "Needs   ")
     for table in definition.tables:
         if table.title:
-            lines += ["", table.title]
+            lines += ["", titles.named(table.title)]
         for rows in table.rows:
             lines += _wrapped(
                 _ROWS[rows.kind].format(of=_KINDS[rows.of]), f"Rows    {rows.label or _label(rows):<8} "
