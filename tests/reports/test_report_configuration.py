@@ -296,4 +296,4 @@ def known(values: Mapping[str, Any] | None) -> dict[str, Any]:
 def test_explain_names_what_a_title_holds() -> None:
     from zlens.explain.reports import explain_report
 
-    assert "\nInitial Status on SINCE at SINCE, Processor PROCESSOR\n" in explain_report("sysconf")
+    assert "\nInitial Status on SINCE, Processor PROCESSOR\n" in explain_report("sysconf")

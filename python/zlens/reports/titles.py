@@ -11,7 +11,7 @@ IN_TITLE = re.compile(r"\{([a-z_]+)(?::([^}]*))?\}")
 
 
 def named(title: str) -> str:
-    """The title with the names of its values: `Initial Status on SINCE at SINCE`."""
+    """The title with the names of its values: `Initial Status on SINCE`."""
     return IN_TITLE.sub(lambda found: found[1].upper().replace("_", " "), title)
 
 
