@@ -105,6 +105,56 @@ def test_exploring_cpumf_hiperdispatch_improvement() -> None:
     assert forms == {"base/new"}
 
 
+#: Exploring CPU MF (Burg, SHARE 8882, 2011), DB2 10 batch job with pages of 4 KB and of 1 MB on a z10: the
+#: columns of TLB misses, and the improvement printed.
+PAGES = {
+    "tlb_cpu_miss_pct": (16.0, 15.6, "1.03"), "tlb_cycles_per_miss": (83, 65, "1.28"),
+    "tlb_pte_pct": (19.2, 13.7, "1.40"),
+}  # fmt: skip
+
+
+def test_exploring_cpumf_one_megabyte_pages() -> None:
+    sides = [
+        side(
+            name,
+            {f"cpumf_type.{key}": each[at] for key, each in PAGES.items()} | {"cpumf_type.l2rp": 0.0},
+            subject=("CP",),
+        )
+        for at, name in enumerate(("4K", "1MB"))
+    ]
+    lines = render(compare(sides, Choice(burg=True)), "text").splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("CPU MF of CP"))
+    table = lines[start + 1 : lines.index("", start)]
+    heading = " ".join(" ".join(line.split()) for line in table)
+    for word in ("L2RP", "TLB1", "PTE%"):
+        assert word in heading
+    # A share of 0 is 0; that 0 has improved on 0 by a factor is what cannot be said.
+    assert [line.split() for line in table[-3:]] == [
+        ["4K", "0.0000", "16.00", "83.00", "19.20"],
+        ["1MB", "0.0000", "15.60", "65.00", "13.70"],
+        ["1MB", "improvement", "....", *(each[2] for each in PAGES.values())],
+    ]
+
+
+#: z/VM Performance Update (Bitner and Wade, IBM, 2013), High Performance FICON, 1 record per I/O: runs with
+#: command-mode and with transport-mode I/O; service time in ms, and CP time in percent of a processor per I/O
+#: per second.
+FICON = {"device.serv_s": (0.2326e-3, 0.1855e-3, "-20.25"), "load.cp_io_s": (0.00156e-2, 0.00090e-2, "-42.3")}
+
+
+def test_zvm_performance_update_high_performance_ficon() -> None:
+    sides = [
+        side(name, {key: each[at] for key, each in FICON.items()})
+        for at, name in enumerate(("JB001238", "JB001239"))
+    ]
+    rows = {row.metric.key: row for row in compare(sides, Choice(form="percent")).systems[0].rows}
+    for key, (_, _, delta) in FICON.items():
+        (change,) = rows[key].changes
+        assert change.value is not None
+        assert f"{change.value:.{len(delta.partition('.')[2])}f}" == delta
+    assert [rows[key].metric.unit for key in FICON] == ["ms", "ms"]
+
+
 #: z/VM support for eighty logical processors, tables 8 (LARGE) and 9 (SMALL), the largest run of each: per
 #: transaction percent of a processor and counters.
 LARGE = {

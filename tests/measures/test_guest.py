@@ -395,3 +395,21 @@ def test_a_guest_counts_from_its_logon_whatever_every_says(tmp_path: Path) -> No
     for every in (None, 60, 300):
         near = (pytest.approx(36), pytest.approx(160, abs=0.001), pytest.approx(1200))
         assert rows(path, query, every_s=every) == [near], every
+
+
+def test_cp_time_by_io(tmp_path: Path) -> None:
+    """42 s charged to users, 33.6 of them their own: 8.4 s of CP time for 600 start subchannels a minute."""
+    path = guests.write(
+        tmp_path / "data",
+        (
+            [
+                guests.processor(guests.end_of(n), 42 * n, 33.6 * n),
+                made.record("D0R1", guests.end_of(n) - 90, {"SYTSYP_PFXCPUAD": 0, "SYTSYP_PLSCTSS": 600 * n}),
+            ]
+            for n in MINUTES
+        ),
+    )
+    found = rows(path, "SELECT DISTINCT ssch_rate, cp_io_s FROM load WHERE ssch_rate IS NOT NULL")
+    assert found == [(pytest.approx(10), pytest.approx(0.014))]
+    # A ratio of sums over a longer time.
+    assert rows(path, "SELECT cp_io_s FROM load", every_s=3600) == [(pytest.approx(0.014),)]

@@ -34,12 +34,13 @@ def test_every_field_of_an_event_is_one_of_its_record() -> None:
     for event in events.events():
         if not event["table"].startswith("d"):
             continue
-        record = event["table"].upper()
+        record = event.get("record") or event["table"].upper()
         known = [*layouts.layouts(record, NOWHERE), *layouts.sim_layouts(record)]
-        names = {field.name for layout in known for field in layout.fields}
+        parts = [part for layout in known for part in (layout, *layout.sections)]
+        names = {field.name for part in parts for field in part.fields}
         detail = event["detail"]
         for text in (event["subject"], *([detail] if isinstance(detail, str) else detail)):
-            wanted = {match[1] for match in events.PLACE.finditer(text)}
+            wanted = {match[1].removesuffix(".before") for match in events.PLACE.finditer(text)}
             assert wanted <= names, (record, wanted - names)
 
 
@@ -62,6 +63,25 @@ def test_one_of_each_kind_is_a_row_each(tmp_path: Path) -> None:
         assert all(titled[record] for record in bare)
         # A record of which only that it was written is known is a table of its own, but of no role.
         assert session.sql("SELECT count(*) FROM d5r15").rows == [(1,)]
+
+
+def test_a_decision_is_an_event_where_it_changes_the_unparked_cores_of_a_type(tmp_path: Path) -> None:
+    decided = [(5, 1), (5, 1), (6, 1), (6, 1), (6, 2), (5, 2)]
+    groups = [made.configuration(made.START_US, made.SIM_CONFIG), *made.minutes(1)]
+    for number, unparked in enumerate(decided):
+        types = [
+            {"PRCPUP_ZLTYPE": kind, "PRCPUP_ZLUNPARK": cores}
+            for kind, cores in zip((3, 0), unparked, strict=True)
+        ]
+        time = made.START_US + 2 * (number + 1) * made.S_US
+        groups.append((False, [made.sim_record("D5R16", time, {}, {"TYPES": types})]))
+    with zlens.open([made.write(tmp_path / "a.mon", groups)]) as session:
+        rows = session.sql("SELECT kind, subject, detail, record FROM event ORDER BY time").rows
+    assert rows == [
+        ("unparked cores", "IFL", "unparked 5 to 6", "D5R16"),
+        ("unparked cores", "CP", "unparked 1 to 2", "D5R16"),
+        ("unparked cores", "IFL", "unparked 6 to 5", "D5R16"),
+    ]
 
 
 @pytest.mark.parametrize(

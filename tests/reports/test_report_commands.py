@@ -48,11 +48,20 @@ def test_multithreading_in_whole_numbers(tmp_path: Path) -> None:
     assert line == ["IFL", "2", "4", "97", "1.85", "94", "90", "159", "170"]
 
 
-def test_multithreading_disabled(tmp_path: Path) -> None:
-    config = {**SIM_CONFIG, "MTRSYS_ZLMTSTAT": 1}
+@pytest.mark.parametrize(
+    ("state", "response"),
+    [
+        (0, "The Multithreading Facility is not installed."),
+        (1, "Multithreading is disabled."),
+        (2, "Multithreading is disabled."),
+    ],
+)
+def test_multithreading_not_enabled(tmp_path: Path, state: int, response: str) -> None:
+    """IBM Docs, z/VM 7.2, INDICATE MULTITHREAD, responses 1 and 2."""
+    config = {**SIM_CONFIG, "MTRSYS_ZLMTSTAT": state}
     path = write(tmp_path / "x", [configuration(START_US - 1_000_000, config), *minutes(3)])
     text = printed(path, "indicate_multithread")
-    assert "Multithreading is disabled, No MULTITHREADING statement." in text
+    assert f"\n{response} " in text
     assert "IFL" not in text
 
 

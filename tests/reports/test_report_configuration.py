@@ -52,6 +52,7 @@ STP Timestamping enabled    No        STP Timezone usage enabled  No
 STP is active               No        STP is suspended            No
 STP susp. message issued    No
 STP TOD clock offset        +00:00:00.0000000000
+Initial Status on 2015/02/14 at 16:04, Processor 2964-704
 Real Proc: Cap 492.0000    103     4     0     99
 Sec. Proc: Cap 492.0000     99    99     0      4
 Log. IFL : CAF       41      8     4     4      0    4     0
@@ -63,6 +64,7 @@ Processor Configuration Mode: LINUX
 """
 THREADS_LISTING = """
 Multithreading          Enabled
+Initial Status on 2015/02/14 at 16:31, Processor 2964-704
 Real Proc: Cap 492.0000    103     4     0     99
 Sec. Proc: Cap 492.0000     99    99     0      4
 Log. IFL : CAF       41      8     4     0      0    4     0
@@ -79,7 +81,13 @@ Processor Configuration Mode: LINUX
 
 
 def made(
-    path: Path, start: str, config: Mapping[str, Any], threads: int, way: Any = OWN, more: Sequence[Any] = ()
+    path: Path,
+    start: str,
+    config: Mapping[str, Any],
+    threads: int,
+    way: Any = OWN,
+    more: Sequence[Any] = (),
+    settings: Mapping[str, Any] | None = None,
 ) -> Path:
     """A file that begins with this configuration and has two intervals."""
     record, first = way
@@ -99,10 +107,10 @@ def made(
         )
         for cpu in range(4 * threads)
     ]
-    settings = record("D1R16", begin - 1_700, SETTINGS)
+    scheduler = record("D1R16", begin - 1_700, SETTINGS if settings is None else settings)
     groups = [
         configuration(
-            begin, None, 30, [record("D1R4", begin - 1_900, {**first, **config}), *processors, settings]
+            begin, None, 30, [record("D1R4", begin - 1_900, {**first, **config}), *processors, scheduler]
         )
     ]
     groups += [interval(begin + k * 30 * S_US, [record("D0R8", begin + k * 30 * S_US - 9)]) for k in range(3)]
@@ -188,6 +196,7 @@ def test_settings(tmp_path: Path) -> None:
     text = printed(made(tmp_path / "x", "16:31:32", {**MACHINE, **THREADS}, 2), "fcx154")
     lines = fields(text)
     listing = """
+Initial Scheduler Settings: 2015/02/14 at 16:31:31
 LIMITHARD algorithm    Consumption
 DSPWD method           Reshuffle
 Polarization           Vertical
@@ -209,6 +218,42 @@ ZIIP core       2       Max      1         1
     assert "..... ........      No changes processed" in text
     assert "Not available in this input: EXCESSUSE.\n" in text
     assert "2015/02/14 16:31:31" in text
+
+
+def test_settings_of_set_srm(tmp_path: Path) -> None:
+    """The defaults of z/VM 6.2 and later (IBM, z/VM Performance Update, 2013: STORBUF 300 250 200)."""
+    srm = {
+        "SRMBIASI": 90,
+        "SRMBIASD": 2,
+        "SRMTSLIC": 5_000 * 4096,
+        **{f"SRMP{n}LDG": value for n, value in ((1, 100), (2, 75), (3, 60))},
+        **{f"SRMP{n}WSS": value for n, value in ((1, 300), (2, 250), (3, 200))},
+        **{f"SRML{n}DSP": 32767 for n in (1, 2, 3)},
+        "ZLUNPARK": 3,
+    }
+    more = {f"MTRSCH_{name}": value for name, value in srm.items()}
+    text = printed(
+        made(tmp_path / "x", "16:31:32", {**MACHINE, **THREADS}, 2, settings={**SETTINGS, **more}), "sysset"
+    )
+    wanted = fields("""
+DSPSLICE    5.000                 ms
+IABIAS         90       2         %, time slices
+LDUBUF        100      75      60 %
+STORBUF       300     250     200 %
+DSPBUF      32767   32767   32767 users
+UNPARKING   SMALL
+""")
+    assert [line for line in fields(text) if line in wanted] == wanted
+
+
+def test_a_time_slice_that_set_srm_does_not_allow_is_withheld(tmp_path: Path) -> None:
+    """1 to 100 ms; and a level without the unparking model has dots."""
+    more = {"MTRSCH_SRMTSLIC": 101_000 * 4096}
+    text = printed(
+        made(tmp_path / "x", "16:31:32", {**MACHINE, **THREADS}, 2, settings={**SETTINGS, **more}), "sysset"
+    )
+    assert ["DSPSLICE", ".......", "ms"] in fields(text)
+    assert ["UNPARKING", "......."] in fields(text)
 
 
 def test_changed_settings(tmp_path: Path) -> None:
@@ -246,3 +291,9 @@ def test_without_the_page_of_scheduler_settings(tmp_path: Path) -> None:
 
 def known(values: Mapping[str, Any] | None) -> dict[str, Any]:
     return {key: value for key, value in (values or {}).items() if "_ZL" not in key}
+
+
+def test_explain_names_what_a_title_holds() -> None:
+    from zlens.explain.reports import explain_report
+
+    assert "\nInitial Status on SINCE, Processor PROCESSOR\n" in explain_report("sysconf")

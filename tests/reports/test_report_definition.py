@@ -118,6 +118,11 @@ WRONG = [
     ("[[tables.rows]]", "[[tables.line]]", r"tables\[1\]\.line is not known here"),
     (
         'time = "interval_end"',
+        'title = "On {since}"\ntime = "interval_end"',
+        "only one of title_values and names in braces.*both or none",
+    ),
+    (
+        'time = "interval_end"',
         'line_count = 3\ntime = "interval_end"',
         "only one of lines and line_count.*both or none",
     ),

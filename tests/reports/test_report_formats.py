@@ -168,12 +168,12 @@ def test_several_tables_follow_each_other() -> None:
 
 def test_the_list_counts_what_is_there() -> None:
     entries = {entry.name: entry for entry in reports.listing(session())}
-    assert entries["prclog"].columns == 21
+    assert entries["prclog"].columns == 22
     assert entries["prclog"].available == 5
     assert entries["prclog"].state == "partial"
     assert entries["partition"].state == "none"
     text = reports.listing_text(list(entries.values()))
     words = " ".join(text.split())
-    assert "FCX304 Processor Activity, by Time 21 of 22 columns, 5 available (partial)" in words
+    assert "FCX304 Processor Activity, by Time 22 columns, 5 available (partial)" in words
     assert "17 columns, 0 available (no data)" in text
     assert "available" not in reports.listing_text(reports.listing())

@@ -270,7 +270,10 @@ def test_configuration_of_guests_is_the_last_that_was_told(tmp_path: Path) -> No
         "MTRUSR_ASCDEFSZ": 2**32,
         "MTRUSR_VMDACTNO": "DEPT1",
         "MTRUSR_CALTODON": guests.tod(guests.LOGON_US),
+        "MTRUSR_CALCPCT": 1,
+        "MTRUSR_CALIFLCT": 1,
     }
+    pool = {"MTRCPC_LIMPOOL": "WEB", "MTRCPC_ZLTYPE": 3, "MTRCPC_ZLLIMTY": 2, "MTRCPC_ZLLIMIT": 150}
     logon = {"USELON_VMDUSER": "CMS1", "USELON_VMDABSSH": 500, "USELON_ASCDEFSZ": 2**27}
     path = guests.write(
         tmp_path / "data",
@@ -284,16 +287,24 @@ def test_configuration_of_guests_is_the_last_that_was_told(tmp_path: Path) -> No
         {
             2: [
                 made.event("D4R1", at + 70 * made.S_US, logon),
-                made.event("D2R9", at + 80 * made.S_US, {"SCLSHR_VMDUSER": "LNX1", "SCLSHR_VMDRELSH": 300}),
+                made.event(
+                    "D2R9",
+                    at + 80 * made.S_US,
+                    {"SCLSHR_VMDUSER": "LNX1", "SCLSHR_VMDRELSH": 300, "SCLSHR_VMDMXSHR": 9},
+                ),
             ]
         },
-        more=[made.record("D1R15", at - made.MINUTE_US - 1_200, user)],
+        more=[
+            made.record("D1R15", at - made.MINUTE_US - 1_200, user),
+            made.sim_record("D1R28", at - made.MINUTE_US - 1_100, pool),
+        ],
     )
     text = printed(path, "uconf")
     assert row(text, "LNX1") == [
-        "LNX1", "2", "4096", "relative", "300", "0", "DEPT1", "WEB", "2026/03/02", "08:00:00",
+        "LNX1", "2", "1", "CP", "1", "IFL", "4096", "relative", "300", "limited", "0", "DEPT1", "WEB",
+        "CAPACITY", "1.5", "2026/03/02", "08:00:00",
     ]  # fmt: skip
-    assert row(text, "CMS1")[:5] == ["CMS1", "....", "128", "absolute", "0"]
+    assert row(text, "CMS1")[:7] == ["CMS1", "....", "..............", "128", "absolute", "0", "none"]
 
 
 def test_every_guest_report_says_what_it_leaves_out() -> None:

@@ -111,7 +111,12 @@ def session(published: str, hidden: dict[str, float], start: datetime) -> FakeSe
 
 
 def fields(text: str, label: str) -> list[list[str]]:
-    return [line[len(label) :].split() for line in text.split("\n") if line.startswith(label)]
+    """The published columns; %Susp, which newer levels print too, follows them."""
+    return [line[len(label) :].split()[:-1] for line in text.split("\n") if line.startswith(label)]
+
+
+def suspended(text: str, label: str) -> list[str]:
+    return [line.split()[-1] for line in text.split("\n") if line.startswith(label)]
 
 
 CASES = [
@@ -152,7 +157,8 @@ def test_headings_are_those_of_the_listing() -> None:
         "<--- Percent Busy ----> <-- Rates per Sec. ---> <----- Paging -------> <Co> < Di>",
         "C Pct Fast Page <mm> < ag>",
         "Interval P Park Inst <2GB PGIN Path Read Msgs X'9C' Core/",
-        "End Time U Type PPD Ent. DVID Time Total User Syst Emul Siml DIAG SIGP SSCH /s /s % /s /s /s Thread",
+        "End Time U Type PPD Ent. DVID Time Total User Syst Emul Siml DIAG SIGP SSCH /s /s % /s /s /s Thread"
+        " %Susp",
     ]
     # Dashes apart: the listing does not center every heading in the same way.
     assert [re.sub("-+", "-", line).split() for line in heads] == [
@@ -170,3 +176,13 @@ def test_types_are_not_added_up() -> None:
     )
     totals = fields(reports.render("prclog", made, now=datetime(2015, 2, 15)), ">>Total>")
     assert [row[:4] for row in totals] == [["1", "CP", "Hor", "100"], ["3", "IFL", "VhD", "300"]]
+
+
+def test_suspended_time_follows_the_published_columns() -> None:
+    """IBM, VM66063: suspend time of a logical core is %Susp of FCX304."""
+    made = session(PLAIN, {}, datetime(2015, 2, 14, 16, 4, 29, tzinfo=UTC))
+    made.connection.execute("UPDATE cpu SET suspend_pct = 1.5 + cpu_id WHERE cpu_id < 3")
+    text = reports.render("prclog", made, now=datetime(2015, 2, 15))
+    assert suspended(text, ">>Mean>>") == ["1.5", "2.5", "3.5", "....."]
+    # Where one part of a sum is not known, neither is the sum.
+    assert suspended(text, ">>Total>") == ["....."]

@@ -108,7 +108,9 @@ def test_privileged_operations(tmp_path: Path) -> None:
     """Real layouts: sums over processors and both intervals; what never happened is left out."""
     text = printed(made(tmp_path / "x", ("D5R11", "D5R12"), REAL), "fcx104")
     operations, codes = text.split("DIAGNOSE instructions\n")
-    assert rows(operations, "PLS") == [["PRVLP", "120", "1.0"], ["STFLE", "24", ".2"]]
+    assert rows(operations, "PLS") == [["PRVLP", "PLSPRVLP", "120", "1.0"]]
+    # z/Architecture Principles of Operation: the letters of the counter are the mnemonic.
+    assert rows(operations, "STFLE ") == [["Store", "Facility", "List", "Extended", "PLSSTFLE", "24", ".2"]]
     assert rows(codes, "DIAGNOSE ") == [["X'3FC'", "2", ".0"], ["X'9C'", "240", "2.0"]]
     assert rows(operations, ">>Total>") == [["144", "1.2"]]
 
@@ -272,7 +274,7 @@ def test_entitlement_counts_threads(tmp_path: Path) -> None:
     assert [row[:6] for row in means] == [
         [str(cpu), "IFL", "VhD", "100", f"000{cpu // 2}", "0"] for cpu in range(8)
     ]
-    assert [row[-1] for row in means] == [f"0{cpu // 2}/{cpu % 2}" for cpu in range(8)]
+    assert [row[-2] for row in means] == [f"0{cpu // 2}/{cpu % 2}" for cpu in range(8)]
     assert rows(text, ">>Total>")[0][:6] == ["8", "IFL", "VhD", "800", "MIX", "0"]
 
 

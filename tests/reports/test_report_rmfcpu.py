@@ -57,7 +57,8 @@ def test_cores_and_threads_as_ibm_shows_them() -> None:
     shown = [line for line in lines(text, "Processors") if line.startswith("22:24:14")]
     assert [numbers(line) for line in shown] == [numbers(line) for line in printed[:-1]]
     assert [line.split()[1] for line in shown] == [str(core) for core in (4, 5, 6, 7) for _ in range(2)]
-    (total,) = (line for line in lines(text, "Processors") if line.startswith("Total "))
+    # The first is of the means; there is one interval.
+    (_, total) = (line for line in lines(text, "Processors") if line.startswith("TOTAL/AVERAGE "))
     # RMF's average of MVS busy is of figures not rounded yet: its eight printed ones give 56.40.
     assert numbers(total) == [word.replace("56.41", "56.40") for word in numbers(printed[-1])]
     (row,) = (line for line in lines(text, "Multithreading Analysis") if line.startswith("22:24:14"))
@@ -80,10 +81,14 @@ def test_a_system_without_multithreading() -> None:
         ["100.00", "1.36", ".69", ".00", "100.0"],
         ["100.00", ".89", ".21", ".00", "100.0"],
     ]
-    totals = [numbers(line) for line in lines(text, "Processors") if line.startswith("Total ")]
+    totals = [numbers(line) for line in lines(text, "Processors") if line.startswith("TOTAL/AVERAGE ")][2:]
     # smf2db adds the percentages of TPI up, to 0.83; ours is 42 of 16,380 interrupts.
     assert totals == [["4.23", "3.35", "300.0", "9.10", ".26"], ["3.03", "2.20", "300.0"]]
     assert [row for row in rows if row["table"] == "multithreading"] == []
+    heads = next(line for line in text.splitlines() if line.startswith("End Time Core"))
+    (_, _, first, second) = (line for line in text.splitlines() if line.startswith("TOTAL/AVERAGE "))
+    assert [line[heads.index("Type") :].split()[0] for line in (first, second)] == ["CP", "IIP"]
+    assert {row["cpu_type"] for row in rows if row["table"] == "processors"} == {"CP", "IIP"}
 
 
 def test_partition_data_as_smf2db_shows_it() -> None:

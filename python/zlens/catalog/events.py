@@ -92,19 +92,24 @@ def _events_of(event: Mapping[str, Any], columns: frozenset[str]) -> tuple[str, 
         f", lag({expressions.quote(name)}) OVER before AS {expressions.quote(name + '.before')}"
         for name in changed
     )
-    order = 'PARTITION BY system, source ORDER BY interval_end, file, "offset"'
+    same = "".join(f", {expressions.quote(field.lower())}" for field in event.get("by", []))
+    time = "tod" if "tod" in columns else "interval_end"
+    order = f'PARTITION BY system, source{same} ORDER BY {time}, file, "offset"'
     differ = [f"r.{expressions.quote(name)} <> r.{expressions.quote(name + '.before')}" for name in changed]
     conditions.append(f"({' OR '.join(differ) or 'false'})")
     rows = f"(SELECT *{lags} FROM {table} WINDOW before AS ({order}))"
     return rows, columns | {f"{name}.before" for name in changed}, conditions
 
 
+def _of(tables: Mapping[str, frozenset[str]]) -> list[dict[str, Any]]:
+    """The events of the available tables."""
+    return [event for event in events() if event["table"] in tables and event.get("unless") not in tables]
+
+
 def sql(tables: Mapping[str, frozenset[str]]) -> str:
     """SELECT of all recorded events over the available raw tables, and of counter resets."""
     parts: list[str] = []
-    for event in events():
-        if event["table"] not in tables:
-            continue
+    for event in _of(tables):
         rows, columns, conditions = _events_of(event, tables[event["table"]])
         subject = _template_sql(event["subject"], columns)
         detail = _detail_sql(event["detail"], columns)
@@ -114,7 +119,7 @@ def sql(tables: Mapping[str, frozenset[str]]) -> str:
             f"SELECT r.system, r.source, r.{time} AS time, {expressions.literal(event['kind'])} AS kind, "
             f"{subject or 'NULL'} AS subject, {detail or 'NULL'} AS detail, "
             f"{str(bool(event.get('inferred'))).lower()} AS inferred, "
-            f"{expressions.literal(event['table'].upper())} AS record "
+            f"{expressions.literal(event.get('record') or event['table'].upper())} AS record "
             f"FROM {rows} AS r{where}"
         )
     parts.append("SELECT system, source, time, kind, subject, detail, inferred, record FROM _reset")
@@ -124,18 +129,16 @@ def sql(tables: Mapping[str, frozenset[str]]) -> str:
 def reads(tables: Mapping[str, frozenset[str]]) -> dict[str, set[str]]:
     """The columns of the raw tables that the SELECT of events reads."""
     columns_read: dict[str, set[str]] = {}
-    for event in events():
-        columns = tables.get(event["table"])
-        if columns is None:
-            continue
+    for event in _of(tables):
+        columns = tables[event["table"]]
         detail = event["detail"]
         texts = [event["subject"], *([detail] if isinstance(detail, str) else detail)]
         names = {match[1].lower().removesuffix(".before") for text in texts for match in PLACE.finditer(text)}
         if event.get("where"):
             names.update(expressions.names(event["where"]))
-        names.update(name.lower() for name in event.get("changes", []))
+        names.update(name.lower() for name in (*event.get("changes", []), *event.get("by", [])))
         names |= {"system", "source", "tod" if "tod" in columns else "interval_end"}
         if "changes" in event:
-            names |= {"interval_end", "file", "offset"}
+            names |= {"interval_end", "tod", "file", "offset"}
         columns_read.setdefault(event["table"], set()).update(names & columns)
     return columns_read

@@ -233,7 +233,11 @@ def signed(value: float) -> str:
 
 def published(compared: Compared) -> Iterator[tuple[str, list[Row]]]:
     """Rows of the table that --burg prints, by processor type."""
-    rows = [row for row in compared.rows if row.metric.published and any(row.values)]
+    rows = [
+        row
+        for row in compared.rows
+        if row.metric.published and any(value is not None for value in row.values)
+    ]
     for subject in dict.fromkeys(row.subject for row in rows):
         yield " ".join(subject), [row for row in rows if row.subject == subject]
 

@@ -194,8 +194,13 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> 
         if metric.most:
             metric_rows = sorted(metric_rows, key=_points, reverse=True)[: metric.most]
         rows += metric_rows
-    # Rows that are 0 on all sides are left out.
-    rows = [row for row in rows if any(row.values)]
+    # Rows that are 0 on all sides are left out, except from the table of IBM, which shows them.
+    rows = [
+        row
+        for row in rows
+        if any(row.values)
+        or (choice.burg and row.metric.published and any(value is not None for value in row.values))
+    ]
     steps = []
     if len(types) <= 1 or choice.across:
         steps = [_step(rows, base, other) for base, other in _places(len(sides), choice)]

@@ -28,6 +28,23 @@ EVENT_START = 0x0C38
 #: A device's subchannel is its number plus this.
 SUBCHANNEL = 0x0001_0000
 _STORAGE_MB = 16_384
+#: Scheduler settings: the defaults of z/VM before 6.2.
+SETTINGS = {
+    "SRMBIASI": 90,
+    "SRMBIASD": 2,
+    "SRMTSLIC": 5_000 * TICK,
+    "SRMLDGUS": 5,
+    "SRMP1LDG": 100,
+    "SRMP2LDG": 75,
+    "SRMP3LDG": 60,
+    "SRMP1WSS": 125,
+    "SRMP2WSS": 105,
+    "SRMP3WSS": 95,
+    "SRML1DSP": 32767,
+    "SRML2DSP": 32767,
+    "SRML3DSP": 32767,
+    "SRMXPCTG": 100,
+}
 
 Subject = TypeVar("Subject")
 
@@ -122,11 +139,13 @@ class File:
             )
         )
         records += [
-            self.record("D1R15", clock(), {**self._identity(guest), "VMDCPUCT": guest.vcpus, "CALIFLCT": 1})
+            self.record(
+                "D1R15", clock(), {**self._identity(guest), "VMDCPUCT": guest.vcpus, "CALIFLCT": guest.vcpus}
+            )
             for guest in hour.guests
             if guest.logged_on
         ]
-        records.append(self.record("D1R16", clock(), {"SRMLDGUS": 5, "SRMXPCTG": 100}))
+        records.append(self.record("D1R16", clock(), SETTINGS))
         records.append(self.record("D1R11", clock(), {}))
         return records
 

@@ -211,7 +211,9 @@ def records(moment: Moment) -> Iterator[tuple[bool, bytes]]:
                 yield (
                     True,
                     moment.configuration(
-                        "D1R15", _defined("MTRUSR", guest) | {"MTRUSR_VMDCPUCT": guest.vcpus}
+                        "D1R15",
+                        _defined("MTRUSR", guest)
+                        | {"MTRUSR_VMDCPUCT": guest.vcpus, "MTRUSR_CALIFLCT": guest.vcpus},
                     ),
                 )
     used_by_place = states(moment.seed)[moment.number]

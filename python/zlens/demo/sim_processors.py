@@ -258,11 +258,16 @@ def _configuration(moment: Moment) -> Iterator[bytes]:
 
 def _settings() -> dict[str, Any]:
     settings = {"LIMIT": 1, "DSPWD": 1, "POLAR": 1, "GPD": 1, "MTSTAT": 3, "MTRQMX": 255, "MTACMX": THREADS}
-    settings |= {"EXUIFL": 2, "PADIFL": 100}
+    settings |= {"EXUIFL": 2, "PADIFL": 100, "UNPARK": 2}
     for kind in ("CP", "IFL", "ICF", "ZIIP"):
         level = THREADS if kind == "IFL" else 1
         settings |= {f"THW{kind}": 2, f"TRQ{kind}": 255, f"TSY{kind}": level, f"TAC{kind}": level}
-    return {f"MTRSCH_ZL{name}": value for name, value in settings.items()}
+    srm = {"BIASI": 90, "BIASD": 2, "TSLIC": 5_000 * TICK}
+    for n, loading, storage in ((1, 100, 300), (2, 75, 250), (3, 60, 200)):
+        srm |= {f"P{n}LDG": loading, f"P{n}WSS": storage, f"L{n}DSP": 32767}
+    return {f"MTRSCH_ZL{name}": value for name, value in settings.items()} | {
+        f"MTRSCH_SRM{name}": value for name, value in srm.items()
+    }
 
 
 def _processor(moment: Moment, state: State, cpu: int) -> Iterator[bytes]:

@@ -65,6 +65,8 @@ class Lacks:
 def lacks(session: Session, available: Input, folder: Path | None = None) -> list[Lacks]:
     """All reports (of a folder) by group and name, with what they are missing for an input."""
     reports = []
+    # Many columns depend on the same roles.
+    known: dict[tuple[str, str], Missing | None] = {}
     report_folder = folder or FOLDER
     definitions = [load(name, report_folder) for name in names(report_folder)]
     expect(definitions, session)
@@ -75,7 +77,7 @@ def lacks(session: Session, available: Input, folder: Path | None = None) -> lis
             for column in table.columns:
                 if (table.key, column.key) not in filled:
                     report.columns.append(column.name)
-                    report.missing.update(_missing(column, available))
+                    report.missing.update(_missing(column, available, known))
             if not report.missing and not filled:
                 # No column names a measure: use the entities that its query reads.
                 for entity in column_lineage().entities(table.query):
@@ -92,12 +94,16 @@ def _entity(entity: str, available: Input) -> dict[str, Missing]:
     return {entity: replace(missing, role=entity)} if missing else {}
 
 
-def _missing(column: Column, available: Input) -> dict[str, Missing]:
+def _missing(
+    column: Column, available: Input, known: dict[tuple[str, str], Missing | None]
+) -> dict[str, Missing]:
     by_role = {}
     for measure in column.measures:
         table, _, name = measure.partition(".")
         for entity, role in column_lineage().roles(table, name):
-            missing = _role(entity, role, available)
+            if (entity, role) not in known:
+                known[entity, role] = _role(entity, role, available)
+            missing = known[entity, role]
             if missing is not None:
                 by_role[missing.role] = missing
     return by_role

@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 
 from zlens.catalog import caveats
-from zlens.reports import facts
+from zlens.reports import facts, titles
 from zlens.reports.definition import FOLDER, Column, Rows, load
 
 _WIDTH = 100
@@ -25,7 +25,7 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
     described: set[tuple[str, ...]] = set()
     for table in definition.tables:
         if table.title:
-            lines += ["", table.title]
+            lines += ["", titles.named(table.title)]
         for rows in table.rows:
             plain = rows.kind == "mean" and any(column.mean == "plain" for column in table.columns)
             kind = "plain" if plain else rows.kind

@@ -212,10 +212,14 @@ class Sheet:
         """Label, fixed texts, and the texts for missing values."""
         fixed: list[str | None] = []
         empty = []
+        # A long label runs over the blank cells behind it.
+        over = max(len(section.rows.label) - LABEL_WIDTH, 0)
         for i in self.chosen:
             column, width = self.table.columns[i], self.widths[i]
             text = section.rows.cells.get(column.key)
-            fixed.append(None if text is None else pad(text, width, column.align))
+            blanks = min(over, width) if text == "" else 0
+            over = over - blanks if text == "" else 0
+            fixed.append(None if text is None else pad(text, width - blanks, column.align))
             dots = "" if blank(section, column) else style.dots(column.width)
             empty.append(pad(dots, width, column.align))
         return section.rows.label, fixed, empty

@@ -104,6 +104,7 @@ class Rows:
 class Table:
     key: str
     title: str
+    title_values: str  # query of block and values that stand in the title in braces
     query: str
     time: str | None
     subject: tuple[str, ...]
@@ -192,6 +193,7 @@ def folder_of(group: str) -> str:
     return re.sub(r"[^a-z0-9 ]", "", group.lower()).replace(" ", "_")
 
 
+@cache
 def numbers(folder: Path = FOLDER) -> dict[str, str]:
     """Short names of reports by their numbers, without parsing the files."""
     names_by_number: dict[str, str] = {}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 from zlens.catalog import aggregation, metrics
@@ -27,6 +28,7 @@ from zlens.reports.definition import (
     Table,
     group_spans,
 )
+from zlens.reports.titles import IN_TITLE
 from zlens.schema import document
 from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Named, Problem, Prose, Spec, Text
 
@@ -115,6 +117,7 @@ _TABLE = Spec(
     (
         Key("key", _NAME, "its name in CSV and JSON"),
         Key("title", _WORDS, "its heading", default=""),
+        Key("title_values", _Query(empty=True), "the values in its heading", default=""),
         Key("query", _Query(), "the query of its rows"),
         Key("time", _NAME, "the query's column of times", default=None),
         Key("subject", Many(_NAME, into=tuple), "the columns that identify its rows", default=()),
@@ -204,6 +207,13 @@ def _check_columns(table: Table, where: str, problem: Problem) -> None:
         raise error(f"{where} has no column", "add [[tables.columns]]", None, where)
     if not table.subject:
         raise error(f"{where}.subject is empty", "name columns", "the columns that identify its rows", where)
+    if bool(IN_TITLE.search(table.title)) != bool(table.title_values):
+        raise error(
+            f"{where} has only one of title_values and names in braces in its title",
+            None,
+            "both or none",
+            f"{where}.title",
+        )
     _once([column.key for column in table.columns], f"{where}.columns", problem)
     _once([group.key for group in table.groups], f"{where}.groups", problem)
     for number, column in enumerate(table.columns, 1):
@@ -295,5 +305,12 @@ def _row_faults(table: Table, rows: Rows, kinds: set[str]) -> Iterator[tuple[str
     extra = {*rows.cells} - {column.key for column in table.columns}
     if extra:
         yield f'a fixed text for the column "{min(extra)}"', "the key of a column"
-    if table.time and len(rows.label) > LABEL_WIDTH:
-        yield f'the label "{rows.label}" is too long', f"at most {LABEL_WIDTH} characters"
+    room = LABEL_WIDTH + _blank_width(table, rows)
+    if table.time and len(rows.label) > room:
+        yield f'the label "{rows.label}" is too long', f"at most {room} characters"
+
+
+def _blank_width(table: Table, rows: Rows) -> int:
+    """The width of the leading columns whose cells such a row leaves blank: a long label runs over them."""
+    blanks = takewhile(lambda column: rows.cells.get(column.key) == "", table.columns)
+    return sum(column.width for column in blanks)

@@ -17,6 +17,7 @@ from zlens.catalog.expressions import quote
 from zlens.inputs.problems import Problem
 from zlens.reports.definition import Column, Definition, Rows, Table
 from zlens.reports.style import Value
+from zlens.reports.titles import filled
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -131,7 +132,13 @@ def dotted(block: Block) -> list[Column]:
 def fetch(definition: Definition, session: Session) -> list[Block]:
     """Query the session for all data that the report prints."""
     other_queries = [
-        query for query in (definition.members, *(note.when for note in definition.notes)) if query
+        query
+        for query in (
+            definition.members,
+            *(note.when for note in definition.notes),
+            *(table.title_values for table in definition.tables),
+        )
+        if query
     ]
     by_session: dict[int, tuple[Session, list[str]]] = {id(session): (session, other_queries)}
     for table in definition.tables:
@@ -154,8 +161,18 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
                     parts[-1].append(section)
                 else:
                     parts.append([section])
-            block.tables.append((table, parts))
+            block.tables.append((_titled(table, block, definition.block, session), parts))
     return list(blocks.values())
+
+
+def _titled(table: Table, block: Block, column: str, session: Session) -> Table:
+    """The table with the block's values in its title."""
+    if not table.title_values:
+        return table
+    answer = session.sql(table.title_values)
+    rows = (dict(zip(answer.columns, row, strict=True)) for row in answer.rows)
+    values = next((row for row in rows if row.get(column) == block.name), {})
+    return replace(table, title=filled(table.title, values, lambda time: session.display(time, block.system)))
 
 
 def _blocks(definition: Definition, session: Session) -> dict[str, Block]:

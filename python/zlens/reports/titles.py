@@ -1,0 +1,27 @@
+"""Titles of tables that name what the input holds: `Initial Status on 2015/02/14 at 16:04`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+#: A value in a title: its name, and the format of a time.
+IN_TITLE = re.compile(r"\{([a-z_]+)(?::([^}]*))?\}")
+
+
+def named(title: str) -> str:
+    """The title with the names of its values: `Initial Status on SINCE`."""
+    return IN_TITLE.sub(lambda found: found[1].upper().replace("_", " "), title)
+
+
+def filled(title: str, values: Mapping[str, object], local: Callable[[datetime], datetime]) -> str:
+    """The title with its values; dots for those that the input does not have."""
+
+    def text(found: re.Match[str]) -> str:
+        value = values.get(found[1])
+        if isinstance(value, datetime):
+            return local(value).strftime(found[2] or "%Y/%m/%d %H:%M:%S")
+        return str(value) if value not in (None, "") else "...."
+
+    return IN_TITLE.sub(text, title)
