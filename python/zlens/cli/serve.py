@@ -137,6 +137,8 @@ def config(app: ASGIApp) -> uvicorn.Config:
     """How the server speaks HTTP: it says nothing of itself, and believes no proxy."""
     import uvicorn
 
+    from zlens.server.connections import Patient
+
     return uvicorn.Config(
         app,
         log_level="critical",
@@ -145,7 +147,7 @@ def config(app: ASGIApp) -> uvicorn.Config:
         server_header=False,
         ws="none",
         loop="asyncio",
-        http="h11",
+        http=Patient,
         h11_max_incomplete_event_size=64 * 1024,
         timeout_graceful_shutdown=2,
         proxy_headers=False,
