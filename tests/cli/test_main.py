@@ -525,3 +525,31 @@ def test_an_interrupt_leaves_nothing_behind(number: signal.Signals, tmp_path: Pa
         assert process.stderr is not None
         assert b"Traceback" not in process.stderr.read()
     assert list(tmp_path.iterdir()) == []
+
+
+# Closed streams ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-", ">&- </dev/null"])
+@pytest.mark.parametrize("words", ["info {0}", "sql {0} -q 'select 1'", "--help"])
+def test_a_closed_stream_is_no_fault(rmf_file: Path, words: str, closed: str) -> None:
+    command = f"{sys.executable} -m zlens {words.format(rmf_file)} {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "fault" not in done.stderr
+    assert "bug" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_error_is_told_where_nothing_can_be_printed() -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m zlens info no-such-file >&-"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert (
+        done.stderr
+        == "zlens: no-such-file: there is no such file or folder; check the name; quote patterns\n"
+    )

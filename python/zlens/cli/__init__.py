@@ -31,6 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # A command creates many lasting objects and few cycles; searching for cycles took a tenth of its time.
     gc.set_threshold(_OBJECTS, 50, 50)
     debug = bool(os.environ.get("ZLENS_DEBUG"))
+    _open_streams()
     try:
         from zlens.cli.parser import build
 
@@ -76,6 +77,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"unexpected {type(error).__name__}: {_one_line(str(error))}; this is a bug in zlens: "
             "please report it with the command (ZLENS_DEBUG=1 shows the traceback)"
         )
+
+
+def _open_streams() -> None:
+    """Give what the caller has closed: otherwise the next file opened would get what is printed."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        handle = os.open(os.devnull, os.O_RDWR)
+        if handle != number:
+            os.dup2(handle, number)
+            os.close(handle)
+        # As Python opens them: one that was closed reads nothing, and writes to nowhere.
+        setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8"))
 
 
 def complain(sentence: str) -> int:
