@@ -8,7 +8,6 @@ import secrets
 import socket
 import sys
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zlens.cli import inputs
@@ -38,6 +37,7 @@ PORT = 8017
 _NEXT = 20
 #: A token shorter than this can be guessed.
 _SHORTEST = 16
+_TOKEN_CURE = "leave --token-file out to generate a token"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -164,8 +164,10 @@ def _token(arguments: argparse.Namespace) -> tuple[str | None, bool]:
         raise QueryError("--listen includes the port", cure="leave --port out")
     if arguments.token_file is None:
         return secrets.token_urlsafe(24), True
+    from zlens.schema import user_files
+
     try:
-        text = Path(arguments.token_file).read_text(encoding="ascii").strip()
+        text = user_files.content(arguments.token_file, 4096, "token", _TOKEN_CURE).decode("ascii").strip()
     except UnicodeDecodeError:
         text = ""
     if len(text) < _SHORTEST or not all(char.isalnum() or char in "-_.~" for char in text):
@@ -173,7 +175,7 @@ def _token(arguments: argparse.Namespace) -> tuple[str | None, bool]:
             "contains no token",
             file=arguments.token_file,
             expected=f"one line of {_SHORTEST} or more letters, digits and -_.~",
-            cure="leave --token-file out to generate a token",
+            cure=_TOKEN_CURE,
         )
     return text, False
 

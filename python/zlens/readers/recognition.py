@@ -6,7 +6,7 @@ import glob
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -45,15 +45,16 @@ class InputFiles:
     problems: list[Problem]
 
 
-def expand(inputs: Iterable[str]) -> Iterator[str]:
+def expand(inputs: Iterable[str], unreadable: Callable[[OSError], None] | None = None) -> Iterator[str]:
     """The files of files, folders and patterns, in order; a folder with the texts of a Linux is one of them.
 
-    Raises InputError when a name fits nothing. Folders are read in full depth; links to folders are
-    not followed, so that no loop is possible.
+    Raises InputError when a name fits nothing. `unreadable` is told of folders that cannot be read. Folders
+    are read in full depth; links to folders are not followed, so that no loop is possible.
     """
     for name in inputs:
         if os.path.isdir(name):
             found = False
+            denied: list[OSError] = []
             if os.path.realpath(name) == os.sep and not _is_tree(name):
                 raise InputError(
                     "the folder / stands for the live machine, and this one is no IBM Z with Linux",
@@ -61,7 +62,7 @@ def expand(inputs: Iterable[str]) -> Iterator[str]:
                     expected="/proc/sysinfo",
                     cure="name the folder that holds the data",
                 )
-            for folder, subfolders, files in os.walk(name):
+            for folder, subfolders, files in os.walk(name, onerror=denied.append):
                 if _is_tree(folder):
                     found = True
                     subfolders.clear()
@@ -72,7 +73,10 @@ def expand(inputs: Iterable[str]) -> Iterator[str]:
                     if not file.startswith("."):
                         found = True
                         yield os.path.join(folder, file)
-            if not found:
+            if unreadable is not None:
+                for error in denied:
+                    unreadable(error)
+            if not found and not denied:
                 raise InputError("the folder holds no file", file=name, cure="name a folder with data files")
         elif os.path.lexists(name):
             yield name
@@ -129,7 +133,13 @@ def find(inputs: Iterable[str]) -> InputFiles:
     errors: list[tuple[InputError, str]] = []
     by_inode: dict[tuple[int, int], str] = {}
     by_head: dict[tuple[int, bytes], list[str]] = {}
-    for path in expand(inputs):
+
+    def unreadable(error: OSError) -> None:
+        what = f"the folder cannot be read: {error.strerror or error}"
+        folder = os.fspath(error.filename) if error.filename else ""
+        errors.append((InputError(what, file=folder, cure="check its permissions"), "changed"))
+
+    for path in expand(inputs, unreadable):
         if os.path.isdir(path):
             files.setdefault(FOLDERS, []).append(path)
             continue
