@@ -217,7 +217,7 @@ _UNTERSE = "AMATERSE with PARM=UNPACK on z/OS before the transfer, or tersedecom
 _CMS_PACKED = 1024
 
 
-def _packed(head: bytes) -> tuple[str, str] | None:
+def packed(head: bytes) -> tuple[str, str] | None:
     """What a packed file is, and what unpacks it."""
     for begin, what, tool in _PACKED:
         if head.startswith(begin):
@@ -238,9 +238,9 @@ def _packed(head: bytes) -> tuple[str, str] | None:
 
 
 def _unknown(path: str, head: bytes, size: int) -> InputError:
-    packed = _packed(head)
-    if packed is not None:
-        what, tool = packed
+    known = packed(head)
+    if known is not None:
+        what, tool = known
         return InputError(
             f"this file is compressed ({what})",
             file=path,
