@@ -95,3 +95,31 @@ def test_kinds_of_problems_are_all_told() -> None:
     text = (ROOT / "docs" / "getting-data.md").read_text(encoding="utf-8")
     told = {word for row in re.findall(r"^\| ([a-z_, ]+) \|", text, re.MULTILINE) for word in row.split(", ")}
     assert set(KINDS) <= told
+
+
+def test_every_promise_of_security_names_a_test_that_exists() -> None:
+    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(tests/[\w/.]+)`", text))
+    assert named
+    assert {name for name in named if not (ROOT / name).exists()} == set()
+
+
+def test_the_limits_of_security_are_those_of_the_program() -> None:
+    from zlens.cli import inputs, watching
+    from zlens.engine import answers
+    from zlens.server import connections, processes, running, sending
+
+    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|", text, flags=re.MULTILINE))
+    gb = 1024**3
+    assert rows["SQL of the page answered at a time"] == str(processes.COUNT)
+    assert rows["memory of such a question"].startswith(f"{processes.MEMORY // gb} GB")
+    assert rows["time of a request"] == f"{running.LIMIT_S:g} s"
+    assert f"{answers.MOST // 1_000_000} million values" in rows["rows of an answer"]
+    assert rows["length of a text in an answer of the page"] == f"{answers.LONGEST:,} characters"
+    assert rows["answers of the page that are being sent"] == f"{sending.MOST // 1024**2} MB"
+    assert rows["requests in progress"] == str(running.MOST)
+    assert rows["memory of `zlens sql`"].startswith(f"{watching.MEMORY // gb} GB")
+    assert f"within {connections.ARRIVAL_S:g} s is closed" in text
+    assert f"its answer for {sending.PATIENCE_S:g} s" in text
+    assert f"and {inputs.SPOOL_LIMIT // gb} GB" in text

@@ -2,6 +2,13 @@
 
 import sys
 
-from zlens.cli import main
+try:
+    from zlens.cli import INTERRUPTED, main
+except KeyboardInterrupt:
+    sys.exit(130)
 
-sys.exit(main())
+try:
+    sys.exit(main())
+except KeyboardInterrupt:
+    # Before the command began, or after it ended.
+    sys.exit(INTERRUPTED)

@@ -106,5 +106,22 @@ def test_a_terminal_is_no_input(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_standard_input_is_bounded(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="too large for a temporary file"):
         inputs.spool(io.BytesIO(b"x" * 100), str(tmp_path / "s"), limit=10)
-    with pytest.raises(InputError, match="too large for a temporary file"):
-        inputs.spool(io.BytesIO(b"x" * 100), str(tmp_path / "t"), reserve=1 << 62)
+    with pytest.raises(InputError, match="too large for a temporary file; expected at most 0 bytes"):
+        inputs.spool(io.BytesIO(b"x" * 100), str(tmp_path / "t"), share=0.0)
+
+
+def test_standard_input_leaves_half_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = 600 * 1024**2
+    monkeypatch.setattr(inputs.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": free})())
+
+    class Endless(io.RawIOBase):
+        given = 0
+
+        def read(self, size: int = -1) -> bytes:
+            self.given += size
+            return bytes(size)
+
+    stream = Endless()
+    with pytest.raises(InputError, match="expected at most 314,572,800 bytes: 50% of what is free"):
+        inputs.spool(stream, str(tmp_path / "s"))  # type: ignore[arg-type]
+    assert stream.given < 0.6 * free

@@ -525,3 +525,56 @@ def test_an_interrupt_leaves_nothing_behind(number: signal.Signals, tmp_path: Pa
         assert process.stderr is not None
         assert b"Traceback" not in process.stderr.read()
     assert list(tmp_path.iterdir()) == []
+
+
+# Closed streams ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-", ">&- </dev/null"])
+@pytest.mark.parametrize("words", ["info {0}", "sql {0} -q 'select 1'", "--help"])
+def test_a_closed_stream_is_no_fault(rmf_file: Path, words: str, closed: str) -> None:
+    command = f"{sys.executable} -m zlens {words.format(rmf_file)} {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "fault" not in done.stderr
+    assert "bug" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_error_is_told_where_nothing_can_be_printed() -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m zlens info no-such-file >&-"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert (
+        done.stderr
+        == "zlens: no-such-file: there is no such file or folder; check the name; quote patterns\n"
+    )
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_engine_reads_is_no_error_of_the_query(
+    rmf_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sign: signal.Signals
+) -> None:
+    from zlens.readers import rows
+
+    real = rows.RowStream.__arrow_c_schema__
+
+    def struck(stream: rows.RowStream) -> object:
+        signal.raise_signal(sign)
+        return real(stream)
+
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(rows.RowStream, "__arrow_c_schema__", struck)
+    monkeypatch.setattr(rows.RowStream, "__arrow_c_stream__", struck)
+    try:
+        status, out, err = run(capsys, "sql", str(rmf_file), "-q", "select * from partition, problem")
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGTERM, before[1])
+    assert (status, out, err) in ((128 + sign, "", ""), (0, out, err))
+    assert "KeyboardInterrupt" not in err
+    assert "SystemExit" not in err

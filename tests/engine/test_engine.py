@@ -336,3 +336,14 @@ def test_what_resets_are_of_is_looked_up_once_a_table(monkeypatch):
         found = opened.sql("SELECT subject FROM event WHERE detail = 'VARY' ORDER BY subject").rows
     assert (len(found), found[0]) == (1000, ("device 0301",))
     assert asked == ["d6r3"]
+
+
+@pytest.mark.parametrize("time", ["290000-01-01 00:00:00", "0044-03-15 (BC) 00:00:00"])
+def test_a_time_that_python_does_not_have_is_a_sentence(time):
+    asked, _ = opened()
+    answer = asked.sql(f"SELECT '{time}'::TIMESTAMP AS t")
+    with pytest.raises(QueryError, match="not in the years 1 to 9999"):
+        answer.first(10)
+    with pytest.raises(QueryError, match="not in the years 1 to 9999"):
+        _ = answer.rows
+    assert asked.sql(f"SELECT '{time}'::TIMESTAMP::VARCHAR AS t").rows == [(time,)]

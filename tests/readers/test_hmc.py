@@ -156,6 +156,17 @@ def test_a_value_that_no_counter_has_is_a_problem_and_null(tmp_path: Path, value
     assert found["processors"] == 4.0
 
 
+def test_machines_are_bounded(tmp_path: Path) -> None:
+    lines = (f'zhmc_cpc_power_watts{{cpc="M{number}"}} {number}\n' for number in range(hmc.MAX_MACHINES + 5))
+    made = source(tmp_path, "".join(lines))
+    (problem,) = made.problems()
+    assert (problem.kind, problem.detail) == (
+        "length",
+        "more than 1,000 machines; 5 samples of others are not read",
+    )
+    assert len(made.systems) == len(rows(made, "hmc_metric")) == hmc.MAX_MACHINES
+
+
 def test_problems_are_bounded(tmp_path: Path) -> None:
     made = source(tmp_path, MADE + "junk\n" * 500)
     assert len(made.problems()) == hmc.MAX_NOTES + 1

@@ -151,3 +151,10 @@ def test_any_damage_ends_in_rows_and_problems(good: Path) -> None:
         assert all(p.offset is None or 0 <= p.offset <= len(data) for p in found)
         problems += len(found)
     assert problems > tried * 5 / 6
+
+
+def test_more_systems_than_are_told_apart(tmp_path: Path) -> None:
+    records = [record(1, 0, 300.0, system=f"{number:04X}") for number in range(4_097)]
+    made = opened(dump(tmp_path / "many.smf", records))
+    assert len(made.systems) == 4_096
+    assert any("more than 4096 kinds of record" in problem.detail for problem in made.problems())

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
+
+import httpx
+import pytest
 
 from zlens.cli import serve
+from zlens.server import sending
+from zlens.server.connections import Patient
+from zlens.server.sending import Sending
 
 
 def test_no_answer_waits_for_the_acknowledgment_of_the_one_before():
@@ -27,3 +34,85 @@ def test_no_answer_waits_for_the_acknowledgment_of_the_one_before():
                 return found
 
     assert asyncio.run(delays()) != 0
+
+
+def _connected(served) -> socket.socket:
+    url = httpx.URL(served.address)
+    return socket.create_connection((url.host, url.port), timeout=20)
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: loc", b"G"])
+def test_half_a_head_is_not_waited_for(served, monkeypatch, sent):
+    monkeypatch.setattr(Patient, "arrival_s", 0.3)
+    with _connected(served) as client:
+        client.sendall(sent)
+        began = time.monotonic()
+        assert client.recv(1) == b"", "it is ended without an answer"
+        assert time.monotonic() - began < 10
+
+
+def test_bytes_one_by_one_win_no_time(served, monkeypatch):
+    monkeypatch.setattr(Patient, "arrival_s", 0.5)
+    with _connected(served) as client:
+        client.settimeout(0.02)
+        end = time.monotonic() + 10
+        ended = False
+        while not ended:
+            assert time.monotonic() < end
+            try:
+                client.sendall(b"G")
+                ended = client.recv(1) == b""
+            except TimeoutError:
+                continue
+            except OSError:
+                ended = True
+
+
+def test_a_kept_connection_serves_again_after_the_time_for_a_head(served, monkeypatch):
+    monkeypatch.setattr(Patient, "arrival_s", 0.5)
+    with httpx.Client(base_url=served.address) as client:
+        assert client.get("/api/v1/running").status_code == 200
+        time.sleep(1)
+        assert client.get("/api/v1/running").status_code == 200
+
+
+def test_answers_that_nobody_takes_have_one_limit_of_memory(served):
+    told: list[int] = []
+
+    async def ask() -> None:
+        bodies = Sending(most=1000, patience_s=0.2)
+        slow, never = bodies.response(b"x" * 600, 200), asyncio.Event()
+        with pytest.raises(sending.BusyError, match="0 MB of memory"):
+            bodies.response(b"x" * 600, 200)
+
+        async def stuck(message) -> None:
+            if message["type"] == "http.response.body":
+                await never.wait()
+
+        with pytest.raises(TimeoutError):
+            await slow({}, None, stuck)
+        # What was given up leaves its room to others, and one alone may always be sent.
+        sent = []
+
+        async def took(message) -> None:
+            sent.append(message)
+
+        large = bodies.response(b"y" * 600_000, 200)
+        await large({}, None, took)
+        told.append(len(sent))
+        assert b"".join(message.get("body", b"") for message in sent) == b"y" * 600_000
+        assert [message["more_body"] for message in sent[1:]] == [True, True, False]
+
+    asyncio.run(ask())
+    assert told == [4]
+
+
+def test_rows_beyond_the_values_of_an_answer_are_left_out(served, monkeypatch):
+    from zlens.server import values
+
+    whole = served.post("rows", table="cpu", limit=100).json()
+    assert len(whole["rows"]) == 100
+    monkeypatch.setattr(values, "MOST", 10 * len(whole["columns"]))
+    cut = served.post("rows", table="cpu", limit=100).json()
+    assert cut["rows"] == whole["rows"][:10]
+    assert cut["more"] is True

@@ -20,6 +20,8 @@ from zlens.errors import Wording, ZlensError
 DONE, WITH_PROBLEMS, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 #: New objects between two searches for reference cycles.
 _OBJECTS = 100_000
+#: Signals that this command has received.
+_signals: list[int] = []
 _BROKEN = (
     "the query needs more than its 8 GB of memory, or broke the engine; "
     "select fewer rows and columns, or build shorter texts and lists"
@@ -31,12 +33,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     # A command creates many lasting objects and few cycles; searching for cycles took a tenth of its time.
     gc.set_threshold(_OBJECTS, 50, 50)
     debug = bool(os.environ.get("ZLENS_DEBUG"))
+    _open_streams()
+    _signals.clear()
     try:
         from zlens.cli.parser import build
 
         if threading.current_thread() is threading.main_thread():
             # Exit normally on SIGTERM, so that temporary files are removed.
             signal.signal(signal.SIGTERM, _terminated)
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                signal.signal(signal.SIGINT, _interrupted)
         try:
             arguments = build().parse_args(argv)
             if any("output" in vars(part) for part in getattr(arguments, "parts", [arguments])):
@@ -57,6 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ZlensError as error:
         if debug:
             raise
+        if _signals:
+            # Raised while the engine read a table, which made it an error of the query.
+            return 128 + _signals[0]
         return complain(error.worded(Wording.as_command))
     except KeyboardInterrupt:
         if debug:
@@ -76,10 +85,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
+        if _signals:
+            return 128 + _signals[0]
         return complain(
             f"unexpected {type(error).__name__}: {_one_line(str(error))}; this is a bug in zlens: "
             "please report it with the command (ZLENS_DEBUG=1 shows the traceback)"
         )
+
+
+def _open_streams() -> None:
+    """Give what the caller has closed: otherwise the next file opened would get what is printed."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        handle = os.open(os.devnull, os.O_RDWR)
+        if handle != number:
+            os.dup2(handle, number)
+            os.close(handle)
+        # As Python opens them: one that was closed reads nothing, and writes to nowhere.
+        setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8"))
 
 
 def complain(sentence: str) -> int:
@@ -94,5 +118,11 @@ def _one_line(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
 
 
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    _signals.append(number)
+    raise KeyboardInterrupt
+
+
 def _terminated(number: int, frame: FrameType | None) -> None:
+    _signals.append(number)
     sys.exit(128 + number)

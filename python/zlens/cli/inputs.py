@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 #: Bytes of standard input, which is copied to a file: recognizing and reading take more than one pass.
 SPOOL_LIMIT = 64 * 1024**3
-#: Bytes left free on the disk of the temporary file.
+#: Part of the free space of the temporary file's disk that it may take: others write there too.
+SPOOL_SHARE = 0.5
+#: Bytes left free there in any case.
 SPOOL_RESERVE = 256 * 1024**2
 _BLOCK = 1024 * 1024
 
@@ -177,17 +179,22 @@ def files_of(inputs: Iterable[str]) -> Iterator[list[str]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def spool(stream: BinaryIO, path: str, limit: int = SPOOL_LIMIT, reserve: int = SPOOL_RESERVE) -> None:
-    """Copy a stream into a new file; raise InputError before it fills the disk or exceeds the limit."""
+def spool(stream: BinaryIO, path: str, limit: int = SPOOL_LIMIT, share: float = SPOOL_SHARE) -> None:
+    """Copy a stream into a new file; InputError before it exceeds the limit or its share of the disk."""
+    folder = os.path.dirname(path)
+    most = min(limit, int(shutil.disk_usage(folder).free * share))
     size = 0
     with open(path, "xb") as file:
         while block := stream.read(_BLOCK):
             size += len(block)
-            if size > limit or shutil.disk_usage(os.path.dirname(path)).free < reserve:
+            # Others may fill the disk meanwhile.
+            if size > most or shutil.disk_usage(folder).free < len(block) + SPOOL_RESERVE:
                 raise InputError(
                     "standard input is too large for a temporary file",
                     file="-",
                     offset=size - len(block),
+                    expected=f"at most {most:,} bytes: {share:.0%} of what is free there, "
+                    f"and no more than {limit:,}",
                     cure="give a file instead, or set TMPDIR to a disk with more room",
                 )
             file.write(block)

@@ -8,7 +8,6 @@ import secrets
 import socket
 import sys
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zlens.cli import inputs
@@ -38,6 +37,7 @@ PORT = 8017
 _NEXT = 20
 #: A token shorter than this can be guessed.
 _SHORTEST = 16
+_TOKEN_CURE = "leave --token-file out to generate a token"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -137,6 +137,8 @@ def config(app: ASGIApp) -> uvicorn.Config:
     """How the server speaks HTTP: it says nothing of itself, and believes no proxy."""
     import uvicorn
 
+    from zlens.server.connections import Patient
+
     return uvicorn.Config(
         app,
         log_level="critical",
@@ -145,7 +147,7 @@ def config(app: ASGIApp) -> uvicorn.Config:
         server_header=False,
         ws="none",
         loop="asyncio",
-        http="h11",
+        http=Patient,
         h11_max_incomplete_event_size=64 * 1024,
         timeout_graceful_shutdown=2,
         proxy_headers=False,
@@ -162,8 +164,10 @@ def _token(arguments: argparse.Namespace) -> tuple[str | None, bool]:
         raise QueryError("--listen includes the port", cure="leave --port out")
     if arguments.token_file is None:
         return secrets.token_urlsafe(24), True
+    from zlens.schema import user_files
+
     try:
-        text = Path(arguments.token_file).read_text(encoding="ascii").strip()
+        text = user_files.content(arguments.token_file, 4096, "token", _TOKEN_CURE).decode("ascii").strip()
     except UnicodeDecodeError:
         text = ""
     if len(text) < _SHORTEST or not all(char.isalnum() or char in "-_.~" for char in text):
@@ -171,7 +175,7 @@ def _token(arguments: argparse.Namespace) -> tuple[str | None, bool]:
             "contains no token",
             file=arguments.token_file,
             expected=f"one line of {_SHORTEST} or more letters, digits and -_.~",
-            cure="leave --token-file out to generate a token",
+            cure=_TOKEN_CURE,
         )
     return text, False
 

@@ -26,6 +26,9 @@ Examples:
   zlens sql monwrite.data -q @question.sql --format parquet -o answer.parquet
 """
 
+#: Bytes read of a file with a query.
+_LONGEST_FILE = 16_000_000
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
@@ -133,8 +136,11 @@ def _clock(session: Session, columns: Sequence[str]) -> Callable[[dt.datetime, S
 def _query(text: str) -> str:
     if not text.startswith("@"):
         return text
+    from zlens.schema import user_files
+
     try:
-        with open(text[1:], encoding="utf-8") as file:
-            return file.read()
+        with user_files.opened(text[1:]) as file:
+            # One that is longer is refused with its length; an endless one is not read to its end.
+            return file.read(_LONGEST_FILE).decode("utf-8")
     except UnicodeDecodeError as error:
         raise QueryError("the query is not UTF-8 text", file=text[1:], offset=error.start) from None

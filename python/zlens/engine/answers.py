@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from zlens._native import AnswerText
 from zlens.engine.cancelling import Connection, interruptible
+from zlens.errors import QueryError
 
 _T = TypeVar("_T")
 #: SQL that converts a result column of some type.
@@ -206,5 +207,16 @@ def with_times(row: tuple[Any, ...], times: list[int]) -> tuple[Any, ...]:
     values = list(row)
     for index in times:
         if values[index] is not None:
-            values[index] = _EPOCH + dt.timedelta(microseconds=values[index])
+            values[index] = time_of(values[index])
     return tuple(values)
+
+
+def time_of(microseconds: int) -> dt.datetime:
+    """A time as Python has it; QueryError if it has none."""
+    try:
+        return _EPOCH + dt.timedelta(microseconds=microseconds)
+    except OverflowError:
+        raise QueryError(
+            "an answer has a time that is not in the years 1 to 9999",
+            cure="CAST it AS VARCHAR, or leave it out with WHERE",
+        ) from None

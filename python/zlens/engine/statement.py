@@ -41,6 +41,10 @@ def parse(connection: Connection, query: str, kept: Kept) -> Statement:
         raise QueryError(
             f"the query has {len(query):,} characters", expected=f"no more than {LONGEST:,} characters"
         )
+    try:
+        query.encode()
+    except UnicodeEncodeError:
+        raise QueryError("the query is not UTF-8 text", cure="write names as answers show them") from None
     tree = _serialize(connection, query, kept)
     if tree is not None:
         if len(tree["statements"]) != 1:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+#: Half of a surrogate pair, by which Python writes a byte that is not UTF-8.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 #: The kinds of problems (nothing is dropped silently).
 KINDS = (
@@ -38,3 +42,8 @@ class Problem:
     kind: str
     detail: str
     bytes: int | None = 0
+
+
+def printable(name: str) -> str:
+    """The name of a file as text: bytes that are not UTF-8 become replacement characters."""
+    return name if name.isascii() else _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", name)

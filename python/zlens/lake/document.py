@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zlens.catalog.columns import Column
-from zlens.inputs.problems import Problem
+from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
 from zlens.lake import kinds, names
 from zlens.readers.joints import Mark
@@ -120,6 +120,10 @@ class SeamDocument:
 
 
 def dump(value: Any) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if printable(text) != text:
+        # Names of files that are no text.
+        value = json.loads(printable(text))
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 

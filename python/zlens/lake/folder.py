@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from zlens.errors import InputError, LakeError
+from zlens.inputs.problems import printable
 from zlens.lake import document, manifest, names
 from zlens.lake.document import Document, File, PartDocument, SeamDocument
 from zlens.lake.manifest import Input, Manifest, Part
@@ -49,6 +50,12 @@ class Folder:
 
     def create(self) -> None:
         """Create the folder if needed; LakeError if it is used for something else."""
+        if printable(str(self.path)) != str(self.path):
+            raise LakeError(
+                "cannot be made a lake: its name is not UTF-8 text",
+                file=str(self.path),
+                cure="name another folder",
+            )
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             existing = set(os.listdir(self.path))

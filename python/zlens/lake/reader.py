@@ -20,7 +20,7 @@ from zlens.catalog.interval_flags import flag
 from zlens.catalog.roles import lasting_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Moment, Options
-from zlens.inputs.problems import Problem
+from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable, SystemInfo
 from zlens.lake import document, names
 from zlens.lake.document import Document, File, Intervals, PartDocument, SeamDocument
@@ -35,6 +35,8 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 def open_lake(path: str, options: Options) -> list[LakeSource]:
     """The sources in a lake: one for each kind of input. InputError if it is empty or damaged."""
+    if printable(path) != path:
+        raise InputError("the name of the lake is not UTF-8 text", file=path, cure="rename it, or move it")
     lake = Folder(path)
     # Before the manifest is read: its files then stay as long as the sources do.
     reading = lake.reading()

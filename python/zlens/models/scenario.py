@@ -112,6 +112,11 @@ def changed(values: dict[str, Any], setting: str) -> dict[str, Any]:
         raise ScenarioError(
             f"{setting} is not a setting", expected="KEY=VALUE", cure="write user.LINUX1.demand=50"
         )
+    if path.count(".") >= toml.DEEPEST:
+        raise ScenarioError(
+            f"{path[:40]}... is nested more than {toml.DEEPEST} levels deep",
+            cure="write user.LINUX1.demand=50",
+        )
     return put(values, path.strip(), _value(text.strip()))
 
 
@@ -135,11 +140,11 @@ def _place(entries: list[Any], which: str, path: str) -> int:
     for at, entry in enumerate(entries):
         if isinstance(entry, dict) and entry.get("name") == which:
             return at
-    if which.isdecimal() and 1 <= int(which) <= len(entries):
+    if which.isdecimal() and len(which) < 10 and 1 <= int(which) <= len(entries):
         return int(which) - 1
     names = [entry["name"] for entry in entries if isinstance(entry, dict) and "name" in entry]
     raise ScenarioError(
-        f"{which} of {path} does not exist",
+        f"{which[:40]} of {path[:40]} does not exist",
         expected=f"1 to {len(entries)}, or one of {', '.join(names[:20])}",
     )
 

@@ -6,7 +6,7 @@ import glob
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -45,15 +45,16 @@ class InputFiles:
     problems: list[Problem]
 
 
-def expand(inputs: Iterable[str]) -> Iterator[str]:
+def expand(inputs: Iterable[str], unreadable: Callable[[OSError], None] | None = None) -> Iterator[str]:
     """Yield the files of files, folders and patterns, in order; a folder of Linux texts counts as one file.
 
-    Raises InputError if a name matches nothing. Folders are read recursively; links to folders are not
-    followed, so that no loop is possible.
+    Raises InputError if a name matches nothing. `unreadable` gets the errors of folders that cannot be read.
+    Folders are read recursively; links to folders are not followed, so that no loop is possible.
     """
     for name in inputs:
         if os.path.isdir(name):
             empty = True
+            denied: list[OSError] = []
             if os.path.realpath(name) == os.sep and not _is_tree(name):
                 raise InputError(
                     "the folder / means the live machine, which is not Linux on IBM Z",
@@ -61,7 +62,7 @@ def expand(inputs: Iterable[str]) -> Iterator[str]:
                     expected="/proc/sysinfo",
                     cure="name the folder with the data",
                 )
-            for folder, subfolders, files in os.walk(name):
+            for folder, subfolders, files in os.walk(name, onerror=denied.append):
                 if _is_tree(folder):
                     empty = False
                     subfolders.clear()
@@ -72,7 +73,10 @@ def expand(inputs: Iterable[str]) -> Iterator[str]:
                     if not file.startswith("."):
                         empty = False
                         yield os.path.join(folder, file)
-            if empty:
+            if unreadable is not None:
+                for error in denied:
+                    unreadable(error)
+            if empty and not denied:
                 raise InputError(
                     "the folder contains no file", file=name, cure="name a folder with data files"
                 )
@@ -129,7 +133,13 @@ def find(inputs: Iterable[str]) -> InputFiles:
     errors: list[tuple[InputError, str]] = []
     by_inode: dict[tuple[int, int], str] = {}
     by_head: dict[tuple[int, bytes], list[str]] = {}
-    for path in expand(inputs):
+
+    def unreadable(error: OSError) -> None:
+        what = f"the folder cannot be read: {error.strerror or error}"
+        folder = os.fspath(error.filename) if error.filename else ""
+        errors.append((InputError(what, file=folder, cure="check its permissions"), "changed"))
+
+    for path in expand(inputs, unreadable):
         if os.path.isdir(path):
             files.setdefault(FOLDERS, []).append(path)
             continue
@@ -207,7 +217,7 @@ _UNTERSE = "AMATERSE with PARM=UNPACK on z/OS before the transfer, or tersedecom
 _CMS_PACKED = 1024
 
 
-def _packed(head: bytes) -> tuple[str, str] | None:
+def packed(head: bytes) -> tuple[str, str] | None:
     """What a packed file is, and what unpacks it."""
     for begin, what, tool in _PACKED:
         if head.startswith(begin):
@@ -228,9 +238,9 @@ def _packed(head: bytes) -> tuple[str, str] | None:
 
 
 def _unknown(path: str, head: bytes, size: int) -> InputError:
-    packed = _packed(head)
-    if packed is not None:
-        what, tool = packed
+    known = packed(head)
+    if known is not None:
+        what, tool = known
         return InputError(
             f"this file is compressed ({what})",
             file=path,

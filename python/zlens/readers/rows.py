@@ -7,6 +7,7 @@ from typing import Any
 
 from zlens._native import ArrowTable
 from zlens.catalog.columns import Column
+from zlens.inputs.problems import printable
 from zlens.inputs.source import ArrowSource
 
 Row = dict[str, Any]
@@ -53,7 +54,21 @@ class RowStream:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         rows = list(self._rows([name for name, _ in self._schema]))
-        return ArrowTable(self._schema, rows).__arrow_c_stream__(requested_schema)
+        return arrow(self._schema, rows).__arrow_c_stream__(requested_schema)
+
+
+def arrow(schema: list[tuple[str, str]], rows: list[tuple[Any, ...]]) -> ArrowTable:
+    """Rows as an Arrow table. Names of files that are no text have replacement characters in it."""
+    try:
+        return ArrowTable(schema, rows)
+    except TypeError:
+        # Looked for only now: hardly any file has such a name.
+        texts = [
+            tuple(printable(value) if isinstance(value, str) else value for value in row) for row in rows
+        ]
+        if texts == rows:
+            raise
+        return ArrowTable(schema, texts)
 
 
 def typed(columns: Iterable[Column], names: Iterable[str]) -> list[tuple[str, str]]:

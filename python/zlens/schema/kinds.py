@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -254,7 +255,10 @@ class Number:
         return number if math.isfinite(number) else text
 
     def check(self, value: Any, where: str, problem: Problem) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise problem.value(where, value, self.words())
+        # A whole number may be beyond all floats.
+        if not abs(value) <= sys.float_info.max:
             raise problem.value(where, value, self.words())
         if not self.low <= value <= self.high or (self.above and value == self.low):
             raise problem.value(where, value, self.words())

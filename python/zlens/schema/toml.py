@@ -7,6 +7,7 @@ than most answers. Anything missing in the cache is parsed.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from zlens.schema.cache import Cache
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 
 #: A larger text is parsed each time; the largest of the catalog has 40 KB.
 LARGEST = 1 << 20
+#: Tables and arrays in each other.
+DEEPEST = 50
+_DOTTED = re.compile(
+    r"(?<![\w-])(?:(?:[A-Za-z0-9_-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*)" f"{{{4 * DEEPEST}}}"
+)
+_TOO_DEEP = f"it is nested more than {DEEPEST} levels deep"
+_TOO_LARGE = "a whole number needs more than 64 bits"
 _KEPT = Cache("toml", "2")
 
 
@@ -41,10 +49,40 @@ def loads(text: str) -> dict[str, Any]:
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Like `loads`, without the cache: for texts of users."""
+    """Like `loads`, without the cache: for texts of users. The only exception is a TOMLDecodeError."""
     import tomllib
 
-    return tomllib.loads(text)
+    if _DOTTED.search(text):
+        # tomllib takes gigabytes for a long one.
+        raise tomllib.TOMLDecodeError(_TOO_DEEP)
+    try:
+        facts = tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError(_TOO_DEEP) from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:
+        # Python converts no more than 4,300 digits.
+        raise tomllib.TOMLDecodeError(_TOO_LARGE) from None
+    _check_sizes(facts)
+    return facts
+
+
+def _check_sizes(facts: dict[str, Any]) -> None:
+    """Refuse whole numbers beyond 64 bits, as TOML allows, and deep nesting."""
+    import tomllib
+
+    level: list[Any] = [facts]
+    for _ in range(DEEPEST):
+        values = [
+            value for table in level for value in (table.values() if isinstance(table, dict) else table)
+        ]
+        if any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values):
+            raise tomllib.TOMLDecodeError(_TOO_LARGE)
+        level = [value for value in values if isinstance(value, dict | list)]
+        if not level:
+            return
+    raise tomllib.TOMLDecodeError(_TOO_DEEP)
 
 
 def _kept(data: bytes) -> dict[str, Any] | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import select
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from zlens.errors import InputError
 from zlens.schema import toml as parser
@@ -14,6 +16,8 @@ from zlens.schema.wording import say
 
 #: The longest file of names and numbers that people write by hand.
 HAND_WRITTEN = 1_000_000
+#: Seconds to wait for what somebody writes to a pipe.
+_PIPE_S = 5
 
 _SEALED: ContextVar[bool] = ContextVar("zlens_sealed", default=False)
 
@@ -35,10 +39,29 @@ def named(path: str) -> str:
     return path
 
 
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """A file to read; InputError for a pipe that nobody writes to, which would be waited for without end."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as file:
+        if stat.S_ISFIFO(os.fstat(handle).st_mode):
+            waiting = select.poll()
+            waiting.register(handle, select.POLLIN)
+            if not waiting.poll(_PIPE_S * 1000):
+                raise InputError(
+                    f"this is a pipe to which nobody wrote within {_PIPE_S} s",
+                    file=path,
+                    cure="name a file, or start what writes to it",
+                )
+        if hasattr(os, "set_blocking"):
+            os.set_blocking(handle, True)
+        yield file
+
+
 def content(path: str, longest: int, what: str, cure: str) -> bytes:
     """The bytes of a file; InputError if it cannot be read or is too long for such a file."""
     try:
-        with Path(named(path)).open("rb") as file:
+        with opened(named(path)) as file:
             data = file.read(longest + 1)
     except OSError as error:
         raise InputError(

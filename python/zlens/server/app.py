@@ -24,7 +24,8 @@ from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterErro
 from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.place import Place
 from zlens.server.processes import Ready
-from zlens.server.running import BusyError, Running
+from zlens.server.running import Running
+from zlens.server.sending import BusyError, Sending
 
 #: Seconds in which the body of a request must arrive.
 _ARRIVAL_S = 30.0
@@ -32,10 +33,15 @@ _ARRIVAL_S = 30.0
 PROBLEMS = "zlens-problems"
 
 
-def create(place: Place, guard: Guard | None = None, running: Running | None = None) -> ASGIApp:
+def create(
+    place: Place,
+    guard: Guard | None = None,
+    running: Running | None = None,
+    sending: Sending | None = None,
+) -> ASGIApp:
     """The application for a place."""
-    running = running or Running()
-    routes = [Route(path, _methods(path, place, running), methods=None) for path in _paths()]
+    running, sending = running or Running(), sending or Sending()
+    routes = [Route(path, _methods(path, place, running, sending), methods=None) for path in _paths()]
     routes.append(Route("/{path:path}", _Any(_static), methods=None))
     app = Starlette(routes=routes)
     app.state.running = running
@@ -46,7 +52,7 @@ def _paths() -> list[str]:
     return list(dict.fromkeys(endpoint.path for endpoint in ENDPOINTS))
 
 
-def _methods(path: str, place: Place, running: Running) -> Any:
+def _methods(path: str, place: Place, running: Running, sending: Sending) -> Any:
     """The handler of a path, with a JSON error for a method that it lacks."""
     by_method = {endpoint.method: endpoint for endpoint in ENDPOINTS if endpoint.path == path}
 
@@ -67,10 +73,13 @@ def _methods(path: str, place: Place, running: Running) -> Any:
         # A file may change while it is served; the page then asks for the problems again.
         problems = len(place.session.problems)
         if isinstance(answer, Ready):
-            response = _sent(answer.body, answer.status)
             problems = max(problems, answer.problems)
         else:
-            response = _json(answer)
+            answer = Ready(200, problems, values.body(answer))
+        try:
+            response = sending.response(answer.body, answer.status)
+        except BusyError as error:
+            return failed(error)
         response.headers[PROBLEMS] = str(problems)
         return response
 
@@ -185,12 +194,8 @@ async def _static(request: Request) -> Response:
 
 
 def _json(value: Any, status: int = 200) -> Response:
-    return _sent(values.body(value), status)
-
-
-def _sent(body: bytes, status: int) -> Response:
     headers = {"content-type": "application/json", "cache-control": "no-store"}
-    return Response(body, status_code=status, headers=headers)
+    return Response(values.body(value), status_code=status, headers=headers)
 
 
 def refused(refusal: Refusal) -> Response:

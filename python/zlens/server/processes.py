@@ -146,7 +146,7 @@ class Processes:
             except OSError:
                 near.close()
                 raise QueryError(
-                    "the process that answers questions has ended", cure="start zlens serve again"
+                    "the process that answers questions has ended", cure="start the server again"
                 ) from None
         return _Process(near, folder, self._memory)
 

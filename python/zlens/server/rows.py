@@ -33,11 +33,11 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     read += [name for name in buckets.TIMES if name in types]
     place.kept(table.name, read)
     result = place.session.select(f"{sql}\nLIMIT {request['limit'] + 1}", {table.name: read})
-    rows, more = result.first(request["limit"])
+    rows = values.limited(result, request["limit"])
     return {
         "columns": columns,
         "types": [types[name] for name in columns],
-        "rows": values.rows(rows),
+        "rows": rows,
         "sql": sql,
-        "more": more,
+        "more": rows.more,
     }

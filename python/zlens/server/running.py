@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from zlens.engine.cancelling import Cancel
-from zlens.errors import Cancelled, ZlensError
+from zlens.errors import Cancelled
+from zlens.server.sending import BusyError
 
 _T = TypeVar("_T")
 #: Maximum requests in progress; more are refused.
@@ -21,10 +22,6 @@ MOST = 64
 LIMIT_S = 600.0
 #: Seconds to wait for a canceled request to end.
 _PATIENCE_S = 30.0
-
-
-class BusyError(ZlensError):
-    """Too many requests are in progress."""
 
 
 @dataclass

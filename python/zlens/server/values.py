@@ -5,14 +5,19 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from zlens._native import json_rows
-from zlens.engine.answers import Answer
+from zlens.engine.answers import MOST, Answer
+from zlens.engine.cancelling import held
 from zlens.present.rows import iso
 from zlens.schema.kinds import EXACT
+
+#: Answers written at a time: one of them may take hundreds of megabytes.
+_WRITING = threading.Semaphore(2)
 
 
 def plain(value: Any) -> Any:
@@ -45,8 +50,13 @@ class Rows:
 
 
 def limited(answer: Answer, limit: int) -> Rows:
-    """The first rows of an answer, written from the engine's columns without Python objects."""
-    return Rows(*answer.read(lambda stream: json_rows(stream, answer.types, limit)))
+    """The first rows of an answer, written from the engine's columns without Python objects.
+
+    There are fewer of them than `limit` if these have more values than an answer may have.
+    """
+    limit = min(limit, max(1, MOST // max(1, len(answer.columns))))
+    with held(_WRITING):
+        return Rows(*answer.read(lambda stream: json_rows(stream, answer.types, limit)))
 
 
 def body(value: Any) -> bytes:

@@ -12,6 +12,7 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Accompanied, Progress, Source
 from zlens.lake.names import is_lake
+from zlens.readers import behind
 from zlens.readers.recognition import READERS, InputFiles, digest, find, problem, reader
 
 
@@ -43,6 +44,8 @@ def open_inputs(
             errors.append(error)
             continue
         sources.append(source)
+        if name in behind.OF_RECORDS:
+            problems += behind.named(name, source.problems(), paths)
     for source in sources:
         # A source that does not describe its machine may take that from another one.
         if isinstance(source, Accompanied):

@@ -42,7 +42,7 @@ class ComputedTable:
 
     def stream(self, columns: list[str]) -> ArrowSource:
         """The named columns of all rows."""
-        from zlens import _native
+        from zlens.readers.rows import arrow
 
         if self._rows is None:
             self._rows = self._make()
@@ -50,10 +50,10 @@ class ComputedTable:
         typed = [(name, self.columns[place[name]].type) for name in columns]
         chosen = [place[name] for name in columns]
         if chosen == list(range(len(self.columns))):
-            return _native.ArrowTable(typed, self._rows)
+            return arrow(typed, self._rows)
         # For one column itemgetter returns a bare value.
         take = itemgetter(*chosen) if len(chosen) > 1 else lambda row: tuple(row[index] for index in chosen)
-        return _native.ArrowTable(typed, [*map(take, self._rows)])
+        return arrow(typed, [*map(take, self._rows)])
 
 
 def tables(

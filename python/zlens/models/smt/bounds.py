@@ -93,7 +93,9 @@ def binding(bounds: Sequence[Bound]) -> Bound | None:
     if not demanded:
         return None
     lowest = min(bound.most or 0.0 for bound in demanded)
-    return next(bound for bound in demanded if (bound.most or 0.0) <= lowest * (1.0 + _SAME))
+    # None is as low as that if a demand is so large that no bound is a number.
+    equals = (bound for bound in demanded if (bound.most or 0.0) <= lowest + abs(lowest) * _SAME)
+    return next(equals, demanded[0])
 
 
 def density_at(parts: Sequence[Part], cores: int, threads: int, maximum: float) -> float | None:

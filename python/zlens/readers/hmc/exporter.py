@@ -29,6 +29,8 @@ PREFIX = "zhmc_"
 MAX_LINE = 8 * 1024
 MAX_SAMPLES = 2_000_000
 MAX_NOTES = 100
+#: An HMC manages a hundred machines.
+MAX_MACHINES = 1_000
 #: Number of unreadable lines after which a file is abandoned.
 MAX_STRANGE = 100_000
 #: Maximum distance searched for the end of a line.
@@ -122,6 +124,8 @@ class HmcSource:
         self._sizes: dict[str, int] = {}
         self._others: Counter[str] = Counter()
         self._seen: set[tuple[Any, ...]] = set()
+        self._machines: set[str] = set()
+        self._crowded: Counter[str] = Counter()
 
     # -- reading -------------------------------------------------------------------------------------
 
@@ -156,6 +160,11 @@ class HmcSource:
                     break
             if os.fstat(file.fileno()).st_size != status.st_size:
                 self._add_problem(path, None, "changed", "the file changed while it was read")
+        if self._crowded[path]:
+            detail = (
+                f"more than {MAX_MACHINES:,} machines; {self._crowded[path]:,} samples of others are not read"
+            )
+            self._add_problem(path, None, "length", detail)
         if self._notes[path] > MAX_NOTES:
             detail = f"{self._notes[path] - MAX_NOTES:,} more problems of this file are not listed"
             self._add_problem(path, None, "section", detail)
@@ -207,6 +216,10 @@ class HmcSource:
         machine = labels.get("cpc")
         if not machine:
             raise ValueError("a sample without a machine")
+        if machine not in self._machines and len(self._machines) >= MAX_MACHINES:
+            self._crowded[path] += 1
+            return
+        self._machines.add(machine)
         moment = int(match[4]) * 1000 if match[4] else date_us
         if not 0 <= moment < _LATEST_US:
             raise ValueError("an impossible time")

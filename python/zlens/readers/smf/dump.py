@@ -165,7 +165,9 @@ class SmfSource:
                 group.first_local = min(group.first_local, row["first_local"])
                 group.last_local = max(group.last_local, row["last_local"])
             for system, subtype, start, end, records in dump.intervals:
-                by_id[system].seen.append(SeenInterval(subtype, start, end, records))
+                # A file of junk has more systems than are counted; the file's problems say so.
+                if system in by_id:
+                    by_id[system].seen.append(SeenInterval(subtype, start, end, records))
         for group in groups.values():
             smf_systems.identify(group, self._leap)
             section_tables.identify(group)

@@ -1,0 +1,87 @@
+"""Files behind each other in one: what is not read is named, and how to cut it off."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens.inputs.problems import Problem
+
+
+def parts(demo_files: list[Path]) -> dict[str, bytes]:
+    monwrite, rmf, smf, _ = (path.read_bytes() for path in demo_files)
+    return {"monwrite": monwrite, "rmf": rmf, "smf": smf, "gzip": gzip.compress(smf)}
+
+
+def told(path: Path) -> list[Problem]:
+    with zlens.open(path) as session:
+        return [problem for problem in session.problems if problem.kind == "section"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "what"),
+    [
+        ("monwrite", "smf", "an SMF dump"),
+        ("smf", "monwrite", "MONWRITE data"),
+        ("smf", "gzip", "a gzip file"),
+        ("monwrite", "gzip", "a gzip file"),
+        ("monwrite", "rmf", "an RMF Postprocessor XML report"),
+        ("smf", "rmf", "an RMF Postprocessor XML report"),
+    ],
+)
+def test_what_follows_is_named_and_can_be_cut_off(
+    demo_files: list[Path], tmp_path: Path, first: str, second: str, what: str
+) -> None:
+    made = parts(demo_files)
+    path = tmp_path / "both"
+    path.write_bytes(made[first] + made[second])
+    (problem,) = told(path)
+    start, size = len(made[first]), len(made[second])
+    assert problem.offset == start
+    assert f"the skipped bytes {start:,} to {start + size:,} are {what};" in problem.detail
+    assert f"tail -c +{start + 1} FILE | head -c {size} > OTHER" in problem.detail
+    # As the sentence says.
+    cut = tmp_path / "cut"
+    cut.write_bytes(path.read_bytes()[start : start + size])
+    with zlens.open(cut) as session:
+        assert {problem.kind for problem in session.problems} <= {"time"}
+
+
+def test_what_stands_before_is_named(demo_files: list[Path], tmp_path: Path) -> None:
+    made = parts(demo_files)
+    path = tmp_path / "both"
+    path.write_bytes(made["rmf"] + made["monwrite"])
+    (problem,) = told(path)
+    assert "are an RMF Postprocessor XML report" in problem.detail
+    assert f"head -c {len(made['rmf'])} > OTHER" in problem.detail
+
+
+def archive(data: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as written:
+        written.writestr("data", data)
+    return packed.getvalue()
+
+
+def test_two_archives_in_one_are_told(demo_files: list[Path], tmp_path: Path) -> None:
+    made = parts(demo_files)
+    path = tmp_path / "both.zip"
+    first = archive(made["smf"])
+    path.write_bytes(first + archive(made["smf"]))
+    (problem,) = told(path)
+    assert f"the bytes up to {len(first):,} are another ZIP archive" in problem.detail
+    path.write_bytes(first)
+    assert told(path) == []
+
+
+def test_damage_is_not_taken_for_a_file(demo_files: list[Path], tmp_path: Path) -> None:
+    data = bytearray(demo_files[0].read_bytes())
+    data[400_000:500_000] = bytes(100_000)
+    path = tmp_path / "damaged"
+    path.write_bytes(data + bytes(10_000))
+    assert told(path) == []

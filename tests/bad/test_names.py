@@ -1,0 +1,116 @@
+"""Names that are no text, folders that cannot be read, pipes that nobody writes to."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import made_files as made
+import pytest
+
+import zlens
+from readers import smf_made, test_hmc
+from zlens.errors import InputError
+from zlens.schema import user_files
+
+
+def run(*words: str | bytes) -> tuple[int, str, str]:
+    done = subprocess.run([sys.executable, "-m", "zlens", *words], capture_output=True, timeout=120)
+    told = done.stderr.decode("utf-8", "replace")
+    assert "bug" not in told
+    assert "surrogate" not in told
+    return done.returncode, done.stdout.decode("utf-8", "replace"), told
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> bytes:
+    """A file of each way of reading, each under a name with a byte that no text has."""
+    found = os.fsencode(tmp_path) + b"/in\xff"
+    os.mkdir(found)
+    made.write(tmp_path / "good.data")
+    smf_made.dump(tmp_path / "good.smf", [smf_made.record(1, 0, 300.0)])
+    (tmp_path / "good.txt").write_text(test_hmc.MADE + "junk\n")
+    (tmp_path / "junk").write_text("junk\n")
+    for name in ("good.data", "good.smf", "good.txt", "junk"):
+        os.rename(tmp_path / name, found + b"/\xfe" + name.encode())
+    return found
+
+
+FILES = (
+    "SELECT file FROM d0r2 UNION SELECT file FROM smf113 UNION SELECT file FROM hmc_metric "
+    "UNION SELECT file FROM problem ORDER BY file"
+)
+
+
+def names(folder: str) -> list[str]:
+    return [
+        f"{folder}/\N{REPLACEMENT CHARACTER}{name}" for name in ("good.data", "good.smf", "good.txt", "junk")
+    ]
+
+
+def test_names_that_are_no_text_are_shown_with_replacement_characters(folder: bytes) -> None:
+    status, out, told = run("sql", folder, "-q", FILES, "--format", "json")
+    assert status == 0, told
+    shown = folder.decode("utf-8", "replace")
+    assert [row["file"] for row in json.loads(out)] == names(shown)
+    for words in (["info"], ["findings"], ["report", "cpumf"]):
+        assert run(*words, folder)[0] == 0
+
+
+def test_a_lake_holds_them_and_has_a_name_that_is_text(folder: bytes, tmp_path: Path) -> None:
+    lake = os.fsencode(tmp_path) + b"/lake"
+    assert run("import", folder, "--lake", lake)[0] == 0
+    status, out, told = run("sql", lake, "-q", "SELECT count(*) AS n FROM problem", "--format", "csv")
+    assert (status, int(out.split()[1]) > 0) == (0, True), told
+    assert "no faults" in run("lake", "check", lake)[1]
+    status, _, told = run("import", folder, "--lake", lake + b"\xff")
+    assert status == 2
+    assert "its name is not UTF-8 text" in told
+    os.rename(lake, lake + b"\xff")
+    status, _, told = run("sql", lake + b"\xff", "-q", "SELECT 1")
+    assert status == 2
+    assert "not UTF-8 text" in told
+
+
+def test_a_query_that_is_no_text_is_told(folder: bytes) -> None:
+    status, _, told = run("sql", folder, "-q", b"SELECT '\xff'")
+    assert status == 2
+    assert "the query is not UTF-8 text" in told
+
+
+def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made.write(tmp_path / "good.data")
+    (tmp_path / "denied").mkdir()
+    real = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if os.fspath(path).endswith("denied"):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with zlens.open(tmp_path) as session:
+        (problem,) = session.problems
+        assert (problem.kind, problem.file) == ("changed", str(tmp_path / "denied"))
+        assert "Permission denied" in problem.detail
+    with pytest.raises(InputError, match="the folder cannot be read: Permission denied"):
+        zlens.open(tmp_path / "denied")
+
+
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(user_files, "_PIPE_S", 0.2)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="nobody wrote within"):
+        user_files.content(str(pipe), 100, "file of groups", "")
+    reader = os.open(pipe, os.O_RDWR)
+    os.write(reader, b"text")
+    with user_files.opened(str(pipe)) as file:
+        assert os.read(file.fileno(), 100) == b"text"
+    os.close(reader)

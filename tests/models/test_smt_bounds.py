@@ -1,0 +1,17 @@
+"""Bounds of SMT where demands are so large that no bound is a number."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from zlens.models.smt.bounds import Bound, binding
+
+
+@pytest.mark.parametrize("most", [math.nan, math.inf, -1.0, 0.0, 1e308])
+def test_the_lowest_bound_is_the_first_of_equals(most: float) -> None:
+    bounds = [Bound("none", 0.0, 1, None), Bound("first", 1.0, 1, most), Bound("second", 1.0, 1, most)]
+    found = binding(bounds)
+    assert found is not None
+    assert found.held_by == "first"

@@ -1,0 +1,51 @@
+"""Texts of users that no one writes by hand: a sentence, whatever they hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from zlens.errors import ScenarioError
+from zlens.models import scenario
+from zlens.schema import toml
+from zlens.schema.kinds import Number, Problem
+
+DEEP = "nested more than 50 levels"
+LARGE = "more than 64 bits"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a = " + "[" * 100_000 + "]" * 100_000, DEEP),
+        ("a = " + "{b=" * 5_000 + "1" + "}" * 5_000, DEEP),
+        ("a = " + "[" * 60 + "]" * 60, DEEP),
+        (".".join("a" * 50_000) + " = 1", DEEP),
+        (" . ".join(['"a"'] * 50_000) + " = 1", DEEP),
+        ("[" + ".".join("a" * 50_000) + "]", DEEP),
+        ("a = " + "9" * 5_000, LARGE),
+        ("a = 9223372036854775808", LARGE),
+        ("a = 0x" + "f" * 1_000_000, LARGE),
+        ("a = [[{b = 0o" + "7" * 30 + "}]]", LARGE),
+    ],
+)
+def test_toml_of_no_use_is_invalid(text: str, told: str) -> None:
+    with pytest.raises(toml.TOMLDecodeError, match=told):
+        toml.parse(text)
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 40 + "]" * 40, "a = -9223372036854775808", "a = 1e999"])
+def test_what_toml_allows_is_parsed(text: str) -> None:
+    assert "a" in toml.parse(text)
+
+
+def test_a_number_beyond_all_floats_is_no_number() -> None:
+    for value in (10**400, -(10**400), float("inf"), float("nan")):
+        with pytest.raises(ScenarioError, match="expected a number"):
+            Number().check(value, "x", Problem(error=ScenarioError))
+
+
+@pytest.mark.parametrize("setting", ["a" + ".a" * 5_000 + "=1", f"user.{'9' * 5_000}.x=1"])
+def test_a_path_that_no_scenario_has(setting: str) -> None:
+    with pytest.raises(ScenarioError) as told:
+        scenario.changed({"user": [{"name": "A"}]}, setting)
+    assert len(str(told.value)) < 300
