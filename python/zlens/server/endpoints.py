@@ -307,6 +307,14 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
+        "intervals",
+        "Ends of the intervals of a system",
+        "intervals:answer",
+        (Key("system", _NAME, "the system"),),
+        {"runs": "evenly spaced ends: the first in whole seconds since 1970, rounded up; step; count"},
+    ),
+    Endpoint(
+        "GET",
         "happened",
         "What happened: the busiest interval of a window, what grew with it, and the events around it",
         "happened:answer",

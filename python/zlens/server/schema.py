@@ -74,9 +74,15 @@ def _system(info: SystemInfo) -> dict[str, Any]:
     }
 
 
+def _own_tables(session: Session, info: SystemInfo) -> frozenset[str]:
+    """The raw tables of the system's own inputs."""
+    own = [source for source in session.sources if info in source.systems]
+    return frozenset(table for source in own for table in source.tables)
+
+
 def _fills(session: Session, info: SystemInfo) -> list[str]:
     """Measures that the records in the system's own inputs fill."""
-    tables = {table for source in session.sources if info in source.systems for table in source.tables}
+    tables = _own_tables(session, info)
     return [name for name in metrics.tables() if session.fills(name, tables)]
 
 
@@ -146,10 +152,16 @@ def _reports(place: Place) -> list[dict[str, Any]]:
 
     tables = {*metrics.tables(), *(f"role.{name}" for name in roles.entities())}
     engine = place.session.engine
+    own_tables: dict[str, set[str]] = {}
+    for info in place.session.systems:
+        own_tables.setdefault(info.system, set()).update(_own_tables(place.session, info))
     listed = []
     for name in definition.names():
         report = definition.load(name)
         read = {table for item in report.tables for table in engine.tables(item.query)} & tables
+        # The first table is what a report is about; others may add a line of a more common measure.
+        about = report.tables[0].query
+        systems = [system for system, own in own_tables.items() if engine.fills_query(about, own)]
         columns = [column for table in report.tables for column in table.columns]
         possible = sum(
             all(fills(measure.partition(".")[0]) for measure in column.measures)
@@ -167,6 +179,7 @@ def _reports(place: Place) -> list[dict[str, Any]]:
                 "of": report.known,
                 "possible": possible,
                 "fills": not read or any(fills(table) for table in read),
+                "systems": systems,
             }
         )
     return sorted(listed, key=lambda item: (item["group"], item["name"]))

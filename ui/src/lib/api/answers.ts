@@ -59,6 +59,8 @@ export interface ReportInfo {
   possible: number;
   /** Whether the input has data for any table the report reads. */
   fills: boolean;
+  /** The systems whose data it is about. */
+  systems: string[];
 }
 
 export interface ModelInfo {
