@@ -11,25 +11,27 @@ from zlens.server.place import Place
 
 @pytest.fixture(scope="module")
 def place(demo_files):
-    paths = [str(path) for path in demo_files if path.name in ("zldemo.monwrite", "zlzos.smf")]
+    paths = [str(path) for path in demo_files if path.suffix in (".monwrite", ".smf")]
     with zlens.open(paths) as session:
         yield Place(session, paths)
 
 
 def test_reports_name_the_systems_that_they_are_about(place):
     systems = {report["name"]: report["systems"] for report in schema.answer(place, {})["reports"]}
-    assert systems["user"] == ["ZLDEMO"]
-    assert systems["prclog"] == ["ZLDEMO", "ZLZ1"]
-    assert systems["cpumf"] == ["ZLZ1"]
+    assert systems["user"] == ["ZLDEMO", "ZLSIM"]
+    assert systems["prclog"] == ["ZLDEMO", "ZLSIM", "ZLZ1"]
+    assert systems["cpumf"] == ["ZLSIM", "ZLZ1"]
     assert systems["workload"] == ["ZLZ1"]
     # Its first table lacks its records, though another table would have a line of load.
     assert systems["rmfcpu"] == ["ZLZ1"]
-    assert systems["ustat"] == []
+    assert systems["ustat"] == ["ZLSIM"]
 
 
 def test_measures_of_a_system_are_those_of_its_own_inputs(place):
     fills = {entry["system"]: entry["fills"] for entry in schema.answer(place, {})["systems"]}
     assert "cpumf" in fills["ZLZ1"]
+    # Both are z/VM systems, in one source: its tables are those of both.
+    assert "cpumf" in fills["ZLSIM"]
     assert "cpumf" not in fills["ZLDEMO"]
     assert "guest" not in fills["ZLZ1"]
 

@@ -87,7 +87,9 @@ def busiest(rows: Sequence[Interval]) -> Interval:
 def moment(session: Asked, name: str, at: Moment | None, busy: str = BUSY) -> dt.datetime:
     """End of the interval that contains a time, or of the busiest interval; QueryError if there is none.
 
-    busy: a query for intervals with the columns of BUSY, where `busy` is what the model calls busiest.
+    busy: a query for the intervals of a model with the columns of BUSY. The busiest of them is that of the
+    processors, so that all models, plans and the page mean the same one; only where no load is known, that
+    with the largest `busy` of the query.
 
     A time without a date is on the last day of the data; one without a zone is in the system's own.
     """
@@ -103,4 +105,8 @@ def moment(session: Asked, name: str, at: Moment | None, busy: str = BUSY) -> dt
                 f"{name} has no complete interval at {local_time(session, name, when)}",
                 cure=say("times_of_data"),
             )
+    else:
+        ends = {row.end for row in rows}
+        loads = [row for row in intervals(session, name) if row.end in ends and row.busy is not None]
+        rows = loads or rows
     return busiest(rows).end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from typing import Any
 
 from zlens import models
@@ -39,7 +40,12 @@ def _schema(place: Place) -> dict[str, Any]:
         "events": session.fills("event"),
         "throughput": session.throughput is not None,
         "models": [
-            {"name": name, "summary": models.find(name).SUMMARY, "example": models.find(name).EXAMPLE}
+            {
+                "name": name,
+                "summary": models.find(name).SUMMARY,
+                "example": models.find(name).EXAMPLE,
+                "measured": models.measured(name).TABLE if name in models.MEASURED else None,
+            }
             for name in models.MODELS
         ],
         "expected": list(models.MEASURED),
@@ -75,9 +81,24 @@ def _system(info: SystemInfo) -> dict[str, Any]:
 
 
 def _own_tables(session: Session, info: SystemInfo) -> frozenset[str]:
-    """The raw tables of the system's own inputs."""
-    own = [source for source in session.sources if info in source.systems]
-    return frozenset(table for source in own for table in source.tables)
+    """The raw tables of the system's own records."""
+    own: set[str] = set()
+    for source in session.sources:
+        if info not in source.systems:
+            continue
+        others = _records(session, source.systems) - _records(session, [info])
+        own.update(table for table in source.tables if table.partition("_")[0] not in others)
+    return frozenset(own)
+
+
+def _records(session: Session, infos: Iterable[SystemInfo]) -> frozenset[str]:
+    """The records of systems, as raw tables are named after them: d0r2, smf70."""
+    wanted = {(info.system, info.source) for info in infos}
+    return frozenset(
+        name.partition(".")[0].replace(" ", "").lower()
+        for system, source, name in session.sql("SELECT system, source, name FROM inventory").rows
+        if (system, source) in wanted
+    )
 
 
 def _fills(session: Session, info: SystemInfo) -> list[str]:

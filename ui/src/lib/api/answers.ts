@@ -67,6 +67,8 @@ export interface ModelInfo {
   name: string;
   summary: string;
   example: string;
+  /** The measure from which its scenario can be built; null if it cannot. */
+  measured: string | null;
 }
 
 export interface Schema {

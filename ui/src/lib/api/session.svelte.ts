@@ -29,14 +29,13 @@ class Session {
         ? api.intervals(this.system, signal).then((answer) => expanded(answer.runs))
         : null,
     );
-    // Only with multithreading do counters alone give values of cores.
-    this.#cores = ask((signal) =>
-      this.fills("core") && !this.fills("cpu")
-        ? api
-            .rows({ table: "core", columns: ["core_id"], system: this.system, limit: 1 }, signal)
-            .then((answer) => answer.rows.length > 0)
-        : null,
-    );
+    this.#cores = ask((signal) => {
+      if (!this.fills("core")) return null;
+      const question = { table: "core", columns: ["core_id"], system: this.system, limit: 1 };
+      // With processors of its own a system has their view anyway, so this is not urgent.
+      const first = this.fills("cpu") ? api.quiet(signal) : Promise.resolve();
+      return first.then(() => api.rows(question, signal)).then((answer) => answer.rows.length > 0);
+    });
     place.snap = (window) => snapped(this.ends, this.span[0], window);
   }
 
@@ -56,14 +55,14 @@ class Session {
     return neighbor(this.ends, this.span[0], this.window);
   }
 
-  /** Whether the selected system has data on cores. */
+  /** Whether there are rows of cores, which only multithreading gives; false until that is known. */
   get cores(): boolean {
-    return this.fills("core") && (this.fills("cpu") || (!this.#cores?.busy && (this.#cores?.value ?? false)));
+    return this.fills("core") && !this.#cores?.busy && (this.#cores?.value ?? false);
   }
 
-  /** Whether it is known what the selected system has. */
+  /** Whether it is known which views the selected system has. */
   get settled(): boolean {
-    return this.schema !== null && !this.#cores?.busy;
+    return this.schema !== null && (this.fills("cpu") || !this.#cores?.busy);
   }
 
   /** Whether the selected system has times. */
