@@ -151,3 +151,22 @@ def test_a_what_if_is_asked_by_a_click(page: Page, address: str):
     ready(page, "lab")
     expect(page.locator('[data-testid="answer-plan"] h2').first).to_contain_text("Plan for ZLSIM")
     expect(page.locator('[data-testid="chart-plan-0"] canvas')).to_be_visible()
+
+
+def test_the_laboratory_opens_on_what_this_file_measured(page: Page, address: str):
+    """Expected beside observed of the busiest interval, without an option of the command line in any text."""
+    opened(page, address, "lab", system="ZLDEMO")
+    pressed = page.locator('[aria-label="kind of model"] button[aria-pressed="true"]')
+    expect(pressed).to_have_text("Expected and observed")
+    expect(page.locator('[data-testid="moment"]')).to_contain_text("which ended 2010-03-09 09:12:00")
+    answer = page.locator('[data-testid="answer-expected-partitions"]')
+    expect(answer).to_contain_text("ZLDEMO")
+    # Of a system without samples of aliases and multithreading, their models have nothing to observe.
+    models = page.locator("label", has_text="Model").locator("option").all_inner_texts()
+    assert models == ["partitions", "shares", "capacity"]
+    for mode in ("Expected and observed", "What if", "Scenario"):
+        page.get_by_role("button", name=mode, exact=True).click()
+        ready(page, "lab")
+        texts = [page.locator("main").inner_text()]
+        texts += [field.get_attribute("placeholder") or "" for field in page.locator("main input").all()]
+        assert not [text for text in texts if re.search(r"(^|\s)--\w|KEY=", text)], mode

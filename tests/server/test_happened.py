@@ -20,8 +20,11 @@ def happened(served):
 def test_the_busiest_interval_is_that_of_the_laboratory(served, happened):
     end = moments.moment(served.session, "ZLDEMO", None)
     assert happened["lead"]["to"] == end.timestamp()
-    answer = data(served.post("expected", model="shares", system="ZLDEMO"))
-    assert answer["at"] == end.isoformat().replace("+00:00", "Z")
+    for model in ("shares", "partitions"):
+        answer = data(served.post("expected", model=model, system="ZLDEMO"))
+        assert answer["at"] == end.isoformat().replace("+00:00", "Z")
+    plan = data(served.post("plan", system="ZLDEMO"))
+    assert "interval that ended 2010-03-09 09:12:00" in plan["answer"]["title"]
     assert happened["lead"]["value"] == pytest.approx(98.95, abs=0.01)
 
 

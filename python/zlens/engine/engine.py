@@ -117,8 +117,16 @@ class Engine:
         return list(self._store.raw_columns(name).items())
 
     def fills(self, name: str, tables: Container[str] | None = None) -> bool:
-        """Whether the input, or these raw tables, have any that a measure or role (role.entity) reads."""
+        """Whether a measure or role (role.entity) can have rows in the input, or with these raw tables."""
         return self._store.compiler.fills(name, tables)
+
+    def fills_query(self, query: str, tables: Container[str]) -> bool:
+        """Whether a statement can have rows with these raw tables."""
+        try:
+            parsed = self._parse(self._store.cursor(), query).tree
+        except Error as error:
+            raise query_error(error) from None
+        return self._store.compiler.fills_query(parsed, tables)
 
     def tables(self, query: str) -> frozenset[str]:
         """The tables that a statement names (`cpu`, `role.processor`), without those of its WITH clauses."""

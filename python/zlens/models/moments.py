@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from zlens.catalog.expressions import literal
@@ -94,10 +94,6 @@ def moment(session: Asked, name: str, at: Moment | None, busy: str = BUSY) -> dt
     A time without a date is on the last day of the data; one without a zone is in the system's own.
     """
     rows = intervals(session, name, busy)
-    if busy != BUSY:
-        loads = {row.end: row.busy for row in intervals(session, name) if row.busy is not None}
-        if any(row.end in loads for row in rows):
-            rows = [replace(row, busy=loads.get(row.end)) for row in rows]
     if not rows:
         raise QueryError(f"{name} has no complete interval", cure="use a file with two or more samples")
     if at is not None:
@@ -109,4 +105,8 @@ def moment(session: Asked, name: str, at: Moment | None, busy: str = BUSY) -> dt
                 f"{name} has no complete interval at {local_time(session, name, when)}",
                 cure=say("times_of_data"),
             )
+    else:
+        ends = {row.end for row in rows}
+        loads = [row for row in intervals(session, name) if row.end in ends and row.busy is not None]
+        rows = loads or rows
     return busiest(rows).end

@@ -114,7 +114,7 @@ ENDPOINTS = (
             "tables": "measures, raw tables and roles with their columns",
             "reports": "classic reports, with the number of columns possible with these inputs",
             "subjects": "measures of processor use by subject, and how each is shown",
-            "models": "models, each with an example scenario",
+            "models": "models, each with an example scenario and the measure that measured intervals need",
             "expected": "models that can be applied to a measured interval",
             "events": "whether events are recorded",
         },
@@ -316,6 +316,14 @@ ENDPOINTS = (
             "threshold": "thresholds",
             "held": "whether the condition was met",
         },
+    ),
+    Endpoint(
+        "GET",
+        "intervals",
+        "Ends of the intervals of a system",
+        "intervals:answer",
+        (Key("system", _NAME, "the system"),),
+        {"runs": "evenly spaced ends: the first in whole seconds since 1970, rounded up; step; count"},
     ),
     Endpoint(
         "GET",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from typing import Any
 
 from zlens import models
@@ -39,7 +40,12 @@ def _schema(place: Place) -> dict[str, Any]:
         "events": session.fills("event"),
         "throughput": session.throughput is not None,
         "models": [
-            {"name": name, "summary": models.find(name).SUMMARY, "example": models.find(name).EXAMPLE}
+            {
+                "name": name,
+                "summary": models.find(name).SUMMARY,
+                "example": models.find(name).EXAMPLE,
+                "measured": models.measured(name).TABLE if name in models.MEASURED else None,
+            }
             for name in models.MODELS
         ],
         "expected": list(models.MEASURED),
@@ -74,9 +80,30 @@ def _system(info: SystemInfo) -> dict[str, Any]:
     }
 
 
+def _own_tables(session: Session, info: SystemInfo) -> frozenset[str]:
+    """The raw tables of the system's own records."""
+    own: set[str] = set()
+    for source in session.sources:
+        if info not in source.systems:
+            continue
+        others = _records(session, source.systems) - _records(session, [info])
+        own.update(table for table in source.tables if table.partition("_")[0] not in others)
+    return frozenset(own)
+
+
+def _records(session: Session, infos: Iterable[SystemInfo]) -> frozenset[str]:
+    """The records of systems, as raw tables are named after them: d0r2, smf70."""
+    wanted = {(info.system, info.source) for info in infos}
+    return frozenset(
+        name.partition(".")[0].replace(" ", "").lower()
+        for system, source, name in session.sql("SELECT system, source, name FROM inventory").rows
+        if (system, source) in wanted
+    )
+
+
 def _fills(session: Session, info: SystemInfo) -> list[str]:
     """Measures that the records in the system's own inputs fill."""
-    tables = {table for source in session.sources if info in source.systems for table in source.tables}
+    tables = _own_tables(session, info)
     return [name for name in metrics.tables() if session.fills(name, tables)]
 
 
@@ -146,10 +173,16 @@ def _reports(place: Place) -> list[dict[str, Any]]:
 
     tables = {*metrics.tables(), *(f"role.{name}" for name in roles.entities())}
     engine = place.session.engine
+    own_tables: dict[str, set[str]] = {}
+    for info in place.session.systems:
+        own_tables.setdefault(info.system, set()).update(_own_tables(place.session, info))
     listed = []
     for name in definition.names():
         report = definition.load(name)
         read = {table for item in report.tables for table in engine.tables(item.query)} & tables
+        # The first table is what a report is about; others may add a line of a more common measure.
+        about = report.tables[0].query
+        systems = [system for system, own in own_tables.items() if engine.fills_query(about, own)]
         columns = [column for table in report.tables for column in table.columns]
         possible = sum(
             all(fills(measure.partition(".")[0]) for measure in column.measures)
@@ -167,6 +200,7 @@ def _reports(place: Place) -> list[dict[str, Any]]:
                 "of": report.known,
                 "possible": possible,
                 "fills": not read or any(fills(table) for table in read),
+                "systems": systems,
             }
         )
     return sorted(listed, key=lambda item: (item["group"], item["name"]))

@@ -22,6 +22,8 @@ export interface View {
   letter: string;
   shows: () => boolean;
   component: Component;
+  /** Whether it shows nothing but intervals of the selected window. */
+  windowed?: boolean;
 }
 
 /** True if the selected system has data for one of these measures. */
@@ -36,30 +38,47 @@ const any =
 const uses = (view: string): boolean => session.subjects.some((subject) => subject.view === view);
 
 export const VIEWS: View[] = [
-  { id: "overview", title: "Overview", letter: "o", shows: () => true, component: Overview },
+  { id: "overview", title: "Overview", letter: "o", shows: () => true, component: Overview, windowed: true },
   { id: "findings", title: "Findings", letter: "f", shows: () => true, component: Findings },
   {
     id: "processors",
     title: "Processors",
     letter: "p",
-    shows: any("cpu", "core"),
+    shows: () => session.fills("cpu") || session.cores,
     component: Processors,
+    windowed: true,
   },
   {
     id: "machine",
     title: "Machine",
     letter: "m",
-    shows: any("cec", "partition", "core", "cpu"),
+    shows: () => session.fills("cec", "partition", "cpu") || session.cores,
     component: Machine,
+    windowed: true,
   },
-  { id: "cpumf", title: "CPU MF", letter: "c", shows: any("cpumf_type", "cpumf"), component: CpuMf },
-  { id: "guests", title: "Guests", letter: "u", shows: () => uses("guests"), component: Guests },
+  {
+    id: "cpumf",
+    title: "CPU MF",
+    letter: "c",
+    shows: any("cpumf_type", "cpumf"),
+    component: CpuMf,
+    windowed: true,
+  },
+  {
+    id: "guests",
+    title: "Guests",
+    letter: "u",
+    shows: () => uses("guests"),
+    component: Guests,
+    windowed: true,
+  },
   {
     id: "workloads",
     title: "Workloads",
     letter: "u",
     shows: () => uses("workloads"),
     component: Guests,
+    windowed: true,
   },
   {
     id: "io",
@@ -67,6 +86,7 @@ export const VIEWS: View[] = [
     letter: "i",
     shows: any("device", "alias_pool", "channel", "paging"),
     component: Io,
+    windowed: true,
   },
   { id: "compare", title: "Compare", letter: "k", shows: any("load", "guest", "cpu"), component: Compare },
   {
@@ -82,6 +102,7 @@ export const VIEWS: View[] = [
     letter: "r",
     shows: () => !!session.schema?.reports.length,
     component: Reports,
+    windowed: true,
   },
   { id: "sql", title: "SQL", letter: "q", shows: () => !!session.schema?.tables.length, component: Sql },
 ];

@@ -8,7 +8,7 @@ call it `_<name>`. Words in braces are placeholders for SQL that the CPU MF cata
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from zlens.catalog import cpumf_formulas, metrics
 from zlens.catalog.compile import roles, tree
 from zlens.catalog.compile.kept import Kept
-from zlens.catalog.compile.tree import Tree
+from zlens.catalog.compile.tree import ANY, Rows, Tree
 from zlens.catalog.interval_flags import GAP
 from zlens.catalog.roles import entity, read
 from zlens.errors import CatalogError
@@ -79,12 +79,17 @@ class Nodes:
         self._entities: dict[str, list[str]] = {}
         self._tables: dict[str, list[str]] = {}
         self._joined: dict[str, list[str]] = {}
+        self._rows: dict[str, Rows] = {}
         if isinstance(facts, list) and len(facts) == len(self._facts()):
-            (self._columns, self._depths, self._reads, self._entities, self._tables, self._joined) = facts
+            self._columns, self._depths, self._reads, self._entities, *others = facts
+            self._tables, self._joined, self._rows = others
         self._known = sum(map(len, self._facts()))
 
     def _facts(self) -> list[Mapping[str, Any]]:
-        return [self._columns, self._depths, self._reads, self._entities, self._tables, self._joined]
+        return [
+            *(self._columns, self._depths, self._reads, self._entities, self._tables, self._joined),
+            self._rows,
+        ]
 
     def keep(self) -> None:
         """Cache the facts found about the nodes, if there are new ones."""
@@ -166,6 +171,24 @@ class Nodes:
             )
             self._tables[name] = sorted({origin.table for origin in origins})
         return self._tables[name]
+
+    def has_rows(self, name: str, tables: Container[str]) -> bool:
+        """Whether a node can have rows if these are the raw tables: all that its joins need have some."""
+        name = _plain(name)
+        if name.startswith(ROLE):
+            return any(table in tables for table in self.tables(name))
+        if name in self.session or not fed(name):
+            return True
+        if name not in self._rows:
+            self._rows[name] = tree.rows_of(self.helper(name, None, None))
+        return self.can_hold(self._rows[name], tables)
+
+    def can_hold(self, needed: Rows, tables: Container[str]) -> bool:
+        """Whether a statement that needs these tables can have rows."""
+        if isinstance(needed, str):
+            return self.has_rows(needed, tables)
+        how, *parts = needed
+        return (any if how == ANY else all)(self.can_hold(part, tables) for part in parts)
 
     def joined(self, name: str) -> Sequence[str]:
         """Like `tables`, plus the raw tables that are joined with them."""

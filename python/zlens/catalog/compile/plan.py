@@ -109,14 +109,18 @@ class Compiler:
         return nodes.is_helper(name)
 
     def fills(self, name: str, tables: Container[str] | None = None) -> bool:
-        """Whether the input has any table that a measure, a helper or a role (role.entity) is made from.
+        """Whether a measure, a helper or a role (role.entity) can have rows in the input.
 
         `tables` are raw tables to use instead of those of the input.
         """
         if not (name.startswith(ROLE) or nodes.fed(name)) or not self.nodes.entities(name):
             return True
         raw = self.input.raw if tables is None else tables
-        return any(table in raw for table in self.nodes.tables(name))
+        return self.nodes.has_rows(name, raw)
+
+    def fills_query(self, parsed: Mapping[str, Any], tables: Container[str]) -> bool:
+        """Whether a statement can have rows if these are the raw tables."""
+        return self.nodes.can_hold(tree.rows_of(parsed), tables)
 
     # -- compiling -----------------------------------------------------------------------------------
 

@@ -83,7 +83,7 @@ def computed(tree: Tree, name: str, schema: Schema) -> list[Tree]:
     return _Analysis(schema).computed(_node(tree), name, {})
 
 
-def _node(tree: Tree) -> Tree:
+def _node(tree: Mapping[str, Any]) -> Tree:
     node: Tree = tree["statements"][0]["node"]
     return node
 
@@ -91,6 +91,41 @@ def _node(tree: Tree) -> Tree:
 def tables(parsed: Mapping[str, Any]) -> frozenset[str]:
     """The tables that a statement names (`cpu`, `role.processor`), except the queries of its WITH clause."""
     return frozenset(name for _, name in _named(parsed))
+
+
+#: The tables without which a statement has no rows: a name, [ALL, ...] or [ANY, ...] of such.
+Rows = str | list[Any]
+ALL, ANY = "#all", "#any"
+
+
+def rows_of(parsed: Mapping[str, Any]) -> Rows:
+    """The tables without which a statement has no rows: none of a LEFT JOIN, one of a UNION."""
+    return _rows_of(_node(parsed), {})
+
+
+def _rows_of(node: Tree, queries: Mapping[str, Rows]) -> Rows:
+    own = dict(queries)
+    for entry in (node.get("cte_map") or {}).get("map", []):
+        own[entry["key"].lower()] = _rows_of(entry["value"]["query_node"], own)
+    if node["type"] == "SET_OPERATION_NODE":
+        return [ANY, *(_rows_of(child, own) for child in node["children"])]
+    return _rows_of_from(node["from_table"], own) if "from_table" in node else [ALL]
+
+
+def _rows_of_from(ref: Tree, queries: Mapping[str, Rows]) -> Rows:
+    if ref["type"] == "BASE_TABLE":
+        schema, table = str(ref.get("schema_name") or "").lower(), str(ref["table_name"]).lower()
+        return queries.get(table, table) if not schema else f"{schema}.{table}"
+    if ref["type"] == "SUBQUERY":
+        return _rows_of(ref["subquery"]["node"], queries)
+    if ref["type"] == "PIVOT":
+        return _rows_of_from(ref["source"], queries)
+    if ref["type"] != "JOIN":
+        # VALUES and table functions have rows of their own.
+        return [ALL]
+    left, right = (_rows_of_from(ref[side], queries) for side in ("left", "right"))
+    alone = {"LEFT": left, "ANTI": left, "RIGHT": right}
+    return alone.get(ref["join_type"]) or [ANY if ref["join_type"] in _BOTH_SIDES else ALL, left, right]
 
 
 def rename(parsed: Tree, names: Mapping[str, str]) -> None:

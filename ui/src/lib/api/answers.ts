@@ -59,12 +59,16 @@ export interface ReportInfo {
   possible: number;
   /** Whether the input has data for any table the report reads. */
   fills: boolean;
+  /** The systems whose data it is about. */
+  systems: string[];
 }
 
 export interface ModelInfo {
   name: string;
   summary: string;
   example: string;
+  /** The measure from which its scenario can be built; null if it cannot. */
+  measured: string | null;
 }
 
 export interface Schema {

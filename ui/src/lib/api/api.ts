@@ -130,6 +130,9 @@ export const api = {
     call<T>(query("/report", values), null, signal),
   findings: (values: Record<string, Cell | undefined> = {}, signal?: AbortSignal) =>
     call<FindingsAnswer>(query("/findings", values), null, signal),
+  /** The ends of a system's intervals, in runs of first, step and count. */
+  intervals: (system: string, signal?: AbortSignal) =>
+    call<{ runs: [number, number, number][] }>(query("/intervals", { system }), null, signal),
   happened: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Happened>(query("/happened", values), null, signal),
   moved: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>

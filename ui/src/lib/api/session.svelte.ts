@@ -1,7 +1,9 @@
 /** The open inputs: the schema, loaded once, and what follows from it for the selected system. */
 
+import { anyWithin, expanded, neighbor, snapped } from "../time/ends";
 import { seconds, zone } from "../time/format";
 import { api, ApiError } from "./api";
+import { ask, type Asked } from "./ask.svelte";
 import type { ColumnInfo, Schema, SystemInfo, TableInfo } from "./answers";
 import { present, type Subject } from "./subject";
 import { place } from "../page/place.svelte";
@@ -16,6 +18,57 @@ class Session {
     if (asked !== null && this.systems.some((system) => system.system === asked)) return asked;
     return this.systems[0]?.system ?? "";
   });
+
+  #ends: Asked<number[]> | null = $state.raw(null);
+  #cores: Asked<boolean> | null = $state.raw(null);
+
+  /** Called once, by a component that lives as long as the page. */
+  begin(): void {
+    this.#ends = ask((signal) =>
+      this.schema && this.system
+        ? api.intervals(this.system, signal).then((answer) => expanded(answer.runs))
+        : null,
+    );
+    this.#cores = ask((signal) => {
+      if (!this.fills("core")) return null;
+      const question = { table: "core", columns: ["core_id"], system: this.system, limit: 1 };
+      // With processors of its own a system has their view anyway, so this is not urgent.
+      const first = this.fills("cpu") ? api.quiet(signal) : Promise.resolve();
+      return first.then(() => api.rows(question, signal)).then((answer) => answer.rows.length > 0);
+    });
+    place.snap = (window) => snapped(this.ends, this.span[0], window);
+  }
+
+  /** Ends of the system's intervals in seconds UTC, rounded up; none until they are known. */
+  get ends(): number[] {
+    return this.#ends?.busy ? [] : (this.#ends?.value ?? []);
+  }
+
+  /** Whether the selected window is without the end of an interval, and so without data. */
+  get empty(): boolean {
+    const whole = place.from === null && place.to === null;
+    return !whole && this.ends.length > 0 && !anyWithin(this.ends, this.window);
+  }
+
+  /** The window of the next interval after the selected window, or of the last one. */
+  get next(): [number, number] | null {
+    return neighbor(this.ends, this.span[0], this.window);
+  }
+
+  /** Whether there are rows of cores, which only multithreading gives; false until that is known. */
+  get cores(): boolean {
+    return this.fills("core") && !this.#cores?.busy && (this.#cores?.value ?? false);
+  }
+
+  /** Whether it is known which views the selected system has. */
+  get settled(): boolean {
+    return this.schema !== null && (this.fills("cpu") || !this.#cores?.busy);
+  }
+
+  /** Whether the selected system has times. */
+  get timed(): boolean {
+    return this.sources.some((source) => source.start !== null);
+  }
 
   async load(): Promise<void> {
     try {

@@ -90,8 +90,12 @@ class Place {
     return written(view, values);
   }
 
+  /** Moves a window to ends of intervals; set by the session, which knows them. */
+  snap: (window: [number, number]) => [number, number] = (window) => window;
+
   /** Selects a window; null for both shows everything. */
   zoom(from: number | null, to: number | null): void {
+    if (from !== null && to !== null) [from, to] = this.snap([from, to]);
     this.set(
       { from: from === null ? null : Math.round(from), to: to === null ? null : Math.round(to) },
       { push: true },

@@ -6,6 +6,10 @@ export function spoken(column: string): string {
   return words.map((word) => LETTERS[word] ?? word).join(" ");
 }
 
+/** The name of a processor; counters of all processors have no address. */
+export const processorName = (id: unknown): string =>
+  id === null || id === undefined ? "all processors" : `CPU ${String(id)}`;
+
 const UPPER = "cp cpi cpu etr io itr l1mp mt mvs rni ssid tv upid";
 
 /** Acronyms. */

@@ -11,6 +11,15 @@ export function dateTime(epoch: number, offset: number): string {
   return `${day} ${clock(epoch, offset)}`;
 }
 
+/** The time of a text such as 2010-03-09 08:30 or 2010-03-09 08:30:00, in 24-hour form; null for others. */
+export function momentOf(text: string, offset: number): number | null {
+  const match = /^\s*(\d{4}-\d\d-\d\d)[ T](\d\d):(\d\d)(?::(\d\d))?\s*$/.exec(text);
+  if (!match) return null;
+  const [, day, hours, minutes, rest = "00"] = match;
+  const value = Date.parse(`${day}T${hours}:${minutes}:${rest}Z`) / 1000 - offset;
+  return Number.isFinite(value) ? value : null;
+}
+
 export function clock(epoch: number, offset: number): string {
   const date = new Date((epoch + offset) * 1000);
   return `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`;

@@ -1,6 +1,6 @@
 /** Settings of a scenario in the address, and their sliders. */
 
-/** A number of a scenario: its path for --set, and its limits. */
+/** A number of a scenario: its path as a setting, and its limits. */
 export interface ScenarioNumber {
   path: string;
   value: number;
@@ -64,5 +64,5 @@ export function sliderOf(scenario: ScenarioNumber, now: number): { min: number; 
   return { min, max, step: Number(step.toPrecision(6)) };
 }
 
-/** A slider's value for --set, without binary rounding noise. */
+/** A slider's value as a setting, without binary rounding noise. */
 export const settled = (value: number): string => String(Number(value.toPrecision(10)));

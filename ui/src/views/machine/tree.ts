@@ -2,7 +2,7 @@
 
 import type { Cell } from "../../lib/api/values";
 import { exact, short, withUnit } from "../../lib/text/numbers";
-import { spoken } from "../../lib/text/names";
+import { processorName, spoken } from "../../lib/text/names";
 import { strips, type Box } from "./treemap";
 
 export type Kind =
@@ -358,7 +358,7 @@ function thread(row: Row, id: string, name: string): Node {
   return {
     id: `${id}/${number(row["cpu_id"])}`,
     kind: "thread",
-    name: alone ? `CPU ${row["cpu_id"]}` : `thread ${row["cpu_id"]}`,
+    name: alone ? processorName(row["cpu_id"]) : `thread ${row["cpu_id"]}`,
     weight: alone ? share(row) : 1,
     busy: parked ? null : number(row["busy_pct"]),
     word: alone

@@ -69,7 +69,7 @@ export function menu(
 /** The first reports to show, for z/VM and for z/OS. */
 const OPENING: Record<string, string[]> = {
   "zvm-monitor": ["system", "prclog", "user"],
-  smf: ["rmfcpu", "workload", "partition"],
+  smf: ["rmfcpu", "workload", "partition", "cpumf"],
   "rmf-xml": ["rmfcpu", "workload", "partition"],
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tickLabel } from "../../../src/lib/time/format";
+import { momentOf, tickLabel } from "../../../src/lib/time/format";
 
 const NOON = Date.parse("2024-05-14T12:00:00Z") / 1000;
 
@@ -16,5 +16,16 @@ describe("the labels of a time axis", () => {
   });
   it("name every day over more than one", () => {
     expect(tickLabel(NOON, NOON, NOON + 3 * 86400, 0)).toBe("05-14 12:00");
+  });
+});
+
+describe("typed times", () => {
+  it("are 24-hour times in the zone of the system", () => {
+    expect(momentOf("2024-05-14 14:00", 7200)).toBe(NOON);
+    expect(momentOf(" 2024-05-14T14:00:05 ", 7200)).toBe(NOON + 5);
+  });
+  it("are nothing else", () => {
+    for (const text of ["", "2:00 PM", "2024-05-14", "2024-05-14 25:00", "05/14/2024 02:00 PM"])
+      expect(momentOf(text, 0)).toBeNull();
   });
 });

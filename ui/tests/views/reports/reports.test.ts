@@ -28,6 +28,7 @@ describe("reports", () => {
     of: 5,
     possible,
     fills,
+    systems: fills ? ["SYSA"] : [],
   });
 
   it("are listed by group; a search looks at every word", () => {

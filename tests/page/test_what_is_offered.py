@@ -1,0 +1,131 @@
+"""Only what the data of a system fill is offered; for the rest, and for empty windows, the page says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from browsing import opened, quiet, ready, served, watched
+
+
+@pytest.fixture(scope="module")
+def counters(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server over counters alone: the records of type 113 of the demo."""
+    data = (demo / "zlzos.smf").read_bytes()
+    records, at = [], 0
+    while at < len(data):
+        length = int.from_bytes(data[at : at + 2], "big")
+        if data[at + 5] == 113:
+            records.append(data[at : at + length])
+        at += length
+    path = tmp_path_factory.mktemp("counters") / "counters.smf"
+    path.write_bytes(b"".join(records))
+    with served(str(path)) as address:
+        yield address
+
+
+def menu(page: Page) -> list[str]:
+    return page.locator('nav[aria-label="views"] a').all_inner_texts()
+
+
+def test_a_system_of_counters_alone_has_tiles_of_counters(browser: Browser, counters: str):
+    with watched(browser, counters) as page:
+        opened(page, counters, "overview")
+        assert menu(page) == ["Overview", "Findings", "CPU MF", "Laboratory", "Reports", "SQL"]
+        tiles = page.locator('.tiles [data-testid^="chart-"]')
+        assert [tile.get_attribute("data-testid") for tile in tiles.all()] == [
+            "chart-counted-use",
+            "chart-cpi",
+            "chart-l1mp",
+            "chart-rni",
+            "chart-problem-state",
+        ]
+        expect(page.locator('[data-testid="happened"]')).to_have_count(0)
+        opened(page, counters, "reports")
+        names = page.locator("button.report .name").all_inner_texts()
+        assert "cpumf" in names
+        assert not {"user", "device", "workload", "cplconf"} & {*names}
+
+
+def test_a_report_that_a_system_lacks_says_so(page: Page, address: str):
+    opened(page, address, "reports", system="ZLZ1", report="user")
+    expect(page.locator('[data-testid="no-data"]')).to_have_text(
+        re.compile("^ZLZ1 has no data for this report")
+    )
+    opened(page, address, "reports", system="ZLDEMO", name="user")
+    expect(page.locator('[data-testid="no-data"]')).to_have_count(0)
+
+
+def test_an_address_of_what_there_is_not_says_so(page: Page, address: str):
+    opened(page, address, "nosuch", "overview", system="NOSUCH")
+    notes = page.locator("main .lacking")
+    expect(notes.nth(0)).to_have_text(re.compile("^These inputs have no system NOSUCH. This is ZL"))
+    expect(notes.nth(1)).to_have_text("There is no view “nosuch”. This is Overview.")
+    opened(page, address, "io", "overview", system="ZLZ1")
+    expect(notes).to_have_text(["ZLZ1 has no data for I/O and paging. This is Overview."])
+    opened(page, address, "overview", system="ZLZ1")
+    expect(notes).to_have_count(0)
+
+
+#: 09:05:00 in the zone of ZLDEMO.
+FIVE = 1268121900
+
+
+@pytest.mark.parametrize("view", ["overview", "processors", "machine", "guests", "io", "reports"])
+def test_a_window_without_an_interval_leads_to_the_next(page: Page, address: str, view: str):
+    opened(page, address, view, system="ZLDEMO", **{"from": FIVE + 5, "to": FIVE + 10})
+    main = page.locator("main")
+    expect(main).to_contain_text("No interval ends in this window.")
+    assert page.locator("main canvas").count() == 0
+    page.get_by_role("button", name="Show the next interval, 2010-03-09 09:05:00 to 09:06:00").click()
+    ready(page, view)
+    expect(page.locator('[data-testid="window"]')).to_contain_text("09:05:00 to 2010-03-09 09:06:00 (60 s)")
+    expect(main).not_to_contain_text("No interval ends")
+
+
+def test_a_window_beyond_the_recording_leads_to_the_last_interval(page: Page, address: str):
+    opened(page, address, "overview", system="ZLDEMO", **{"from": FIVE + 86400, "to": FIVE + 90000})
+    page.get_by_role("button", name="Show the last interval, 2010-03-09 09:29:00 to 09:30:00").click()
+    ready(page, "overview")
+    expect(page.locator('[data-testid="happened"]')).to_contain_text("09:29:00 to 09:30:00")
+
+
+def test_windows_snap_to_the_ends_of_intervals(page: Page, address: str):
+    opened(page, address, "overview", system="ZLDEMO")
+    strip = page.locator('[data-testid="strip"] canvas').first
+    box = strip.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.51, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.757, middle, steps=4)
+    page.mouse.up()
+    quiet(page)
+    text = page.locator('[data-testid="window"]').inner_text()
+    assert re.search(r"09:\d\d:00 to 2010-03-09 09:\d\d:00", text), text
+    for key in ("+", "+", "+", "+", "+", "+", "]"):
+        page.keyboard.press(key)
+        quiet(page)
+        found = re.search(r"\d\d:\d\d:(\d\d) to 2010-03-09 \d\d:\d\d:(\d\d)", text)
+        assert found
+        assert found.groups() == ("00", "00")
+        before, text = text, page.locator('[data-testid="window"]').inner_text()
+    # At the shortest window, a step is still one interval.
+    assert "(60 s)" in text
+    assert text != before
+
+
+def test_times_are_typed_in_24_hour_form(page: Page, address: str):
+    opened(page, address, "compare", system="ZLDEMO")
+    field = page.get_by_role("textbox", name="from").first
+    expect(field).to_have_value(re.compile(r"^2010-03-09 \d\d:\d\d:\d\d$"))
+    field.fill("2010-03-09 08:40")
+    field.press("Enter")
+    expect(field).to_have_value("2010-03-09 08:40:00")
+    field.fill("8:40 PM")
+    field.press("Enter")
+    expect(field).to_have_value("2010-03-09 08:40:00")
