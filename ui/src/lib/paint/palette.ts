@@ -1,5 +1,7 @@
 /** Colors for all kinds of color vision, light and dark. */
 
+import { theme } from "../page/theme.svelte";
+
 /** Okabe and Ito's palette, ordered so that neighbors differ in brightness too. */
 export const CATEGORIES = [
   "#0072b2",
@@ -11,6 +13,18 @@ export const CATEGORIES = [
   "#999999",
   "#f0e442",
 ] as const;
+
+/** Brighter tones for the dark page, where lines need a contrast of at least 4.5. */
+const ON_DARK: Record<string, string> = {
+  "#0072b2": "#4f86f7",
+  "#d55e00": "#e8702a",
+  "#66707b": "#8a94a0",
+};
+
+/** A color as shown on the current theme. */
+export function shade(color: string): string {
+  return theme.dark ? (ON_DARK[color] ?? color) : color;
+}
 
 /** Stops of the map "cividis" (Nuñez, Anderton and Renslow 2018), dark to bright. */
 const CIVIDIS: [number, number, number][] = [
