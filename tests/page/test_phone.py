@@ -32,9 +32,12 @@ def test_the_header_is_one_line_and_findings_come_first(browser: Browser, addres
     with watched(browser, address, viewport=PHONE, is_mobile=True, has_touch=True) as page:
         opened(page, address, "overview", system="ZLSIM")
         header = page.locator("header").first.bounding_box()
-        assert header is not None and header["height"] < 48
+        assert header is not None
+        assert header["height"] < 48
         findings = page.get_by_label("findings", exact=True).bounding_box()
         tile = page.get_by_test_id("chart-busy").bounding_box()
-        assert findings is not None and tile is not None and findings["y"] < tile["y"]
+        assert findings is not None
+        assert tile is not None
+        assert findings["y"] < tile["y"]
         page.get_by_label("view", exact=True).select_option("guests")
         page.wait_for_selector('[data-testid="view-guests"][data-ready="true"]')

@@ -18,8 +18,10 @@ export interface Framed {
   /** Why the chart is empty; null if it is not. */
   empty?: string | null;
   sql?: string | null;
-  /** Figures or controls beside the title. */
+  /** Controls beside the title. */
   tools?: Snippet;
+  /** Figures on a line below the title. */
+  figures?: Snippet;
 }
 
 export interface LegendEntry {

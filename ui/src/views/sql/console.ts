@@ -2,6 +2,7 @@
 
 import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/answers";
 import type { TableColumn } from "../../lib/api/tables";
+import { PRECISE } from "../../lib/text/numbers";
 import type { Trace } from "../../lib/paint/lines";
 import { category } from "../../lib/paint/palette";
 
@@ -75,6 +76,7 @@ export function columnsOf(
     return {
       key: count > 1 ? `${name}_${count}` : name,
       heading: name,
+      digits: PRECISE,
       type: answer.types[at] ?? "text",
       unit: about?.unit || null,
       text: about?.text ?? `${name}: ${answer.types[at] ?? "text"}`,
