@@ -54,6 +54,26 @@ export function category(index: number): string {
   return CATEGORIES[index % CATEGORIES.length]!;
 }
 
+const given = new Map<string, number>();
+
+/**
+ * The colors of subjects drawn together. A subject keeps its color in every chart and window; the color follows
+ * from its name, so that numbered names beside each other differ.
+ */
+export function colorsOf(kind: string, names: readonly string[]): Map<string, string> {
+  const key = (name: string): string => `${kind}/${name}`;
+  const taken = new Set(names.flatMap((name) => given.get(key(name)) ?? []));
+  for (const name of [...names].sort()) {
+    if (given.has(key(name))) continue;
+    const wanted = [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
+    const all = CATEGORIES.map((_, at) => (wanted + at) % CATEGORIES.length);
+    const index = all.find((at) => !taken.has(at)) ?? all[0]!;
+    given.set(key(name), index);
+    taken.add(index);
+  }
+  return new Map(names.map((name) => [name, category(given.get(key(name))!)]));
+}
+
 /** A readable text color on a color of `heat`. */
 export function onHeat(share: number): string {
   return share > 0.55 ? "#000" : "#fff";

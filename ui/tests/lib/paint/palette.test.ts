@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { readFileSync } from "node:fs";
-import { CATEGORIES, shade } from "../../../src/lib/paint/palette";
+import { CATEGORIES, colorsOf, shade } from "../../../src/lib/paint/palette";
 import { svgPainter } from "../../../src/lib/paint/painter";
 import { theme } from "../../../src/lib/page/theme.svelte";
 
@@ -33,6 +33,16 @@ describe("colors of lines", () => {
 
   it("are those of the palette on the light page", () => {
     expect(CATEGORIES.map(shade)).toEqual([...CATEGORIES]);
+  });
+
+  it("belong to a subject, whatever it is drawn with", () => {
+    const names = ["LINUX01", "LINUX02", "LINUX03", "LINUX04"];
+    const first = colorsOf("userid", names);
+    expect(new Set(first.values()).size).toBe(4);
+    const later = colorsOf("userid", ["TCPIP", "LINUX03", "MAINT", "LINUX02"]);
+    expect(later.get("LINUX03")).toBe(first.get("LINUX03"));
+    expect(later.get("LINUX02")).toBe(first.get("LINUX02"));
+    expect(new Set(later.values()).size).toBe(4);
   });
 
   it("are shaded in drawings too", () => {
