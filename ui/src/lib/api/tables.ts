@@ -28,7 +28,11 @@ export interface TableColumn {
 }
 
 /** Formats the cells of a column. */
-export function printed(column: TableColumn, values: Cell[], time: (iso: string) => string): string[] {
+export function printed(
+  column: TableColumn,
+  values: Cell[],
+  time: (iso: string, row: number) => string,
+): string[] {
   const { show } = column;
   if (show) return values.map((value, row) => (value === null ? DOTS : show(value, row)));
   if (column.type === "float") {
@@ -42,9 +46,9 @@ export function printed(column: TableColumn, values: Cell[], time: (iso: string)
       column.digits,
     );
   }
-  return values.map((value) => {
+  return values.map((value, row) => {
     if (value === null) return DOTS;
-    return column.type === "time" && typeof value === "string" ? time(value) : String(value);
+    return column.type === "time" && typeof value === "string" ? time(value, row) : String(value);
   });
 }
 
@@ -78,7 +82,8 @@ export function asked(table: string, shown: Shown[]): Record<string, Statistic[]
   return question;
 }
 
-const LEADING = ["system", "source", "interval_end", "seconds", "flag"];
+/** Columns of every measure: which interval it is, and how long. */
+export const LEADING = ["system", "source", "interval_end", "seconds", "flag"];
 
 /**
  * The given columns followed by all others of the measure, so that new columns appear without being listed.
