@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from zlens import models
-from zlens.catalog import metrics, roles, subjects
+from zlens.catalog import glossary, metrics, roles, subjects
 from zlens.engine import cancelling
 from zlens.findings.evaluate import USUAL
 from zlens.inputs.source import SystemInfo
@@ -52,6 +52,10 @@ def _schema(place: Place) -> dict[str, Any]:
         "classes": list(USUAL),
         "every_s": session.options.every_s,
         "hints": hints.regions(),
+        "glossary": [
+            {"name": term.name, "text": term.text, "source": term.source, "of": term.of}
+            for term in glossary.terms()
+        ],
     }
 
 

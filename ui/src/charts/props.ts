@@ -6,6 +6,8 @@ import type { Draw, Region } from "../lib/paint/painter";
 
 export interface Framed {
   title: string;
+  /** Opens what the title names. */
+  opens?: (() => void) | null;
   /** The chart's name in tests and file names. */
   name: string;
   unit?: string | null;
@@ -18,8 +20,12 @@ export interface Framed {
   /** Why the chart is empty; null if it is not. */
   empty?: string | null;
   sql?: string | null;
-  /** Figures or controls beside the title. */
+  /** The window of the data, if it is not the selected one. */
+  span?: [number, number] | null;
+  /** Controls beside the title. */
   tools?: Snippet;
+  /** Figures on a line below the title. */
+  figures?: Snippet;
 }
 
 export interface LegendEntry {
@@ -27,6 +33,10 @@ export interface LegendEntry {
   color: string;
   text?: string;
   figures?: string;
+  /** Not drawn at the moment. */
+  hidden?: boolean;
+  /** Hides or shows it. */
+  toggle?: () => void;
 }
 
 export interface PlotProps {

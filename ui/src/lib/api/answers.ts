@@ -84,6 +84,16 @@ export interface Schema {
   subjects: Subject[];
   /** The LSPR workload hint table as regions of L1MP and RNI. */
   hints?: Hints;
+  glossary?: Term[];
+}
+
+/** A term and its explanation. */
+export interface Term {
+  name: string;
+  text: string;
+  source: string;
+  /** The column of a measure that it is the name of. */
+  of: string | null;
 }
 
 /** All problems of the inputs, by kind. */

@@ -6,6 +6,8 @@ import { ask, type Asked } from "./ask.svelte";
 import { session } from "./session.svelte";
 import { seconds } from "../time/format";
 import type { Mark } from "../time/mark";
+import { titleOf } from "../page/menu";
+import { around, targetOf } from "./target";
 import { place } from "../page/place.svelte";
 
 export interface SystemEvent {
@@ -83,7 +85,7 @@ class Notable {
     const [from, to] = session.window;
     return this.rare
       .filter((event) => event.t >= from && event.t <= to)
-      .map((event) => ({ t: event.t, label: describe(event), color }));
+      .map((event) => ({ t: event.t, label: describe(event), color, open: () => showEvent(event) }));
   }
 }
 
@@ -95,6 +97,14 @@ export function describe(event: SystemEvent): string {
 /** Opens a finding in the findings view. */
 export function show(finding: Finding): void {
   place.open("findings", { rule: finding.rule, subject: finding.subject });
+}
+
+/** Opens the subject of an event with five minutes around it. */
+export function showEvent(event: SystemEvent): void {
+  const [from, to] = around(event.t, session.span).map(Math.round);
+  const target = targetOf(event.subject);
+  if (target && titleOf(target.view)) place.open(target.view, { ...target.settings, from, to });
+  else place.set({ from, to }, { push: true });
 }
 
 export const notable = new Notable();

@@ -109,7 +109,13 @@ class Session {
 
   /** The system's UTC offset in seconds, east positive. */
   get offset(): number {
-    return this.sources.find((source) => source.utc_offset_s !== null)?.utc_offset_s ?? 0;
+    return this.offsetOf(this.system);
+  }
+
+  /** The UTC offset of a system in seconds, east positive. */
+  offsetOf(system: string): number {
+    const of = this.systems.filter((info) => info.system === system);
+    return of.find((source) => source.utc_offset_s !== null)?.utc_offset_s ?? 0;
   }
 
   /** The time zone of the system's times; unknown for inputs with local times only. */

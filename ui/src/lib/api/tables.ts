@@ -12,6 +12,8 @@ export interface TableColumn {
   heading: string;
   type: Kind;
   unit?: string | null;
+  /** The statistic, shown beside the unit unless the heading has it. */
+  statistic?: Statistic | null;
   /** The name to pass to `zlens explain`. */
   explain?: string | null;
   text?: string | null;
@@ -19,12 +21,18 @@ export interface TableColumn {
   times?: number;
   /** A fixed number of decimals, instead of one derived from the values. */
   decimals?: number;
+  /** Significant digits of the largest value, instead of those of tables. */
+  digits?: number;
   /** Custom formatting, also given the row's index. */
   show?: (value: Cell, row: number) => string;
 }
 
 /** Formats the cells of a column. */
-export function printed(column: TableColumn, values: Cell[], time: (iso: string) => string): string[] {
+export function printed(
+  column: TableColumn,
+  values: Cell[],
+  time: (iso: string, row: number) => string,
+): string[] {
   const { show } = column;
   if (show) return values.map((value, row) => (value === null ? DOTS : show(value, row)));
   if (column.type === "float") {
@@ -33,11 +41,14 @@ export function printed(column: TableColumn, values: Cell[], time: (iso: string)
     if (column.decimals !== undefined) {
       return values.map((value) => (typeof value === "number" ? value.toFixed(column.decimals) : DOTS));
     }
-    return figures(values.map((value) => (typeof value === "number" ? value : null)));
+    return figures(
+      values.map((value) => (typeof value === "number" ? value : null)),
+      column.digits,
+    );
   }
-  return values.map((value) => {
+  return values.map((value, row) => {
     if (value === null) return DOTS;
-    return column.type === "time" && typeof value === "string" ? time(value) : String(value);
+    return column.type === "time" && typeof value === "string" ? time(value, row) : String(value);
   });
 }
 
@@ -71,7 +82,8 @@ export function asked(table: string, shown: Shown[]): Record<string, Statistic[]
   return question;
 }
 
-const LEADING = ["system", "source", "interval_end", "seconds", "flag"];
+/** Columns of every measure: which interval it is, and how long. */
+export const LEADING = ["system", "source", "interval_end", "seconds", "flag"];
 
 /**
  * The given columns followed by all others of the measure, so that new columns appear without being listed.
@@ -98,6 +110,10 @@ export function heading(column: string, what?: Statistic): string {
   return name[0]!.toUpperCase() + name.slice(1) + (words ? `, ${words}` : "");
 }
 
+/** The statistic of a number, if the heading does not say it. */
+export const besideUnit = (what: Statistic | undefined, number: boolean): { statistic?: Statistic } =>
+  number && (what === "mean" || what === "total") ? { statistic: what } : {};
+
 /** The unit shown: milliseconds for times of single operations, megabytes for bytes. */
 export function unitOf(about: ColumnInfo | undefined): { unit: string | null; times?: number } {
   const single = about?.aggregate === "ratio" || about?.aggregate === "gauge";
@@ -121,6 +137,7 @@ export function tableColumns(table: string, keys: string[], shown: Shown[]): Tab
       heading: heading(name, what),
       type: integer ? "int" : number ? "float" : (about?.type ?? "text"),
       ...(what === "count" || WORDS.includes(about?.unit ?? "") ? {} : unitOf(about)),
+      ...besideUnit(what, number),
       explain: `${table}.${name}`,
       text: [about?.text ?? name, what ? SAID[what] : null].filter(Boolean).join("; of the intervals: "),
       ...(decimals === undefined ? {} : { decimals }),

@@ -17,6 +17,8 @@ export interface Trace {
   low: (number | null)[] | null;
   high: (number | null)[] | null;
   dash?: number[];
+  /** Opens what the line is about. */
+  open?: () => void;
 }
 
 /** One trace per line; with a band if buckets hold several intervals. */
@@ -28,28 +30,32 @@ export function traces(
     band = true,
     times = 1,
     color,
+    open,
   }: {
     level?: Level;
     band?: boolean;
     /** Factor for the unit shown. */
     times?: number;
     color?: (line: Line, at: number) => string;
+    open?: (line: Line) => () => void;
   } = {},
 ): Trace[] {
   const lines = course?.lines ?? [];
   const sources = new Set(lines.map((line) => line.source)).size;
   const scaled = (values: Values): Values =>
     times === 1 ? values : values.map((value) => (value === null ? null : value * times));
+  const colors = lines.map((line, at) => color?.(line, at) ?? category(at));
   return lines.map((line, at) => ({
     // Two sources of one subject are different lines.
     name: sources > 1 ? `${name(line)} (${line.source})` : name(line),
-    color: color?.(line, at) ?? category(at),
+    color: colors[at]!,
     t: line.t,
     value: scaled(line[level]),
     low: band && course!.bucket_s > 0 ? scaled(line.min) : null,
     high: band && course!.bucket_s > 0 ? scaled(line.max) : null,
-    // Colors repeat after the eighth line; dashes distinguish them.
-    dash: at >= 8 ? [5, 3] : undefined,
+    // Dashes distinguish lines of one color.
+    dash: colors.indexOf(colors[at]!) < at ? [5, 3] : undefined,
+    ...(open ? { open: open(line) } : {}),
   }));
 }
 
@@ -80,6 +86,23 @@ export function aligned(
   const at = new Map(trace.t.map((t, index) => [t, values[index] ?? null]));
   for (const t of breaks(trace.t)) at.set(t, null);
   return joint.map((t) => at.get(t));
+}
+
+/** The places of values with no neighbor, which no line shows. Undefined values are bridged. */
+export function lone(values: ArrayLike<number | null | undefined>): number[] {
+  const places: number[] = [];
+  let last: number | null = null;
+  let run: number[] = [];
+  for (let at = 0; at <= values.length; at += 1) {
+    const value = at < values.length ? values[at] : null;
+    if (value === undefined) continue;
+    if (value !== null) run.push((last = at));
+    else {
+      if (run.length === 1) places.push(last!);
+      run = [];
+    }
+  }
+  return places;
 }
 
 /** Smallest and largest value of traces, including bands. */

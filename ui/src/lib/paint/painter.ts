@@ -1,6 +1,6 @@
 /** One interface to draw for the screen, PNG, and SVG: a chart is a function that draws on a Painter. */
 
-import type { Theme } from "./palette";
+import { shade, type Theme } from "./palette";
 
 export interface Paint {
   fill?: string;
@@ -53,11 +53,11 @@ export function canvasPainter(context: CanvasRenderingContext2D): Painter {
   const put = (paint: Paint): void => {
     context.globalAlpha = paint.opacity ?? 1;
     if (paint.fill) {
-      context.fillStyle = paint.fill;
+      context.fillStyle = shade(paint.fill);
       context.fill();
     }
     if (paint.stroke) {
-      context.strokeStyle = paint.stroke;
+      context.strokeStyle = shade(paint.stroke);
       context.lineWidth = paint.width ?? 1;
       context.setLineDash(paint.dash ?? []);
       context.stroke();
@@ -68,7 +68,7 @@ export function canvasPainter(context: CanvasRenderingContext2D): Painter {
     rect(x, y, width, height, paint) {
       if (paint.fill && !paint.stroke) {
         context.globalAlpha = paint.opacity ?? 1;
-        context.fillStyle = paint.fill;
+        context.fillStyle = shade(paint.fill);
         context.fillRect(x, y, width, height);
         context.globalAlpha = 1;
         return;
@@ -139,8 +139,8 @@ export function svgPainter(width: number, height: number, title: string): Painte
   let clips = 0;
   const look = (paint: Paint): string =>
     [
-      `fill="${paint.fill ?? "none"}"`,
-      paint.stroke ? `stroke="${paint.stroke}" stroke-width="${paint.width ?? 1}"` : "",
+      `fill="${paint.fill ? shade(paint.fill) : "none"}"`,
+      paint.stroke ? `stroke="${shade(paint.stroke)}" stroke-width="${paint.width ?? 1}"` : "",
       paint.stroke && paint.dash?.length ? `stroke-dasharray="${paint.dash.join(" ")}"` : "",
       paint.opacity !== undefined ? `opacity="${paint.opacity}"` : "",
     ]

@@ -1,5 +1,7 @@
 /** Colors for all kinds of color vision, light and dark. */
 
+import { theme } from "../page/theme.svelte";
+
 /** Okabe and Ito's palette, ordered so that neighbors differ in brightness too. */
 export const CATEGORIES = [
   "#0072b2",
@@ -11,6 +13,18 @@ export const CATEGORIES = [
   "#999999",
   "#f0e442",
 ] as const;
+
+/** Brighter tones for the dark page, where lines need a contrast of at least 4.5. */
+const ON_DARK: Record<string, string> = {
+  "#0072b2": "#4f86f7",
+  "#d55e00": "#e8702a",
+  "#66707b": "#8a94a0",
+};
+
+/** A color as shown on the current theme. */
+export function shade(color: string): string {
+  return theme.dark ? (ON_DARK[color] ?? color) : color;
+}
 
 /** Stops of the map "cividis" (Nuñez, Anderton and Renslow 2018), dark to bright. */
 const CIVIDIS: [number, number, number][] = [
@@ -38,6 +52,26 @@ export function heat(share: number): string {
 
 export function category(index: number): string {
   return CATEGORIES[index % CATEGORIES.length]!;
+}
+
+const given = new Map<string, number>();
+
+/**
+ * The colors of subjects drawn together. A subject keeps its color in every chart and window; the color follows
+ * from its name, so that numbered names beside each other differ.
+ */
+export function colorsOf(kind: string, names: readonly string[]): Map<string, string> {
+  const key = (name: string): string => `${kind}/${name}`;
+  const taken = new Set(names.flatMap((name) => given.get(key(name)) ?? []));
+  for (const name of [...names].sort()) {
+    if (given.has(key(name))) continue;
+    const wanted = [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
+    const all = CATEGORIES.map((_, at) => (wanted + at) % CATEGORIES.length);
+    const index = all.find((at) => !taken.has(at)) ?? all[0]!;
+    given.set(key(name), index);
+    taken.add(index);
+  }
+  return new Map(names.map((name) => [name, category(given.get(key(name))!)]));
 }
 
 /** A readable text color on a color of `heat`. */

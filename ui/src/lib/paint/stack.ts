@@ -3,7 +3,7 @@
 import { segment, type Region, type Painter } from "./painter";
 import { timeAxes, LEFT, RIGHT, axis } from "./axes";
 import { clock, dateTime } from "../time/format";
-import { exact, withUnit } from "../text/numbers";
+import { precise, withUnit } from "../text/numbers";
 import { tone, type Theme } from "./palette";
 
 export interface Layer {
@@ -175,5 +175,5 @@ export function drawBars(
 
 /** A name and its value, as in tooltips. */
 export function reading(name: string, value: number | null, unit: string | null): string {
-  return `${name}: ${value === null ? exact(null) : withUnit(exact(value), unit)}`;
+  return `${name}: ${value === null ? precise(null) : withUnit(precise(value), unit)}`;
 }

@@ -2,14 +2,18 @@
 
 export const DOTS = "…";
 
-/** Digits shown; the tooltip has all of them. */
-const DIGITS = 6;
+/** Significant digits in tables. */
+const DIGITS = 4;
+
+/** Significant digits in tooltips, and what `zlens sql` prints. */
+export const PRECISE = 6;
 
 /**
- * Formats a column with a common number of decimals, so that decimal points align, with the digits of `zlens
- * sql`. Missing values are dots.
+ * Formats a column with a common number of decimals, so that decimal points align. The largest value has
+ * `digits` significant digits; a value that these decimals would round to zero keeps two of its own. Missing
+ * values are dots.
  */
-export function figures(values: (number | null)[]): string[] {
+export function figures(values: (number | null)[], digits = DIGITS): string[] {
   const finite = values
     .filter((value) => value !== null && Number.isFinite(value))
     .map((value) => Math.abs(value!));
@@ -20,25 +24,30 @@ export function figures(values: (number | null)[]): string[] {
   }
   const integerDigits = String(Math.trunc(largest)).length;
   const least = Number.isFinite(smallest) ? Math.min(4, 1 - Math.floor(Math.log10(smallest))) : 1;
-  const most = Math.max(DIGITS - integerDigits, least, 0);
+  // Tables for programs show the smallest value too, at the cost of more digits for the others.
+  const most = Math.max(digits - integerDigits, digits < PRECISE ? 0 : least, 0);
   let needed = 0;
   for (const value of finite) {
     const fraction = value.toFixed(most).split(".")[1]?.replace(/0+$/, "") ?? "";
     needed = Math.max(needed, fraction.length);
   }
-  return values.map((value) => (value === null ? DOTS : value.toFixed(needed)));
+  return values.map((value) => {
+    if (value === null) return DOTS;
+    const text = value.toFixed(needed);
+    return value !== 0 && Number(text) === 0 && digits < PRECISE ? value.toPrecision(2) : text;
+  });
 }
 
 /** Six significant digits, as C's %g. */
 function general(value: number): string {
   if (value === 0) return "0";
   const exponent = Math.floor(Math.log10(Math.abs(value)));
-  if (exponent < -4 || exponent >= DIGITS) {
-    const [digits = "", power = "0"] = value.toExponential(DIGITS - 1).split("e");
+  if (exponent < -4 || exponent >= PRECISE) {
+    const [digits = "", power = "0"] = value.toExponential(PRECISE - 1).split("e");
     const sign = power.startsWith("-") ? "-" : "+";
     return `${trimmed(digits)}e${sign}${power.replace(/^[+-]/, "").padStart(2, "0")}`;
   }
-  return trimmed(value.toFixed(Math.max(0, DIGITS - 1 - exponent)));
+  return trimmed(value.toFixed(Math.max(0, PRECISE - 1 - exponent)));
 }
 
 export function trimmed(text: string): string {
@@ -58,9 +67,11 @@ export function short(value: number | null | undefined): string {
   return general(Number(value.toPrecision(3)));
 }
 
-/** A number at full precision. */
-export function exact(value: number | null): string {
-  return value === null ? "not computable" : String(value);
+/** A number for tooltips: six significant digits, and whole numbers in full. */
+export function precise(value: number | null): string {
+  if (value === null) return "not computable";
+  if (Number.isInteger(value) || !Number.isFinite(value)) return String(value);
+  return Math.abs(value) >= 10 ** (PRECISE - 1) ? value.toFixed(0) : general(value);
 }
 
 /** Appends the unit, unless it says nothing to the reader. */

@@ -3,7 +3,7 @@
 import { segment, type Region, type Painter } from "../../lib/paint/painter";
 import type { HintRegion, Hints } from "../../lib/api/answers";
 import type { Cell } from "../../lib/api/values";
-import { exact } from "../../lib/text/numbers";
+import { precise } from "../../lib/text/numbers";
 import { axis } from "../../lib/paint/axes";
 import { tone, type Theme } from "../../lib/paint/palette";
 
@@ -104,7 +104,7 @@ export function drawScatter(
       y: py - 6,
       width: 12,
       height: 12,
-      lines: [...point.lines, `L1MP: ${exact(point.l1mp)} %`, `RNI: ${exact(point.rni)}`],
+      lines: [...point.lines, `L1MP: ${precise(point.l1mp)} %`, `RNI: ${precise(point.rni)}`],
       open: point.open,
     };
   });

@@ -1,7 +1,7 @@
 /** Seconds by owner: a tree, laid out as an icicle chart. */
 
 import type { Cell } from "../../lib/api/values";
-import { exact } from "../../lib/text/numbers";
+import { precise } from "../../lib/text/numbers";
 import type { Region, Painter } from "../../lib/paint/painter";
 import { category, type Theme } from "../../lib/paint/palette";
 
@@ -98,7 +98,7 @@ export function drawOwners(
   const colors = new Map(root.children.map((child, at) => [child.name, category(at)]));
   const lines = (owner: Owner): string[] => [
     owner.path.length ? owner.path.join(" / ") : owner.name,
-    `${exact(owner.value)} ${unit}`,
+    `${precise(owner.value)} ${unit}`,
     `${((100 * owner.value) / root.value).toFixed(2)} % of all` +
       (focus === root || owner === focus
         ? ""

@@ -3,7 +3,7 @@
 import { timeAxes, LEFT, RIGHT } from "../../lib/paint/axes";
 import type { AggregateAnswer } from "../../lib/api/answers";
 import { dateTime } from "../../lib/time/format";
-import { exact } from "../../lib/text/numbers";
+import { precise } from "../../lib/text/numbers";
 import type { Region, Draw } from "../../lib/paint/painter";
 import { category } from "../../lib/paint/palette";
 import { rowsOf } from "./subjects";
@@ -61,7 +61,7 @@ export function parts(states: State[], shares: Shares): Bar[] {
 export function shareLines(shares: Shares, name: (column: string) => string): string[] {
   if (!sampled(shares)) return ["no samples"];
   return Object.entries(shares).flatMap(([column, value]) => {
-    return value === null || value === 0 ? [] : [`${name(column)}: ${exact(value)} %`];
+    return value === null || value === 0 ? [] : [`${name(column)}: ${precise(value)} %`];
   });
 }
 

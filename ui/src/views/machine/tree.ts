@@ -1,7 +1,7 @@
 /** A machine at a moment as a tree: pools, partitions, cores, threads, and guests. */
 
 import type { Cell } from "../../lib/api/values";
-import { exact, short, withUnit } from "../../lib/text/numbers";
+import { precise, short, withUnit } from "../../lib/text/numbers";
 import { processorName, spoken } from "../../lib/text/names";
 import { strips, type Box } from "./treemap";
 
@@ -503,7 +503,7 @@ export function describe(node: Node, unit: (table: Table, column: string) => str
     if (value === undefined || value === null || value === "" || column === "seconds") return [];
     const name = column.endsWith("_s") ? `${spoken(column)} time` : spoken(column);
     if (typeof value === "number") {
-      return [`${name}: ${withUnit(exact(value), unit(node.table!, column))}`];
+      return [`${name}: ${withUnit(precise(value), unit(node.table!, column))}`];
     }
     return [`${name}: ${value === true ? "yes" : value === false ? "no" : value}`];
   });

@@ -2,7 +2,7 @@
 
 import type { Statistic } from "../../lib/api/values";
 import type { TableInfo } from "../../lib/api/answers";
-import { exact } from "../../lib/text/numbers";
+import { precise } from "../../lib/text/numbers";
 import type { Course, Level, Line } from "../../lib/api/course";
 import { course, here, type Measured } from "../../lib/api/measures";
 
@@ -177,7 +177,7 @@ export function heatRows(
 
 function within(line: Line, at: number): string | null {
   const [low, high] = [line.min[at] ?? null, line.max[at] ?? null];
-  return low === null || high === null || low === high ? null : `from ${exact(low)} to ${exact(high)}`;
+  return low === null || high === null || low === high ? null : `from ${precise(low)} to ${precise(high)}`;
 }
 
 /** The columns with any values. */

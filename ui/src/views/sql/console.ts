@@ -1,7 +1,8 @@
 /** The SQL console: history, column descriptions, and lines of an answer. */
 
 import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/answers";
-import type { TableColumn } from "../../lib/api/tables";
+import { LEADING, type TableColumn } from "../../lib/api/tables";
+import { PRECISE } from "../../lib/text/numbers";
 import type { Trace } from "../../lib/paint/lines";
 import { category } from "../../lib/paint/palette";
 
@@ -75,6 +76,7 @@ export function columnsOf(
     return {
       key: count > 1 ? `${name}_${count}` : name,
       heading: name,
+      digits: PRECISE,
       type: answer.types[at] ?? "text",
       unit: about?.unit || null,
       text: about?.text ?? `${name}: ${answer.types[at] ?? "text"}`,
@@ -142,6 +144,18 @@ export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): An
     lines,
     window: [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))],
   };
+}
+
+/** The column to draw first: a number of a measure, rather than the length of an interval or a key. */
+export function drawnFirst(names: string[], columns: TableColumn[]): string {
+  const about = new Map(columns.map((column) => [column.heading, column]));
+  const own = names.filter((name) => !LEADING.includes(name));
+  return (
+    own.find((name) => about.get(name)?.explain && about.get(name)?.type === "float") ??
+    own.find((name) => about.get(name)?.type === "float") ??
+    own[0] ??
+    names[0]!
+  );
 }
 
 /** An answer as a JSON array of objects. */

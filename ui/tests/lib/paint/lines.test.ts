@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { breaks, drawLines, extent, linesTable, aligned, times, traces } from "../../../src/lib/paint/lines";
+import {
+  breaks,
+  drawLines,
+  extent,
+  linesTable,
+  lone,
+  aligned,
+  times,
+  traces,
+} from "../../../src/lib/paint/lines";
 import type { Course } from "../../../src/lib/api/course";
 import { svgPainter } from "../../../src/lib/paint/painter";
 
@@ -28,6 +37,13 @@ describe("lines", () => {
     expect(extent([trace!])).toEqual([1, 90]);
     const [raw] = traces(answer(0), () => "busy");
     expect(raw!.low).toBeNull();
+  });
+
+  it("have a point where a value has no neighbor", () => {
+    expect(lone([null, 1, null, 2, 3, null, 4])).toEqual([1, 6]);
+    // Undefined values are bridged, so they separate nothing.
+    expect(lone([1, undefined, 2, null, undefined, 3, undefined])).toEqual([5]);
+    expect(lone([])).toEqual([]);
   });
 
   it("are shown in another unit where that is wanted", () => {

@@ -4,6 +4,7 @@ import {
   asJson,
   columnsOf,
   drawn,
+  drawnFirst,
   inserted,
   named,
   quoted,
@@ -118,6 +119,22 @@ describe("lines of an answer", () => {
     ).toBeNull();
     const same = ["2026-01-01T00:00:00Z", "x", 1, 1];
     expect(drawn({ columns, types: [...types], rows: [same, same] })).toBeNull();
+  });
+});
+
+describe("what is drawn first", () => {
+  const float = (heading: string, explain: string | null = null) => ({
+    key: heading,
+    heading,
+    type: "float" as const,
+    explain,
+  });
+
+  it("is a number of a measure, not the length of the interval", () => {
+    const columns = [float("seconds", "load.seconds"), float("x"), float("busy_pct", "load.busy_pct")];
+    expect(drawnFirst(["seconds", "x", "busy_pct"], columns)).toBe("busy_pct");
+    expect(drawnFirst(["seconds", "x"], columns)).toBe("x");
+    expect(drawnFirst(["seconds"], columns)).toBe("seconds");
   });
 });
 

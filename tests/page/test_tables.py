@@ -1,0 +1,53 @@
+"""Tables and tiles as they are read: heads, digits, what stays in place, what is wider, whole titles."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from browsing import opened
+
+
+def test_heads_have_unit_and_statistic_and_numbers_four_digits(page: Page, address: str):
+    opened(page, address, "io", system="ZLSIM")
+    table = page.get_by_test_id("table-devices")
+    response = table.locator("th", has_text=re.compile("^Resp")).first
+    expect(response.locator("small")).to_have_text(re.compile(r"^ms mean$"))
+    at = [one.inner_text() for one in table.locator("th").all()].index(response.inner_text())
+    cells = [row.locator("td").nth(at) for row in table.locator("tbody tr").all()[:5]]
+    for cell in cells:
+        digits = re.sub(r"^0*\.?0*|\.", "", cell.inner_text().strip())
+        assert 1 <= len(digits) <= 4
+        hover = (cell.get_attribute("title") or "").split()
+        assert hover[1] == "ms"
+        assert 5 <= len(re.sub(r"^0*\.?0*|\.", "", hover[0])) <= 6
+
+
+def test_the_first_column_stays_and_a_wide_table_shows_that_it_is(page: Page, address: str):
+    page.set_viewport_size({"width": 700, "height": 800})
+    opened(page, address, "io", system="ZLSIM")
+    table = page.get_by_test_id("table-devices")
+    frame, rows = table.locator(".frame"), table.get_by_role("region")
+    expect(frame).to_have_class(re.compile(r"\bafter\b"))
+    first = table.locator("tbody tr").first.locator("td").first
+    before = first.bounding_box()
+    rows.evaluate("e => { e.scrollLeft = e.scrollWidth }")
+    expect(frame).not_to_have_class(re.compile(r"\bafter\b"))
+    assert first.bounding_box() == before
+    rows.evaluate("e => { e.scrollLeft = 0 }")
+    expect(frame).to_have_class(re.compile(r"\bafter\b"))
+
+
+def test_titles_are_whole_and_figures_have_their_own_line(page: Page, address: str):
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        opened(page, address, "overview", system="ZLSIM")
+        for title in page.locator("main section h2").all():
+            assert title.evaluate("e => e.scrollWidth <= e.clientWidth + 1"), title.inner_text()
+        for tile in ("busy", "paging", "machine"):
+            title = page.get_by_test_id(f"chart-{tile}").locator("h2").bounding_box()
+            figures = page.get_by_test_id(f"figures-{tile}").bounding_box()
+            assert title is not None
+            assert figures is not None
+            assert figures["y"] >= title["y"] + title["height"]

@@ -1,0 +1,16 @@
+/** Where the data of a saved picture or view come from. */
+
+import { session } from "./session.svelte";
+import { dateTime } from "../time/format";
+
+/** System, window, inputs and sources; and that the data are synthetic, if they are. */
+export function provenance([from, to] = session.window): string[] {
+  const { schema, sources, system, offset, zone } = session;
+  const inputs = (schema?.inputs ?? []).map((input) => input.name).join(", ");
+  const kinds = [...new Set(sources.map((source) => source.source))].join(", ");
+  return [
+    `${system}, ${dateTime(from, offset)} to ${dateTime(to, offset)} (${zone})`,
+    `${inputs} (${kinds}); zlens ${schema?.version}`,
+    ...(schema?.made ? ["Synthetic data, written by zlens demo; nothing in it was measured."] : []),
+  ];
+}

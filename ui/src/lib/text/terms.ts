@@ -1,0 +1,19 @@
+/** Terms within texts. */
+
+export interface Piece<T> {
+  text: string;
+  /** The term that the piece is; null for other text. */
+  term: T | null;
+}
+
+/** Splits a text into terms and what is between them; the case of a first letter may differ. */
+export function pieces<T extends { name: string }>(text: string, terms: readonly T[]): Piece<T>[] {
+  const known = new Map(terms.map((term) => [term.name.toLowerCase(), term]));
+  if (!known.size) return [{ text, term: null }];
+  const names = terms.map((term) => term.name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));
+  const form = new RegExp(`(?<![\\w/])(${names.join("|")})(?![\\w/])`, "gi");
+  return text
+    .split(form)
+    .map((text, at) => ({ text, term: at % 2 ? (known.get(text.toLowerCase()) ?? null) : null }))
+    .filter((piece) => piece.text);
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { found, type Entry } from "../../src/app/search";
+import { pieces } from "../../src/lib/text/terms";
+
+const entry = (kind: string, name: string, text = ""): Entry => ({ kind, name, text, open: () => undefined });
+const all = [
+  entry("report", "guestlinux", "of LINUX01"),
+  entry("guest", "LINUX010"),
+  entry("guest", "LINUX01"),
+  entry("device", "D010", "PAGE01"),
+];
+
+describe("the search", () => {
+  it("puts what is named so first", () => {
+    expect(found(all, "linux01").map((one) => one.name)).toEqual(["LINUX01", "LINUX010", "guestlinux"]);
+  });
+
+  it("finds by kind and by other words, all of them", () => {
+    expect(found(all, "device page01").map((one) => one.name)).toEqual(["D010"]);
+    expect(found(all, "device linux")).toEqual([]);
+    expect(found(all, "  ")).toEqual([]);
+  });
+});
+
+describe("terms in a text", () => {
+  it("are whole words", () => {
+    const terms = [{ name: "T/V" }, { name: "Vh" }, { name: "prorated" }];
+    const words = (text: string) =>
+      pieces(text, terms)
+        .filter((piece) => piece.term)
+        .map((piece) => piece.term!.name);
+    expect(words("T/V of Vh, prorated time")).toEqual(["T/V", "Vh", "prorated"]);
+    expect(words("Vhx and unprorated")).toEqual([]);
+    expect(
+      pieces("Prorated time", terms)
+        .map((piece) => piece.text)
+        .join(""),
+    ).toBe("Prorated time");
+  });
+});

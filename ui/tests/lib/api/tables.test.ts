@@ -1,0 +1,19 @@
+import { describe, expect, it } from "vitest";
+import { printed } from "../../../src/lib/api/tables";
+
+describe("cells of a column", () => {
+  it("print times by row, so that each has the zone of its system", () => {
+    const texts = printed(
+      { key: "t", heading: "t", type: "time" },
+      ["a", null, "b"],
+      (iso, row) => `${iso}${row}`,
+    );
+    expect(texts).toEqual(["a0", "…", "b2"]);
+  });
+
+  it("have four digits, or those asked for", () => {
+    const column = { key: "a", heading: "a", type: "float" as const };
+    expect(printed(column, [12.345678], String)).toEqual(["12.35"]);
+    expect(printed({ ...column, digits: 6 }, [12.345678], String)).toEqual(["12.3457"]);
+  });
+});
