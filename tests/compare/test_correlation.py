@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
-from zlens.compare.correlation import ranked
+from zlens.catalog.compared import declared
+from zlens.compare.correlation import moved, ranked
+from zlens.compare.sides import SystemRun
 
 
 def test_ranks_need_no_straight_line():
@@ -22,3 +26,17 @@ def test_equal_values_share_their_rank():
 def test_what_never_changes_or_is_too_short_has_none():
     assert ranked([(n, 5.0) for n in range(12)]) is None
     assert ranked([(n, float(n)) for n in range(9)]) is None
+
+
+def test_a_column_in_total_and_by_subject_keeps_both_headings() -> None:
+    start = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
+    ends = [start + dt.timedelta(minutes=minute) for minute in range(12)]
+    points = [(end, float(number), 1.0) for number, end in enumerate(ends)]
+    keys = [("load.busy_pct", ()), ("device.rate", ()), ("device.rate", ("0120",))]
+    run = SystemRun("SYSA", series=dict.fromkeys(keys, points))
+    window = (start - dt.timedelta(minutes=1), ends[-1])
+    results = moved(run, "load.busy_pct", declared(), window, (ends[5], ends[8]))
+    assert {" ".join([result.metric.heading, *result.subject]) for result in results} == {
+        "Device I/O",
+        "I/O of device 0120",
+    }

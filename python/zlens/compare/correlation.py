@@ -35,11 +35,12 @@ def moved(
     peak: tuple[dt.datetime, dt.datetime],
 ) -> list[Moved]:
     """The rank correlation of every metric with `lead` over a window, strongest first."""
-    by_key = {metric.key: metric for metric in metrics}
+    # A column may be compared in total and by subject.
+    by_key = {(metric.key, len(metric.by)): metric for metric in metrics}
     leading = {end: above / below for end, above, below in _within(run.series.get((lead, ()), []), window)}
     results = []
     for (key, subject), points in run.series.items():
-        metric = by_key.get(key)
+        metric = by_key.get((key, len(subject)))
         if metric is None or key == lead:
             continue
         own = _within(points, window)
