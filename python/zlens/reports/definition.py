@@ -152,6 +152,7 @@ class Definition:
     status: str
     needs: str
     block: str  # the column of every query for whose values there is a header block each
+    opening: int  # place among the reports that the page shows first, from 1; 0: not among them
     members: str  # query of system and block, if the table `system` has no such column
     tables: tuple[Table, ...]
     notes: tuple[Note, ...]

@@ -163,6 +163,7 @@ _REPORT = Spec(
         Key("needs", Prose(), "the records it needs"),
         Key("block", _NAME, "the column with a header for each value", default="system"),
         Key("members", _Query(empty=True), "the systems of each block", default=""),
+        Key("opening", Integer(0, 99), "its place among the reports shown first; 0: none", default=0),
         Key("means", Choice(MEANS), "how its means are weighted", default="weighted"),
         Key("tables", Many(_TABLE, into=tuple), "its tables", default=()),
         Key("notes", Many(_NOTE, into=tuple), "its footnotes", default=()),

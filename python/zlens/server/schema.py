@@ -200,6 +200,7 @@ def _reports(place: Place) -> list[dict[str, Any]]:
                 "title": report.title,
                 "group": report.group,
                 "heading": menus.heading(report.group),
+                "opening": report.opening,
                 "columns": report.shown,
                 "of": report.known,
                 "possible": possible,

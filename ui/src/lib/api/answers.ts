@@ -52,6 +52,8 @@ export interface ReportInfo {
   title: string;
   group: string;
   heading: string;
+  /** Place among the reports shown first, from 1; 0: not among them. */
+  opening: number;
   /** Columns shown, and columns the original report has. */
   columns: number;
   of: number;

@@ -66,18 +66,11 @@ export function menu(
   return [...groups].map(([heading, reports]) => ({ heading, reports }));
 }
 
-/** The first reports to show, for z/VM and for z/OS. */
-const OPENING: Record<string, string[]> = {
-  "zvm-monitor": ["system", "prclog", "user"],
-  smf: ["rmfcpu", "workload", "partition", "cpumf"],
-  "rmf-xml": ["rmfcpu", "workload", "partition"],
-};
-
-/** The report shown initially; null if none has data. */
-export function opening(reports: ReportInfo[], sources: { source: string }[]): string | null {
-  const full = reports.filter((report) => report.fills).map((report) => report.name);
-  const wanted = sources.flatMap((source) => OPENING[source.source] ?? []);
-  return wanted.find((name) => full.includes(name)) ?? full[0] ?? null;
+/** The report shown initially: the first by `opening` that has data; null if none has. */
+export function opening(reports: ReportInfo[]): string | null {
+  const place = (report: ReportInfo): number => report.opening || Infinity;
+  const full = reports.filter((report) => report.fills);
+  return [...full].sort((a, b) => place(a) - place(b))[0]?.name ?? null;
 }
 
 /** The status of a report in the list; exact once all are counted. */

@@ -2,18 +2,18 @@ import { describe, expect, it } from "vitest";
 import type { ReportInfo } from "../../../src/lib/api/answers";
 import { menu, opening, sortable, state } from "../../../src/views/reports/reports";
 
-const report = (name: string, fills = true): ReportInfo => ({ name, fills }) as ReportInfo;
+const report = (name: string, fills = true, place = 0): ReportInfo =>
+  ({ name, fills, opening: place }) as ReportInfo;
 
 describe("the report that is open at first", () => {
-  const all = [report("cplact"), report("system"), report("rmfcpu"), report("prclog")];
-  it("is one that suits the system", () => {
-    expect(opening(all, [{ source: "zvm-monitor" }])).toBe("system");
-    expect(opening(all, [{ source: "smf" }])).toBe("rmfcpu");
+  it("is the first of those the catalog puts first that has data", () => {
+    const all = [report("cplact"), report("system", true, 2), report("rmfcpu", true, 1)];
+    expect(opening(all)).toBe("rmfcpu");
+    expect(opening([report("rmfcpu", false, 1), ...all.slice(0, 2)])).toBe("system");
   });
   it("is one with data, and none where there is none", () => {
-    expect(opening([report("system", false), report("prclog")], [{ source: "zvm-monitor" }])).toBe("prclog");
-    expect(opening([report("cplact")], [{ source: "smf" }])).toBe("cplact");
-    expect(opening([report("system", false)], [])).toBeNull();
+    expect(opening([report("system", false, 2), report("cplact")])).toBe("cplact");
+    expect(opening([report("system", false, 2)])).toBeNull();
   });
 });
 
@@ -24,6 +24,7 @@ describe("reports", () => {
     title: `Title of ${name}`,
     group: "g",
     heading: name === "z" ? "late" : "early",
+    opening: 0,
     columns: 4,
     of: 5,
     possible,
