@@ -413,3 +413,27 @@ def test_what_cannot_be(change: dict[str, Any], says: str) -> None:
     assert says in str(caught.value)
     assert str(caught.value).startswith("r.toml: ")
     assert caught.value.cure
+
+
+def _notes(speeds: tuple[int, ...], guests: int = 1, **link: Any) -> str:
+    chpids = [{"name": str(at), "speed": speed, "ctcs": 4} for at, speed in enumerate(speeds)]
+    scenario = {
+        "link": {"from": "ATLANTA", "to": "BOSTON", "chpid": chpids, **link},
+        "guest": [{"name": f"G{at}", "memory": 64} for at in range(guests)],
+    }
+    return " / ".join(models.solve("relocation", scenario).notes)
+
+
+def test_best_practices_of_isfc_links_are_checked() -> None:
+    """z/VM Performance Update 6.2 and 6.3: one speed, up to four chpids, fast ones in the middle."""
+    assert "recommends" not in _notes((8, 8))
+    assert "several speeds (2, 8 Gb/s)" in _notes((2, 8))
+    last = _notes((2, 4, 8))
+    assert "fast chpid 2 is at an end of the device numbers" in last
+    assert "at an end" not in _notes((2, 8, 4))
+
+
+def test_a_link_that_one_relocation_fills_is_said_to_differ_from_measurements() -> None:
+    assert "without link.most_per_guest" in _notes((8, 8), guests=2)
+    assert "without link.most_per_guest" not in _notes((8, 8), guests=2, most_per_guest=100)
+    assert "without link.most_per_guest" not in _notes((8, 8))

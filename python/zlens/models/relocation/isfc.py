@@ -35,6 +35,11 @@ def most_devices() -> int:
     return int(facts()["devices"]["most"])
 
 
+def most_chpids() -> int:
+    """Most chpids that IBM recommends for one logical link."""
+    return int(facts()["best_practice"]["chpids_at_most"])
+
+
 def capacity_factor(speeds: Sequence[float]) -> float:
     """Sum of the speeds of the chpids, Gb/s ("z/VM Performance Update 6.2 and 6.3": ISFC capacity test)."""
     return float(sum(speeds))

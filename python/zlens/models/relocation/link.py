@@ -79,7 +79,7 @@ def link(scenario: Scenario) -> tuple[float, list[Figure], list[Table], list[str
     ]
     path = [_device_row(device, chpids, mine, theirs) for device in devices]
     tables = [Table("chpids", "Link", _CHPIDS, rows), Table("devices", "Write path", _DEVICES, path)]
-    return rate, figures, tables, [*notes, *_link_notes(chpids, rows)]
+    return rate, figures, tables, [*notes, *_link_notes(chpids, rows, devices)]
 
 
 def _sides(settings: dict[str, Any]) -> tuple[str, str, list[str]]:
@@ -119,8 +119,28 @@ def _device_row(
     return (f"{device.number:04X}", chpids[device.chpid]["name"], *places)
 
 
-def _link_notes(chpids: Sequence[dict[str, Any]], rows: Sequence[tuple[Any, ...]]) -> list[str]:
+def _link_notes(
+    chpids: Sequence[dict[str, Any]], rows: Sequence[tuple[Any, ...]], devices: Sequence[isfc.Device]
+) -> list[str]:
+    """What IBM's best practices for ISFC links would change; none if all are followed."""
     notes = []
+    most = isfc.most_chpids()
+    if len(chpids) > most:
+        notes.append(f"{len(chpids)} chpids are more than the {most} that IBM recommends for one link")
+    speeds = [chpid["speed"] for chpid in chpids]
+    if len(set(speeds)) > 1:
+        listed = ", ".join(f"{speed:g}" for speed in sorted(set(speeds)))
+        notes.append(f"chpids of several speeds ({listed} Gb/s): IBM recommends chpids of one speed")
+        # Each side leaves out devices at one end of the numbers.
+        ends = {devices[0].chpid, devices[-1].chpid}
+        fast = [
+            chpid["name"] for at, chpid in enumerate(chpids) if at in ends and chpid["speed"] == max(speeds)
+        ]
+        if fast and len(chpids) > 2:
+            notes.append(
+                f"fast chpid {', '.join(fast)} is at an end of the device numbers, where a side does not "
+                "write: put fast chpids in the middle"
+            )
     wanted = isfc.recommended_devices(len(chpids))
     fewer = [str(row[0]) for row in rows if row[2] < wanted]
     if fewer:
