@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from lake_made import piece, write
 
+import zlens
 from zlens import cli
+from zlens.cli import main
+from zlens.inputs.options import Options, parse_zone
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
@@ -149,3 +153,29 @@ def test_check_fails_where_a_file_is_wrong(
     assert status == 1
     assert out.splitlines()[0].startswith(f"changed: {path}: it has ")
     assert out.splitlines()[-1].endswith("1 fault")
+
+
+def test_a_lake_inside_an_imported_folder_is_left_out(
+    demo_files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    shutil.copy(demo_files[1], folder)
+    words = ["import", str(folder), "--tz", "+01:00", "--lake", str(folder / "lake")]
+    for _ in range(2):
+        assert main(words) == 0
+        assert "no reader" not in capsys.readouterr().err
+    with zlens.open(folder, options=Options(tz=parse_zone("+01:00"))) as session:
+        assert session.all_problems() == []
+
+
+def test_a_schema_is_checked_too(
+    demo_files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = tmp_path / "lake"
+    assert main(["import", str(demo_files[1]), "--tz", "+01:00", "--lake", str(lake)]) == 0
+    schema = next((lake / "_schemas").iterdir())
+    schema.write_bytes(schema.read_bytes() + b" ")
+    capsys.readouterr()
+    assert main(["lake", "check", str(lake)]) == 1
+    assert "it is not the schema that its name says" in capsys.readouterr().out

@@ -57,7 +57,7 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Che
         for name, facts in listed.items():
             if progress is not None:
                 progress(done, total, "checking")
-            fault = _fault(into.absolute(name), facts)
+            fault = _fault(into.absolute(name), facts) or _schema_fault(into.absolute(name), name)
             if fault is not None:
                 faults.append(fault)
             done += facts[0] or 0
@@ -80,6 +80,15 @@ def _fault(path: str, facts: Listed) -> Fault | None:
         return Fault("missing", path, "the manifest lists it")
     except OSError as error:
         return Fault("changed", path, f"cannot be read: {error.strerror or error}")
+    return None
+
+
+def _schema_fault(path: str, name: str) -> Fault | None:
+    """A schema is named for its contents."""
+    if not name.startswith(f"{names.SCHEMAS}/"):
+        return None
+    if not folder.digest(path).startswith(os.path.basename(name).partition(".")[0]):
+        return Fault("changed", path, "it is not the schema that its name says")
     return None
 
 

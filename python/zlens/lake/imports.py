@@ -65,7 +65,7 @@ def add(
             raise InputError(
                 "this is a lake", file=name, cure="import files into a lake; lakes are read as they are"
             )
-    files = find(names)
+    files = find(names, is_lake)
     into = Folder(lake)
     into.create()
     added: list[Added] = []

@@ -45,11 +45,16 @@ class InputFiles:
     problems: list[Problem]
 
 
-def expand(inputs: Iterable[str], unreadable: Callable[[OSError], None] | None = None) -> Iterator[str]:
+def expand(
+    inputs: Iterable[str],
+    unreadable: Callable[[OSError], None] | None = None,
+    skip: Callable[[str], bool] | None = None,
+) -> Iterator[str]:
     """Yield the files of files, folders and patterns, in order; a folder of Linux texts counts as one file.
 
     Raises InputError if a name matches nothing. `unreadable` gets the errors of folders that cannot be read.
-    Folders are read recursively; links to folders are not followed, so that no loop is possible.
+    Folders are read recursively, except those that `skip` is true for; links to folders are not followed, so
+    that no loop is possible.
     """
     for name in inputs:
         if os.path.isdir(name):
@@ -63,6 +68,9 @@ def expand(inputs: Iterable[str], unreadable: Callable[[OSError], None] | None =
                     cure="name the folder with the data",
                 )
             for folder, subfolders, files in os.walk(name, onerror=denied.append):
+                if skip is not None and skip(folder):
+                    subfolders.clear()
+                    continue
                 if _is_tree(folder):
                     empty = False
                     subfolders.clear()
@@ -122,8 +130,8 @@ def digest(path: str) -> bytes:
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def find(inputs: Iterable[str]) -> InputFiles:
-    """Recognize every file of the inputs by its first bytes.
+def find(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) -> InputFiles:
+    """Recognize every file of the inputs by its first bytes. Folders that `skip` is true for are left out.
 
     A file that no reader knows is an InputError when the user named it alone, else a problem. The same
     file twice (by another name, a link, or the same bytes) is read once and is a problem.
@@ -139,7 +147,7 @@ def find(inputs: Iterable[str]) -> InputFiles:
         folder = os.fspath(error.filename) if error.filename else ""
         errors.append((InputError(what, file=folder, cure="check its permissions"), "changed"))
 
-    for path in expand(inputs, unreadable):
+    for path in expand(inputs, unreadable, skip):
         if os.path.isdir(path):
             files.setdefault(FOLDERS, []).append(path)
             continue

@@ -24,7 +24,7 @@ def open_inputs(
     lakes = [name for name in dict.fromkeys(names) if is_lake(name)]
     file_names = [name for name in names if name not in lakes]
     opened: list[Source] = [source for name in lakes for source in _lake().open_lake(name, options)]
-    input_files = find(file_names) if file_names or not lakes else InputFiles({}, [])
+    input_files = find(file_names, is_lake) if file_names or not lakes else InputFiles({}, [])
     sources: list[Source] = list(opened)
     problems = list(input_files.problems)
     errors: list[InputError] = []
