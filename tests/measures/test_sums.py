@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
+from pathlib import Path
 
 import duckdb
 
+import zlens
 from zlens.catalog.compile import nodes
+from zlens.inputs.options import Options, parse_zone
 
 
 def test_the_last_digit_of_a_pool_does_not_depend_on_the_order_of_partitions() -> None:
@@ -39,3 +43,20 @@ def test_the_last_digit_of_a_pool_does_not_depend_on_the_order_of_partitions() -
             ).fetchall()
         )
     assert len(sums) == 1
+
+
+def test_a_damaged_cell_of_a_report_leaves_no_partial_sum(demo_files: list[Path], tmp_path: Path) -> None:
+    """Of two partitions of a type one is unreadable: what both used is unknown, and not what one used."""
+    text = demo_files[1].read_text(encoding="utf-8")
+    row = re.search(r"<row[^>]*><col>ZLDEMO</col>.*?</row>", text)
+    assert row is not None
+    damaged = re.sub(r"(\d\d\.\d\d\.\d)\d(\.\d{3})", r"\1X\2", row[0])
+    path = tmp_path / "rmf.xml"
+    path.write_text(text.replace(row[0], damaged, 1), encoding="utf-8")
+    query = "SELECT effective_s, total_s, total_pct FROM cec WHERE cpu_type = 'IFL' ORDER BY interval_end"
+    options = Options(tz=parse_zone("+01:00"))
+    with zlens.open(demo_files[1], options=options) as session:
+        whole = session.sql(query).rows
+    with zlens.open(path, options=options) as session:
+        assert session.sql(query).rows == [(None, None, None), *whole[1:]]
+        assert any("is not a duration" in problem.detail for problem in session.problems)
