@@ -13,7 +13,7 @@ from zlens.catalog.compile import tree
 
 
 def needed(sql):
-    [text] = duckdb.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
+    [(text,)] = duckdb.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
     return tree.rows_of(json.loads(text))
 
 

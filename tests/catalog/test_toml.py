@@ -109,7 +109,7 @@ def test_errors_are_those_of_tomllib_and_are_not_kept(folder: Path, text: str) -
 
 
 @pytest.mark.parametrize(
-    "text", ["at = 2024-05-14T09:30:00Z", "big = 0x" + "f" * 4000, "deep = " + "[" * 200 + "]" * 200]
+    "text", ["at = 2024-05-14T09:30:00Z", "big = 0x7fffffffffffffff", "deep = " + "[" * 40 + "]" * 40]
 )
 def test_what_json_has_not_is_the_same_every_time(folder: Path, text: str) -> None:
     assert toml.loads(text) == toml.loads(text) == tomllib.loads(text)

@@ -549,10 +549,7 @@ def test_an_error_is_told_where_nothing_can_be_printed() -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert (
-        done.stderr
-        == "zlens: no-such-file: there is no such file or folder; check the name; quote patterns\n"
-    )
+    assert done.stderr == "zlens: no-such-file: no such file or folder; check the name; quote patterns\n"
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])

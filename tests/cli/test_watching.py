@@ -84,5 +84,5 @@ def test_status_and_output_are_those_of_the_command(demo_files: list[Path], tmp_
     with started(tmp_path, str(tmp_path / "none"), "-q", query) as process:
         out, told = process.communicate(timeout=120)
         assert (process.returncode, out) == (2, "")
-        assert "there is no such file" in told
+        assert "no such file" in told
     assert list(tmp_path.iterdir()) == []

@@ -196,7 +196,7 @@ def test_shares_are_set_beside_what_was_got_when_asked_for(page: Page, address: 
     expect(table).to_be_visible(timeout=60_000)
     ready(page, "guests")
     told = json.loads(printed("solve", "shares", "--from", str(demo / "sim.monwrite"), "--format", "json"))
-    program = [row for row in told if row["table"] == "compared"]
+    program = told["tables"]["compared"]["rows"]
     rows = copied_rows(page, "expected")
     assert [row["name"] for row in rows] == [row["name"] for row in program]
     for key in ("expected", "observed", "error"):

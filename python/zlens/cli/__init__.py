@@ -35,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = bool(os.environ.get("ZLENS_DEBUG"))
     _open_streams()
     _signals.clear()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         from zlens.cli.parser import build
 
@@ -59,6 +60,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             status: int = arguments.run(arguments)
         finally:
             sys.stdout.flush()
+            if argv is not None and threading.current_thread() is threading.main_thread():
+                # Called by another program, whose handlers stay its own.
+                for number, handler in before.items():
+                    signal.signal(number, handler)
         return status
     except ZlensError as error:
         if debug:
