@@ -56,6 +56,7 @@ def test_figures_of_the_overview_are_those_of_the_program(page: Page, address: s
 def test_the_hover_has_six_digits(page: Page, address: str, demo: Path):
     opened(page, address, "overview", system="ZLSIM")
     over = page.locator('[data-testid="chart-busy"] .u-over')
+    over.scroll_into_view_if_needed()
     box = over.bounding_box()
     assert box
     page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 40)

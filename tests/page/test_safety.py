@@ -254,7 +254,7 @@ def test_a_folder_that_vanishes_is_said(context: BrowserContext, tmp_path: Path)
         page.goto(console(address, "SELECT * FROM d4r3"))
         ready(page, "sql")
         trouble = page.get_by_role("alert")
-        expect(trouble).to_contain_text("a file of the lake cannot be read any more")
+        expect(trouble).to_contain_text("cannot be read")
         expect(trouble).to_contain_text("zlens lake check shows what is wrong")
         assert str(tmp_path) not in trouble.inner_text()
         # What needs no file is answered, and the page lives.

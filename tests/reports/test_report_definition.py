@@ -172,7 +172,7 @@ def test_a_report_is_in_one_folder(tmp_path: Path) -> None:
 
 def test_rows_are_explained() -> None:
     text = explain_report("fcx304")
-    assert "\nRows    >>Mean>> one per subject: the plain mean of its intervals" in text
+    assert "\nRows    >>Mean>> one per subject: the plain mean of its recorded intervals" in text
     assert "\nRows    >>Total> totals of the mean rows" in text
     assert "\nRows    hh:mm:ss one per interval and subject\n" in text
     assert max(map(len, text.split("\n"))) <= 100

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import pytest
@@ -13,6 +16,12 @@ from zlens.cli import serve
 from zlens.server import sending
 from zlens.server.connections import Patient
 from zlens.server.sending import Sending
+
+
+def _own_loop(work: Coroutine[Any, Any, Any]) -> Any:
+    """The result of a coroutine; in a thread, for tests of the page leave a loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result(60)
 
 
 def test_no_answer_waits_for_the_acknowledgment_of_the_one_before():
@@ -33,7 +42,7 @@ def test_no_answer_waits_for_the_acknowledgment_of_the_one_before():
                 writer.close()
                 return found
 
-    assert asyncio.run(delays()) != 0
+    assert _own_loop(delays()) != 0
 
 
 def _connected(served) -> socket.socket:
@@ -103,7 +112,7 @@ def test_answers_that_nobody_takes_have_one_limit_of_memory(served):
         assert b"".join(message.get("body", b"") for message in sent) == b"y" * 600_000
         assert [message["more_body"] for message in sent[1:]] == [True, True, False]
 
-    asyncio.run(ask())
+    _own_loop(ask())
     assert told == [4]
 
 

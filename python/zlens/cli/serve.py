@@ -7,6 +7,7 @@ import os
 import secrets
 import socket
 import sys
+import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    try:
+        return _run(arguments)
+    except SystemExit as ending:
+        if threading.active_count() == 1 or not isinstance(ending.code, int):
+            raise
+        # Everything is closed. A thread that still waits for the engine would make the end of the
+        # interpreter print what the engine calls leaks.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(ending.code)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     import zlens
     from zlens.progress import Progress
     from zlens.server.guard import Guard, own_names
