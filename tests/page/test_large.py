@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 from xml.etree import ElementTree
 
 import pytest
@@ -141,7 +142,9 @@ def questions(page: Page) -> list[tuple[str, dict[str, object]]]:
         if request.method == "POST" and name in ("aggregate", "rows", "sql", "cancel"):
             found.append((name, json.loads(request.post_data or "{}")))
         elif request.method == "GET" and "/api/" in request.url:
-            found.append((name.partition("?")[0], {}))
+            address = urlsplit(request.url)
+            values = {key: value for key, value in parse_qsl(address.query) if key != "id"}
+            found.append((address.path.rpartition("/")[2], values))
 
     page.on("request", note)
     return found
@@ -168,7 +171,7 @@ def test_a_brush_asks_again_only_for_its_window(wide: Page, place: str):
     for name, said in found:
         windowed = ("aggregate", "happened", "moved")
         assert name in windowed, "findings, schema and the like are those of the whole recording"
-        assert (said["from"], said["to"]) == (begin, end)
+        assert (float(str(said["from"])), float(str(said["to"]))) == (begin, end)
     # Each only once.
     told = [(name, json.dumps({**said, "id": ""}, sort_keys=True)) for name, said in found]
     assert len(told) == len(set(told))
