@@ -115,6 +115,7 @@ bench: setup ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
 	$(BIN)/python bench/lake.py $(BENCH_ARGS)
 	$(BIN)/python bench/guests.py $(BENCH_ARGS)
 	$(BIN)/python bench/solvers.py $(BENCH_ARGS)
+	$(BIN)/python bench/simulator.py $(BENCH_ARGS)
 	$(BIN)/python bench/page.py $(BENCH_ARGS)
 
 # What builds the documentation site: large, and needed for nothing else. The site itself is built without network.

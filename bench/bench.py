@@ -74,6 +74,9 @@ class Results:
     def at_most(self, what: str, seconds: float, wanted: float, detail: str) -> None:
         self._say(what, f"{seconds:.3f} s", f"at most {wanted:.3f} s", seconds <= wanted, detail)
 
+    def at_most_ratio(self, what: str, ratio: float, wanted: float, detail: str) -> None:
+        self._say(what, f"{ratio:.2f}", f"at most {wanted:.2f}", ratio <= wanted, detail)
+
     def _say(self, what: str, value: str, wanted: str, reached: bool | None, detail: str) -> None:
         self.missed += reached is False
         mark = {True: "  ok  ", False: "MISSED", None: "      "}[reached]

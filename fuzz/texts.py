@@ -1,4 +1,4 @@
-"""Fuzzing of the readers in Python: texts of Linux, z/OS, RMF and an HMC, and throughput files.
+"""Fuzzing of the readers in Python: texts of Linux, z/OS, CP, RMF and an HMC, and throughput files.
 
     python fuzz/texts.py --seconds 60 [TARGET...]
 
@@ -28,7 +28,7 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 import rmf_made  # noqa: E402
 import sysinfo_made  # noqa: E402
 import zos_made  # noqa: E402
-from readers import test_hmc, test_linux_counters  # noqa: E402
+from readers import test_cp_console, test_hmc, test_linux_counters, test_zos_notices  # noqa: E402
 from zlens.errors import InputError  # noqa: E402
 from zlens.inputs.options import Options  # noqa: E402
 from zlens.inputs.problems import KINDS  # noqa: E402
@@ -39,6 +39,7 @@ from zlens.readers.rmf import monitor3 as rmf_monitor3  # noqa: E402
 from zlens.readers.rmf import postprocessor as rmf_xml  # noqa: E402
 from zlens.readers.throughput import table as throughput  # noqa: E402
 from zlens.readers.zos import text as zos_text  # noqa: E402
+from zlens.readers.zvm import console as zvm_console  # noqa: E402
 
 #: Answers that are kept to damage further; how long one may take; how large an input is.
 MOST_KEPT = 400
@@ -100,7 +101,7 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
     machine = sysinfo_made.texts()
     z_os = [
         *(zos_made.DISPLAY_HIS, zos_made.DISPLAY_HIS_SERVICE, zos_made.DISPLAY_CORES, zos_made.DISPLAY_CPUS),
-        *(zos_made.cnt(), zos_made.cnt(by_set=True, halves=True)),
+        *(zos_made.cnt(), zos_made.cnt(by_set=True, halves=True), test_zos_notices.LOG),
     ]
     loads = [
         "start,end,count,response (ms)\n2026-03-02 09:00,2026-03-02 09:01,5,0.5\n",
@@ -121,6 +122,10 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
         "rmf_xml": (of_reader(rmf_xml), [rmf_made.document(*rmf_made.half_hours(3)).encode()]),
         "rmf_monitor3": (of_reader(rmf_monitor3), [rmf_made.document(rmf_made.monitor3()).encode()]),
         "zos_text": (of_reader(zos_text), [text.encode() for text in z_os]),
+        "zvm_console": (
+            of_reader(zvm_console),
+            [text.encode() for text in (test_cp_console.NOMINAL, test_cp_console.REDUCED)],
+        ),
         "throughput": (of_throughput, [text.encode() for text in loads]),
     }
 

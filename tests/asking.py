@@ -6,8 +6,9 @@ import contextlib
 import csv
 import io
 import json
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
@@ -40,6 +41,17 @@ def digits(value: object, decimals: int) -> str:
     # Of two that are as near the page takes the larger.
     one = Decimal(float(str(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
     return f"{one:f}"
+
+
+def as_shown(cells: list[str], values: Sequence[object]) -> bool:
+    """Whether cells are these numbers, all with the same decimals: three digits of the typical one,
+    or as many as there are."""
+    [places] = {len(cell.partition(".")[2]) for cell in cells if cell != "\N{HORIZONTAL ELLIPSIS}"}
+    numbers = [abs(float(str(value))) for value in values if value is not None]
+    typical = sorted(number for number in numbers if number)[sum(map(bool, numbers)) // 2]
+    exact = all(float(digits(number, places)) == number for number in numbers)
+    assert exact or places >= 2 - math.floor(math.log10(typical)), (cells, typical)
+    return cells == [digits(value, places) for value in values]
 
 
 def setting(page: Page, name: str) -> str | None:

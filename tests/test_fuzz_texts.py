@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 FUZZ = Path(__file__).parents[1] / "fuzz" / "texts.py"
-TARGETS = ("linux_counters", "sysinfo", "hmc", "rmf_xml", "rmf_monitor3", "zos_text", "throughput")
+TARGETS = (
+    "linux_counters",
+    "sysinfo",
+    "hmc",
+    "rmf_xml",
+    "rmf_monitor3",
+    "zos_text",
+    "zvm_console",
+    "throughput",
+)
 
 
 @pytest.fixture(scope="module")

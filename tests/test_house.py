@@ -33,6 +33,7 @@ LAYERS = (
     "findings",
     "explain",
     "models",
+    "simulation",
     "plan",
     "api",
     "zlens",
@@ -131,3 +132,31 @@ def test_the_document_names_every_room() -> None:
 
 def test_facts_are_toml_alone() -> None:
     assert {path.suffix for path in (SOURCES / FACTS).rglob("*") if path.is_file()} == {".toml"}
+
+
+#: Rooms whose data come from outside, or from the user.
+OUTSIDE = ("inputs", "readers", "lake", "session", "server", "cli", "plan", "simulation")
+
+
+def bare(source: str) -> list[str]:
+    """Calls of next() that end in a StopIteration if there is nothing; a counter never ends."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    return [
+        ast.unparse(call)
+        for call in calls
+        if ast.unparse(call.func) == "next"
+        and len(call.args) == 1
+        and ast.unparse(call.args[0]) != "self._numbers"
+    ]
+
+
+def test_a_bare_next_is_seen() -> None:
+    assert bare("a = next(x for x in y)") == ["next((x for x in y))"]
+    assert bare("a = next((x for x in y), None)") == []
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_no_search_in_data_ends_in_stop_iteration(name: str) -> None:
+    """A search that finds nothing says so with an error of zlens, or has an answer for it."""
+    found = {str(path): bare(path.read_text(encoding="utf-8")) for path in (SOURCES / name).rglob("*.py")}
+    assert {path: calls for path, calls in found.items() if calls} == {}

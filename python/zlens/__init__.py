@@ -14,6 +14,7 @@ from zlens.version import VERSION
 if TYPE_CHECKING:
     from zlens.api import Session as Session
     from zlens.api import open as open
+    from zlens.api import simulate as simulate
     from zlens.errors import CatalogError as CatalogError
     from zlens.errors import InputError as InputError
     from zlens.errors import LakeError as LakeError
@@ -34,6 +35,7 @@ __all__ = [
     "Session",
     "ZlensError",
     "open",
+    "simulate",
 ]
 
 
@@ -41,8 +43,8 @@ def __getattr__(name: str) -> Any:
     # Imported when asked for: the help of the program needs none of it.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = {"Options": "inputs.options", "Session": "api", "open": "api"}.get(name, "errors")
-    value = globals()[name] = getattr(import_module(f"zlens.{home}"), name)
+    home = {"Options": "inputs.options", **dict.fromkeys(("Session", "open", "simulate"), "api")}
+    value = globals()[name] = getattr(import_module(f"zlens.{home.get(name, 'errors')}"), name)
     return value
 
 

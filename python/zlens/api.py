@@ -1,11 +1,11 @@
-"""zlens as a library: sessions over files, with reports and findings."""
+"""zlens as a library: sessions over files, with reports and findings, and simulations."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zlens.inputs.options import Options
 from zlens.inputs.source import Progress
@@ -13,6 +13,7 @@ from zlens.session import session
 
 if TYPE_CHECKING:
     from zlens.findings.evaluate import Findings
+    from zlens.simulation.run import Run
 
 
 class Session(session.Session):
@@ -45,6 +46,35 @@ class Session(session.Session):
         from zlens.findings.evaluate import find
 
         return find(self, classes=classes, only=only, folders=rules, baseline=baseline)
+
+
+def simulate(
+    scenario: str | os.PathLike[str] | Mapping[str, Any],
+    output: str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+    hours: float | None = None,
+    runs: int = 1,
+    progress: Progress | None = None,
+) -> list[Run]:
+    """Simulate a scenario, a file or its parsed TOML, and write the monitor records of its z/VM systems.
+
+    Each run has the files it wrote by system, the file of its throughput, and a summary: use by partition
+    and user, and transactions. Several runs have seeds one apart and files numbered from 001; they are
+    processes of their own, so a program that asks for them has `if __name__ == "__main__":`. Raises
+    ScenarioError.
+
+    >>> import zlens
+    >>> [run] = zlens.simulate("shares.toml", "shares.data", hours=0.5)
+    >>> zlens.open(list(run.files.values())).report("prclog")
+    """
+    from zlens.models.scenario import read
+    from zlens.simulation import run
+
+    file = None if isinstance(scenario, Mapping) else os.fspath(scenario)
+    values = scenario if isinstance(scenario, Mapping) else read(os.fspath(scenario))
+    ready = run.seeded(values, runs, file=file, seed=seed, hours=hours)
+    return run.simulate(ready, os.fspath(output), progress=progress)
 
 
 def open(

@@ -40,9 +40,15 @@ def duration_text(seconds: float) -> str:
 class Progress:
     """Called with (done, total, what) as work goes on; a context manager that leaves the line clean."""
 
-    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        amount: Callable[[float], str] = bytes_text,
+    ) -> None:
         self.stream = sys.stderr if stream is None else stream
         self.clock = clock
+        self.amount = amount
         self.shown = self.stream.isatty() and os.environ.get("TERM") != "dumb"
         self._begun: float | None = None
         self._what = ""
@@ -61,7 +67,7 @@ class Progress:
         if now - self._begun < PATIENCE_S or now - self._last < EVERY_S:
             return
         self._last = now
-        self._draw(line(done, total, what, now - self._step[0], done - self._step[1]))
+        self._draw(line(done, total, what, now - self._step[0], done - self._step[1], self.amount))
 
     def _draw(self, text: str) -> None:
         width = shutil.get_terminal_size((80, 24)).columns - 1
@@ -93,13 +99,20 @@ class Progress:
         self.close()
 
 
-def line(done: int, total: int, what: str, seconds: float, moved: int) -> str:
-    """One state of the progress line."""
+def line(
+    done: int,
+    total: int,
+    what: str,
+    seconds: float,
+    moved: int,
+    amount: Callable[[float], str] = bytes_text,
+) -> str:
+    """One state of the progress line; `amount` words what is done."""
     part = min(1.0, done / total) if total else 0.0
     filled = round(part * 20)
     text = f"{what}  [{'#' * filled}{'.' * (20 - filled)}] {part:4.0%}"
-    text += f"  {bytes_text(done)} of {bytes_text(total)}"
+    text += f"  {amount(done)} of {amount(total)}"
     if seconds > 0 and moved > 0:
         rate = moved / seconds
-        text += f"  {bytes_text(rate)}/s  {duration_text((total - done) / rate)} left"
+        text += f"  {amount(rate)}/s  {duration_text((total - done) / rate)} left"
     return text

@@ -68,6 +68,53 @@ def archive(data: bytes) -> bytes:
     return packed.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "what"),
+    [
+        ("gzip", "zip", "a ZIP archive"),
+        ("zip", "gzip", "a gzip file"),
+        ("gzip", "monwrite", "MONWRITE data"),
+        ("gzip", "smf", "an SMF dump"),
+        # More than a comment of an archive may be long.
+        ("zip", "monwrite", "MONWRITE data"),
+    ],
+)
+def test_what_follows_a_packed_dump_is_named(
+    demo_files: list[Path], tmp_path: Path, first: str, second: str, what: str
+) -> None:
+    made = parts(demo_files)
+    made["zip"] = archive(made["smf"])
+    path = tmp_path / "both"
+    path.write_bytes(made[first] + made[second])
+    (problem,) = told(path)
+    start, size = len(made[first]), len(made[second])
+    assert problem.offset == start
+    assert f"the bytes {start:,} to {start + size:,}, which are not read, are {what};" in problem.detail
+    assert f"tail -c +{start + 1} FILE | head -c {size} > OTHER" in problem.detail
+
+
+def test_what_follows_within_gzip_is_named(demo_files: list[Path], tmp_path: Path) -> None:
+    made = parts(demo_files)
+    path = tmp_path / "both.gz"
+    path.write_bytes(made["gzip"] + gzip.compress(made["monwrite"]))
+    (problem,) = told(path)
+    assert f"the unpacked bytes {len(made['smf']):,} to " in problem.detail
+    assert "are MONWRITE data" in problem.detail
+    # Two dumps of one format are read as one.
+    half = len(made["smf"])
+    path.write_bytes(made["gzip"] + gzip.compress(made["smf"][:half]))
+    assert told(path) == []
+
+
+def test_bytes_behind_an_archive_are_not_lost_silently(demo_files: list[Path], tmp_path: Path) -> None:
+    path = tmp_path / "both.zip"
+    path.write_bytes(archive(parts(demo_files)["smf"]) + b"junk" * 100)
+    with zlens.open(path) as session:
+        (problem,) = [problem for problem in session.problems if problem.kind == "length"]
+    assert "400 bytes behind the ZIP archive are not read" in problem.detail
+    assert problem.bytes == 400
+
+
 def test_two_archives_in_one_are_told(demo_files: list[Path], tmp_path: Path) -> None:
     made = parts(demo_files)
     path = tmp_path / "both.zip"

@@ -38,7 +38,7 @@ def test_figures_have_the_words_of_their_columns() -> None:
 
 
 def test_a_new_figure_needs_no_more_than_its_entry() -> None:
-    more = text("guest") + '\n[[figure]]\ncolumn = "spool_pages"\nheading = "Spool"\ndecimals = 1\n'
+    more = text("guest") + '\n[[figure]]\ncolumn = "spool_pages"\nheading = "Spool"\n'
     found = subject_file.parse(more, "guest.toml").figure[-1]
     assert (found.key, found.unit, found.statistic) == ("spool_pages_mean", "pages", "mean")
 
@@ -60,7 +60,6 @@ def test_the_file_to_copy_is_understood() -> None:
         ("guest", 'many = "guests"\n', "", "many is missing"),
         ("guest", 'statistic = "p95"', 'statistic = "p99"', "has no p99"),
         ("guest", 'column = "cpu_wait_pct"', 'column = "transaction_rate"', "has no mean: it is NULL"),
-        ("guest", 'heading = "T/V"\ndecimals = 3', 'heading = "T/V"', "decimals"),
         ("guest", 'heading = "Account"', 'heading = "Account"\ndecimals = 2', "decimals"),
         ("guest", 'heading = "p95"', 'heading = "p95"\npercent = true', "percent is not known here"),
         ("guest", '"{share_kind}", " {share}", ', '"{kind_of_share}", ', "no column 'kind_of_share'"),

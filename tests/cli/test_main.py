@@ -459,6 +459,15 @@ def test_answers_as_text_are_exact(capsys: pytest.CaptureFixture[str], rmf_file:
     ]
 
 
+def test_csv_holds_texts_as_they_were_recorded(rmf_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No apostrophe before what a spreadsheet takes for a formula; the page saves the same."""
+    texts = ["=1+1", "@SUM(A1)", "+1", "-1"]
+    query = f"SELECT unnest({texts!r}) AS name"
+    status, out, _ = run(capsys, "sql", str(rmf_file), "-q", query, *ZONE, "--format", "csv")
+    assert status == 0
+    assert out.splitlines() == ["name", *texts]
+
+
 @pytest.mark.parametrize(("form", "text"), [("csv", "range\n"), ("json", "[]\n")])
 def test_an_answer_without_rows(
     capsys: pytest.CaptureFixture[str], rmf_file: Path, form: str, text: str

@@ -8,6 +8,7 @@ import io
 import json
 from typing import Any
 
+import duckdb
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +56,18 @@ def test_csv_has_empty_nulls_and_iso_times() -> None:
     out = io.StringIO()
     rows.write_csv(out, ["a", "b", "c"], [(None, WHEN, 'say "x"'), (1.5, None, True)])
     assert out.getvalue() == 'a,b,c\n,2026-03-02T09:15:00Z,"say ""x"""\n1.5,,true\n'
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_csv_and_json_have_the_digits_of_duckdbs_csv(value: float) -> None:
+    out = io.StringIO()
+    rows.write_csv(out, ["x"], [(value,)])
+    text = out.getvalue().splitlines()[1]
+    assert text == duckdb.execute("SELECT CAST(?::DOUBLE AS VARCHAR)", [value]).fetchall()[0][0]
+    assert float(text) == value
+    out = io.StringIO()
+    rows.write_json(out, ["x"], [(value,)])
+    assert json.loads(out.getvalue())[0]["x"] == value
 
 
 def test_json_is_exact_and_knows_no_nan() -> None:

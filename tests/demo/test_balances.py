@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import moved_pages
 import pytest
 
 import zlens
+from zlens import demo
 from zlens.api import Session
-from zlens.catalog import layouts, plans
-from zlens.demo import sim
+from zlens.catalog import layouts, writing
+from zlens.simulation import run
 
 BALANCES = [f"BAL-{number:03}" for number in range(1, 7)]
 #: Which balances each file has the records for.
@@ -58,19 +58,20 @@ def test_pages_of_a_release_hold_them_too_and_tell_the_same(
     counters = ("D5R13", "D5R20")
     records = [name for name in layouts.records() if layouts.sim_layouts(name) and name not in counters]
     elsewhere = moved_pages.moved(tmp_path, records, "7.3", monkeypatch)
-    layout_of, encode = sim._layout, plans.encode
-
-    def encoded(layout: layouts.Layout, values: dict[str, Any], **more: Any) -> bytes:
-        known = values | ({"MTRSYS_HCPCPEID": "7.3.0"} if layout.record == "D1R4" else {})
-        return encode(layout, known, **more)
-
-    monkeypatch.setattr(sim, "_layout", lambda name: elsewhere.layouts.get(name) or layout_of(name))
-    monkeypatch.setattr(plans, "encode", encoded)
-    sim.write(str(tmp_path / "moved.monwrite"), 530)
+    layout = writing.layout
+    monkeypatch.setattr(writing, "layout", lambda name: elsewhere.layouts.get(name) or layout(name))
+    run._layouts.cache_clear()
+    try:
+        made = demo.write(tmp_path / "made")[-1].read_bytes()
+    finally:
+        run._layouts.cache_clear()
+    ours, theirs = (name.ljust(8).encode("cp037") for name in ("ZLENSSIM", "7.3.0"))
+    assert made.count(ours) == 1
+    (tmp_path / "moved.monwrite").write_bytes(made.replace(ours, theirs))
     with zlens.open([tmp_path / "moved.monwrite"]) as session:
         assert session.sql("SELECT release FROM system").rows == [("7.3",)]
-        theirs = printed(session)
+        moved = printed(session)
     with zlens.open([demo_folder / "sim.monwrite"]) as session:
-        ours = printed(session)
-    assert [name for name in REPORTS if not moved_pages.same(ours[name], theirs[name])] == []
+        own = printed(session)
+    assert [name for name in REPORTS if not moved_pages.same(own[name], moved[name])] == []
     held(tmp_path / "moved.monwrite", HELD["sim.monwrite"] - {"BAL-005", "BAL-006"})

@@ -10,7 +10,7 @@ import pytest
 import zlens
 from zlens import demo
 from zlens.api import Session
-from zlens.demo import machine, sim
+from zlens.demo import machine
 from zlens.inputs.options import parse_zone
 
 
@@ -45,7 +45,7 @@ def test_one_machine_two_observers(session: Session) -> None:
     rows = session.sql("select system, source, machine from system order by system, source").rows
     assert rows == [
         (machine.SYSTEM, "zvm-monitor", "2097-D3E01"),
-        (sim.SYSTEM, "zvm-monitor", "8561-D3E01"),
+        ("ZLSIM", "zvm-monitor", "8561-D3E01"),
         (machine.ZOS_SYSTEM, "rmf-xml", "2097-D3E01"),
         (machine.ZOS_SYSTEM, "smf", "2097-D3E01"),
     ]

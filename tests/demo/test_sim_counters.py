@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from zlens.api import Session
 
 
@@ -30,11 +28,12 @@ def test_the_load_shows_in_the_caches(session: Session) -> None:
         "FROM cpumf WHERE cpi IS NOT NULL"
     ).rows
     ((least, most, l1mp, l2p, memp, problem),) = rows
-    assert 1.9 < least < most < 2.3
-    assert l1mp > 3.5
+    assert 1.2 < least < 1.5 < 2.4 < most < 3.2
+    assert l1mp > 2.9
     assert 75 < l2p < 90
-    assert memp < 2
-    assert problem == pytest.approx(28.8, abs=0.1)
+    assert 1 < memp < 4
+    # That of users of 35 to 75 %, by their use.
+    assert 50 < problem < 75
     report = session.report("$cpumflg")
     assert "$CPUMFLG" in report
     assert ">>Mean>>  11 IFL" in report

@@ -5,15 +5,19 @@ from __future__ import annotations
 import pytest
 
 from zlens.api import Session
-from zlens.demo import sim, sim_guest
+
+MINUTES = 60
+#: Minutes in which BATCH1 logs on and off.
+COMES, GOES = 20, 45
+#: Samples of a virtual processor in a minute: one every two seconds.
+SAMPLES = 30
 
 
 def test_all_time_of_users_is_found_in_the_guests(session: Session) -> None:
     rows = session.sql("SELECT capture_pct, logged_on, active FROM load ORDER BY interval_end").rows
-    assert [captured for captured, _, _ in rows] == [pytest.approx(100)] * sim.MINUTES
-    come, gone = sim_guest.COMES, sim_guest.GOES
+    assert [captured for captured, _, _ in rows] == [pytest.approx(100)] * MINUTES
     assert [count for _, count, _ in rows] == [
-        12 if come <= number < gone else 11 for number in range(1, sim.MINUTES + 1)
+        12 if COMES <= number < GOES else 11 for number in range(1, MINUTES + 1)
     ]
     assert {active for _, _, active in rows} == {11, 12}
 
@@ -24,7 +28,7 @@ def test_guests_ran_what_emulation_time_says(session: Session) -> None:
         "(SELECT interval_end, sum(virtual_s) AS virtual FROM guest GROUP BY interval_end) AS g "
         "USING (interval_end)"
     ).rows
-    assert len(rows) == sim.MINUTES
+    assert len(rows) == MINUTES
     assert all(guests == pytest.approx(emulated, rel=1e-6) for guests, emulated in rows)
 
 
@@ -39,6 +43,6 @@ def test_states_are_sampled_all_the_time(session: Session) -> None:
     rows = session.sql(
         "SELECT samples, running_samples, seconds FROM guest_wait WHERE samples IS NOT NULL"
     ).rows
-    assert {samples for samples, _, seconds in rows if seconds > 50} == {sim_guest.SAMPLES}
+    assert {samples for samples, _, seconds in rows if seconds > 50} == {SAMPLES}
     (ran,) = session.sql("SELECT 100 * sum(cpu_s) / sum(seconds) FROM guest_cpu").rows[0]
     assert 100 * sum(r for _, r, _ in rows) / sum(s for s, _, _ in rows) == pytest.approx(ran, abs=3)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 
 from zlens.api import Session
-from zlens.demo import sim, sim_lpar, sim_processors
+
+SYSTEM = "ZLSIM"
+PHYSICAL, ENTITLED = 12, 4.5
+WEB, WEB_LIMIT = "ZLWEB", 1.4
 
 
 def test_partitions_use_no_more_than_the_machine_has(session: Session) -> None:
     rows = session.sql("SELECT physical, total_pct, phys_total_pct, ovrhd_pct, lpmgt_pct FROM cec").rows
     assert len(rows) == 60
     for physical, total, of_physical, overhead, management in rows:
-        assert physical == sim_lpar.PHYSICAL
+        assert physical == PHYSICAL
         assert 0 < total < 100 * physical
         assert of_physical == pytest.approx(total / physical)
         assert 0 < overhead < management < total
@@ -20,16 +23,16 @@ def test_partitions_use_no_more_than_the_machine_has(session: Session) -> None:
 
 def test_our_cores_were_dispatched_while_they_were_busy(session: Session) -> None:
     rows = session.sql(
-        "SELECT any_value(60 * c.cores), sum(k.core_busy_pct) / 100 * 60, any_value(p.effective_s), "
+        "SELECT any_value(60 * c.cores), sum(k.core_busy_pct * k.sampled_s) / 100, any_value(p.effective_s), "
         "any_value(p.entitlement), any_value(p.vh), any_value(p.vm), any_value(p.vl) "
         "FROM partition AS p JOIN core AS k USING (system, interval_end) "
         "JOIN core_type AS c USING (system, interval_end) "
-        f"WHERE p.partition = '{sim.SYSTEM}' GROUP BY p.interval_end"
+        f"WHERE p.partition = '{SYSTEM}' GROUP BY p.interval_end"
     ).rows
     assert len(rows) == 60
     for _, busy, effective, entitlement, *polarities in rows:
         assert effective == pytest.approx(busy, rel=1e-4)
-        assert entitlement == sum(sim_processors.ENTITLED) / 100
+        assert entitlement == ENTITLED
         assert polarities == [4, 1, 1]
 
 
@@ -55,7 +58,7 @@ def test_pools_are_within_our_user_time(session: Session) -> None:
 def test_the_pool_is_held_back_at_its_limit(session: Session) -> None:
     rows = session.sql(
         "SELECT limited_time > 0, cpu_time / seconds FROM role.cpu_pool "
-        f"WHERE pool = '{sim_lpar.WEB}' AND cpu_time IS NOT NULL"
+        f"WHERE pool = '{WEB}' AND cpu_time IS NOT NULL"
     ).rows
     assert {limited for limited, _ in rows} == {True, False}
-    assert max(used for _, used in rows) < 1.05 * sim_lpar.WEB_LIMIT
+    assert max(used for _, used in rows) < 1.05 * WEB_LIMIT

@@ -135,6 +135,12 @@ def test_variables_of_the_program_are_no_tables(asked):
         asked.sql("SELECT * FROM secret").rows  # noqa: B018
 
 
+def test_a_deep_question_gets_no_advice_that_it_may_not_follow(asked):
+    with pytest.raises(QueryError, match="nested too deeply; expected at most 1,000") as caught:
+        _ = asked.sql(f"SELECT {'1 + ' * 3000}1").rows
+    assert "SET" not in str(caught.value)
+
+
 def test_a_very_deep_question_is_an_error_of_ours(asked):
     with pytest.raises(QueryError):
         asked.sql("SELECT " + "(" * 2000 + "1" + ")" * 2000).rows  # noqa: B018

@@ -115,6 +115,35 @@ def test_what_is_expected_is_made_once() -> None:
     assert len(used.asked) == 1
 
 
+def test_stages_begin_with_what_reads_least(demo_files: list[Path]) -> None:
+    costly, cheap = "SELECT cpu_pct FROM guest", "SELECT busy_pct FROM cpu"
+    nothing, wrong = "SELECT 7 AS seven", "SELECT busy FROM FROM cpu"
+    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
+        sizes = asked._record_bytes()
+        assert sizes["d4r3"] > sizes["d0r2"] > 0
+        both = "SELECT count(*) FROM guest JOIN cpu USING (system)"
+        stages = [*asked.stages([costly, both, wrong, cheap, nothing])]
+        # What reads both comes when the last of them is there.
+        assert stages == [[nothing], [cheap], [costly, both], [wrong]]
+        store = asked.engine._store
+        assert store.has("cpu", ["busy_pct"])
+        assert store.has("guest", ["cpu_pct"])
+
+
+def test_a_stage_makes_no_more_than_it_needs(demo_files: list[Path]) -> None:
+    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
+        store = asked.engine._store
+        stages = asked.stages(
+            ["SELECT cpu_pct FROM guest", "SELECT max(cpu_s) FROM guest", "SELECT busy_pct FROM cpu"]
+        )
+        assert next(stages) == ["SELECT busy_pct FROM cpu"]
+        assert store.has("cpu", ["busy_pct"])
+        assert not store.has("guest", ["cpu_pct"])
+        assert [len(stage) for stage in stages] == [2]
+        # Made once, with what both need.
+        assert store.has("guest", ["cpu_pct", "cpu_s"])
+
+
 def test_helpers_that_several_read_are_kept(whole: Session) -> None:
     graph = whole.engine._store.compiler.nodes
     readers: dict[str, set[str]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -81,6 +81,7 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 @dataclass
 class Answer:
+    columns: list[str]
     rows: list[tuple[Any, ...]]
 
 
@@ -99,8 +100,9 @@ class Made:
             unknown = {name for row in rows for name in row} - set(columns_of(table))
             assert not unknown, f"{table} has no column {unknown}"
 
-    def expect(self, queries: Iterable[str]) -> None:
+    def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
         """What these rows are made into is made when it is asked for."""
+        yield [*queries]
 
     def sql(self, query: str) -> Answer:
         self.questions.append(query)
@@ -110,10 +112,11 @@ class Made:
         for table in _tables() & set(re.findall(r"\w+", query)) - self._made:
             self._make(table)
         try:
-            rows = self._connection.execute(query).fetchall()
+            answer = self._connection.execute(query)
+            columns, rows = [name for name, *_ in answer.description or ()], answer.fetchall()
         except duckdb.Error as error:
             raise QueryError(str(error)) from None
-        return Answer([tuple(map(_aware, row)) for row in rows])
+        return Answer(columns, [tuple(map(_aware, row)) for row in rows])
 
     def _make(self, table: str) -> None:
         self._made.add(table)

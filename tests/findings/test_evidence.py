@@ -28,9 +28,9 @@ def test_the_evidence_holds_where_the_finding_says(session: Session):
 
 
 def test_thinned_evidence_keeps_smallest_and_largest(session: Session):
-    finding = next(each for each in session.findings() if each.rule.id == "PAG-003")
-    whole = evidence(session, "pag-003", finding.system or "", finding.subject).points
-    few = evidence(session, "PAG-003", finding.system or "", finding.subject, points=10).points
+    finding = next(each for each in session.findings() if each.rule.id == "IO-003")
+    whole = evidence(session, "io-003", finding.system or "", finding.subject).points
+    few = evidence(session, "IO-003", finding.system or "", finding.subject, points=10).points
     assert len(few) <= 10 < len(whole)
     assert {min(p[1] for p in whole), max(p[1] for p in whole)} <= {p[1] for p in few}
     assert set(few) <= set(whole)

@@ -213,6 +213,49 @@ def test_files_that_are_gone_or_no_parquet_are_a_sentence(made: Path) -> None:
         _ = session.sql("SELECT count(sytprp_pfxutime) FROM d0r2").rows
 
 
+def swap(one: Path, other: Path) -> None:
+    """Exchange the contents of two files; the links of the fixture stay as they are."""
+    first, second = one.read_bytes(), other.read_bytes()
+    for path, data in ((one, second), (other, first)):
+        path.unlink()
+        path.write_bytes(data)
+
+
+@pytest.mark.parametrize("how", ["swapped", "another size", "the same size"])
+def test_a_file_that_is_not_the_one_listed_is_named(made: Path, how: str) -> None:
+    """Valid Parquet with the rows of another input, or of nobody: no number of it is shown."""
+    one, other = sorted(made.glob("d0r2/**/*.parquet"))[:2]
+    if how == "swapped":
+        swap(one, other)
+    elif how == "another size":
+        one.unlink()
+        one.write_bytes(min(made.glob("d1r4/**/*.parquet")).read_bytes())
+    else:
+        data = bytearray(one.read_bytes())
+        at = data.rindex(b"sytprp")
+        data[at : at + 6] = b"sytprq"
+        one.unlink()
+        one.write_bytes(data)
+    with zlens.open(made) as session, pytest.raises(InputError) as caught:
+        _ = session.sql("SELECT sum(busy_pct) FROM cpu").rows
+    assert caught.value.file in (str(one), str(other))
+    assert "not the file that the manifest lists" in caught.value.message
+    assert "lake.check" in (caught.value.cure or "")
+    # What does not need the file is answered.
+    with zlens.open(made) as session:
+        assert session.sql("SELECT count(*) FROM interval").rows != [(0,)]
+    assert lake.check(made).faults != []
+
+
+def test_an_import_beside_a_file_that_is_not_the_one_listed_is_refused(made: Path, tmp_path: Path) -> None:
+    swap(*[path for path in sorted(made.glob("d0r2/**/*.parquet")) if "edge" not in path.name])
+    before = (made / "manifest.json").read_bytes()
+    more = write(tmp_path / "more.data", piece(range(2, 9)))
+    with pytest.raises(InputError, match="not the file that the manifest lists"):
+        lake.add([more], made)
+    assert (made / "manifest.json").read_bytes() == before
+
+
 def test_any_change_of_a_byte_is_read_or_refused(made: Path) -> None:
     """Bytes changed by chance: a manifest or an InputError, nothing else."""
     data = (made / "manifest.json").read_bytes()

@@ -18,7 +18,7 @@ import zlens
 from rounds import first
 from zlens import lake
 from zlens.errors import InputError, LakeError
-from zlens.inputs.options import Options, parse_zone
+from zlens.inputs.options import Options, parse_moment, parse_zone
 from zlens.lake import folder, imports, names
 
 
@@ -311,6 +311,53 @@ def test_a_disk_that_is_full_at_any_step(
         lake.add([other], made)
         assert lake.check(made).faults == []
         assert differences(tables(made), tables([file, other])) == []
+
+
+@pytest.fixture(scope="module")
+def three_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("days")
+    files = [write(folder / f"{at}.data", piece(range(1440 * at, 1440 * at + 4))) for at in range(3)]
+    lake.add(files, folder / "lake")
+    return folder / "lake"
+
+
+@pytest.mark.parametrize(
+    ("step", "after", "is_gone"),
+    [("replace", 2, False), ("replace", 8, True), ("unlink", 3, True), ("fsync", 3, False)],
+)
+def test_forgetting_on_a_full_disk(
+    tmp_path: Path, three_days: Path, monkeypatch: pytest.MonkeyPatch, step: str, after: int, is_gone: bool
+) -> None:
+    """Before the manifest is replaced the lake is as it was; what remains after that goes later."""
+    made = tmp_path / "lake"
+    shutil.copytree(three_days, made)
+    options = Options(start=parse_moment("2026-03-03"), end=parse_moment("2026-03-04"), utc=True)
+    before, real, calls = everything(made), getattr(os, step), 0
+
+    def full(*words: object, **named: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls > after:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(*words, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder.os, step, full)
+        if is_gone:
+            forgotten = lake.forget(made, options)
+            assert len(forgotten.gone) == 1
+            assert forgotten.waiting >= 0
+        else:
+            with pytest.raises(LakeError, match="the lake is as it was; make room") as caught:
+                lake.forget(made, options)
+            assert "elsewhere" not in str(caught.value)
+    assert calls > after
+    assert (everything(made) == before) is not is_gone
+    assert lake.check(made).faults == []
+    if not is_gone:
+        lake.forget(made, options)
+        assert everything(made) != before
+        assert lake.check(made).faults == []
 
 
 def test_a_file_that_changes_while_it_is_read(

@@ -31,3 +31,15 @@ def test_answers_that_stand_in_two_files(tmp_path: Path) -> None:
             (system,) = session.sql("SELECT system, source, lpar, mt_cp, utc_offset_s FROM system").rows
         assert len(told) == 1
         assert system == ("SYSA", "rmf3-xml", "ALPHA", 2, -18000)
+
+
+def test_other_values_of_the_same_interval_are_a_conflict(tmp_path: Path) -> None:
+    one = document(monitor3(), monitor3(end="140320"))
+    other = one.replace("29.4", "29.5", 1)
+    assert one != other
+    for name, text in (("a.xml", one), ("b.xml", other)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        lake.add([str(tmp_path / name)], tmp_path / "lake")
+    with zlens.open(tmp_path / "lake") as session:
+        found = [(p.kind, p.detail.split()[0]) for p in session.all_problems() if p.kind != "gap"]
+    assert sorted(found) == [("conflict", "1"), ("duplicate", "1")]

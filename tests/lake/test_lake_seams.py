@@ -114,10 +114,29 @@ def test_files_that_overlap(tmp_path: Path, order: tuple[int, ...]) -> None:
     assert duplicates(made) == problems
 
 
-def duplicates(inputs: Path | list[str]) -> list[tuple[object, ...]]:
+@pytest.mark.parametrize("order", first(1, [(1, 0), (0, 1)]))
+def test_other_samples_of_the_same_times_are_a_conflict(tmp_path: Path, order: tuple[int, ...]) -> None:
+    whole = piece(range(0, 10))
+    *records, last = whole[6][4]
+    changed = bytes([*records[0][:-1], records[0][-1] ^ 1])
+    others = [*whole[:6], (*whole[6][:4], [changed, *records[1:], last]), *whole[7:]]
+    files = [write(tmp_path / "a.data", piece(range(0, 12))), write(tmp_path / "b.data", others)]
+    expected = problems(files, "conflict")
+    assert len(expected) == 1
+    made = imported(tmp_path / "lake", *(files[number] for number in order))
+    if order == (0, 1):
+        assert problems(made, "conflict") == expected
+    assert len(problems(made, "conflict")) == 1
+
+
+def problems(inputs: Path | list[str], kind: str) -> list[tuple[object, ...]]:
     with zlens.open(inputs) as session:
-        found = [p for p in session.all_problems() if p.kind == "duplicate"]
+        found = [p for p in session.all_problems() if p.kind == kind]
     return [(p.system, p.file, p.offset, p.detail, p.bytes) for p in found]
+
+
+def duplicates(inputs: Path | list[str]) -> list[tuple[object, ...]]:
+    return problems(inputs, "duplicate")
 
 
 def test_an_ipl_between_two_files(tmp_path: Path) -> None:

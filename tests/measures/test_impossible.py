@@ -8,7 +8,10 @@ import pytest
 
 import guest_made as guests
 import monwrite_made as made
+import rmf_made as rmf
 import zlens
+from readers.test_hmc import MADE as HMC
+from zlens.catalog import roles
 from zlens.inputs.options import Options
 
 SECOND = 4096 * 10**6
@@ -60,3 +63,89 @@ def test_what_can_be_is_shown(tmp_path: Path) -> None:
     with zlens.open(written(tmp_path / "data", jump_s=30)) as session:
         assert session.sql("SELECT max(busy_pct) FROM cpu").rows == [(pytest.approx(100 * 61 / 60),)]
         assert "impossible" not in {p.kind for p in session.all_problems()}
+
+
+WRONG = [
+    # Monitor III's CPC report: weight, logical processors, defined capacity, physical processors.
+    (
+        "|60|2|",
+        "|-4000000000|2|",
+        "SELECT count(weight) FROM partition WHERE (partition, cpu_type) = ('ALPHA', 'CP')",
+    ),
+    (
+        "|60|2|",
+        "|4000000000|2|",
+        "SELECT count(weight) FROM partition WHERE (partition, cpu_type) = ('ALPHA', 'CP')",
+    ),
+    (
+        "|N Y N|4.0|",
+        "|N Y N|-4000000000|",
+        "SELECT count(logical_cpus) FROM partition WHERE (partition, cpu_type) = ('ALPHA', 'CP')",
+    ),
+    (
+        "|20|N Y N|",
+        "|-20|N Y N|",
+        "SELECT count(msu_actual) FROM partition WHERE (partition, cpu_type) = ('ALPHA', 'CP')",
+    ),
+    ("|20.5|CP|", "|250.0|CP|", "SELECT count(*) FROM partition WHERE 250 in (total_pct, phys_total_pct)"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "query"), WRONG)
+def test_values_of_rmf_that_no_machine_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: str, wrong: str, query: str
+) -> None:
+    rows = [row.replace(right, wrong) for row in rmf.CPC_ROWS]
+    assert rows != rmf.CPC_ROWS
+    monkeypatch.setattr(rmf, "CPC_ROWS", rows)
+    path = tmp_path / "cpc.xml"
+    path.write_text(rmf.document(rmf.monitor3()), encoding="utf-8")
+    with zlens.open(path) as session:
+        assert session.sql(query).rows == [(0,)]
+        assert "impossible" in {p.kind for p in session.all_problems()}
+
+
+def test_the_busy_of_a_processor_above_all_of_it(tmp_path: Path) -> None:
+    """RMF's CPU Activity: 250 % is no share of a processor."""
+    text = rmf.document(rmf.report())
+    path = tmp_path / "cpu.xml"
+    path.write_text(text, encoding="utf-8")
+    with zlens.open(path) as session:
+        [(busy,)] = session.sql("SELECT busy_pct FROM cpu WHERE busy_pct > 0 LIMIT 1").rows
+    shown = f">{busy:g}<" if f">{busy:g}<" in text else f">{busy:.1f}<"
+    assert shown in text
+    path.write_text(text.replace(shown, ">250.0<"), encoding="utf-8")
+    with zlens.open(path) as session:
+        assert session.sql("SELECT count(*) FROM cpu WHERE busy_pct > 102").rows == [(0,)]
+        (problem,) = [p for p in session.all_problems() if p.kind == "impossible"]
+        assert "busy_time" in problem.detail
+
+
+@pytest.mark.parametrize("value", ["-4e9", "4e12"])
+@pytest.mark.parametrize(
+    ("sample", "query"),
+    [
+        ("zhmc_cpc_ifl_processor_count", "SELECT physical FROM cec WHERE cpu_type = 'IFL'"),
+        ("zhmc_partition_ifl_processor_count", "SELECT logical_cpus FROM partition WHERE cpu_type = 'IFL'"),
+        (
+            "zhmc_partition_ifl_initial_processing_weight",
+            "SELECT weight FROM partition WHERE cpu_type = 'IFL'",
+        ),
+    ],
+)
+def test_values_of_the_hmc_that_no_machine_has(tmp_path: Path, value: str, sample: str, query: str) -> None:
+    lines = [
+        f"{line.rpartition(' ')[0]} {value}" if line.startswith(sample + "{") else line
+        for line in HMC.splitlines()
+    ]
+    path = tmp_path / "hmc.txt"
+    path.write_text("\n".join(lines) + "\n")
+    with zlens.open(path) as session:
+        assert {row[0] for row in session.sql(query).rows} <= {None}
+        assert "impossible" in {p.kind for p in session.all_problems()}
+
+
+def test_a_limit_that_is_a_number_has_a_source() -> None:
+    limits = [role for name in roles.entities() for role in roles.entity(name).roles.values() if role.within]
+    assert all(role.source for role in limits if role.within.isdigit() and role.unit != "%")
+    assert sum(bool(role.source) for role in limits) >= 6

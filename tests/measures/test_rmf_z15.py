@@ -54,6 +54,23 @@ def test_partition_utilizations(z15, ours, printed, base):
     assert all(abs(mine - theirs) <= PRINTED + cut + 1e-9 for mine, theirs, cut in rows)
 
 
+def test_caps_are_those_that_rmf_prints(z15):
+    """Capping Def: initial, absolute and group; VIRPT has N Y N, so it is capped, but not initially."""
+    rows = z15.sql(
+        """
+        SELECT DISTINCT p.partition, r.capping, p.any_cap, p.capped
+        FROM partition p
+        JOIN rmf_partition r ON r.partition = p.partition AND r.interval_end = p.interval_end
+            AND r.cpu_type = p.cpu_type AND r.row_kind = 'partition'
+        WHERE r.capping IS NOT NULL
+        """
+    ).rows
+    assert ("VIRPT", "N Y N", True, False) in rows
+    for partition, printed, any_cap, initial in rows:
+        assert any_cap is ("Y" in printed), partition
+        assert initial is printed.startswith("Y"), partition
+
+
 @pytest.mark.parametrize("printed", ["physical_lpmgt_pct", "physical_effective_pct", "physical_total_pct"])
 def test_cec_totals(z15, printed):
     ours = printed.replace("physical", "phys")

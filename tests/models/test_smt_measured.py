@@ -302,11 +302,18 @@ def test_two_sources_of_one_system_are_not_mixed() -> None:
 
 
 def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The demo's records are consistent: what is solved of them is what they say, but for their rounding."""
+    """The demo's records are consistent: what is solved of them is what they say, but for their rounding.
+
+    Productivity is recorded in steps of 1/1024; where two threads run nearly always, the maximum that follows
+    from it changes by some percent with one step.
+    """
     assert "smt" in MEASURED
     assert main(["solve", "smt", "--from", str(sim_file), "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["tables"]["compared"]["rows"]
     assert len(rows) == 6
     for row in rows:
-        assert row["productivity_error"] == pytest.approx(0, abs=0.1)
-        assert row["maximum_pct"] == pytest.approx(row["maximum_said_pct"], abs=1.0)
+        assert row["productivity_error"] == pytest.approx(0, abs=100 / 1024)
+        alone, productivity = 2 - row["density"], row["productivity_said_pct"] / 100
+        step = row["maximum_pct"] - 100 * alone / (productivity + 1 / 1024 - (row["density"] - 1))
+        assert 0 < step < 5
+        assert row["maximum_pct"] == pytest.approx(row["maximum_said_pct"], abs=step)

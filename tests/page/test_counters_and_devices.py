@@ -148,7 +148,7 @@ def test_why_there_is_no_rni_is_said(page: Page, address: str):
     opened(page, address, "cpumf", system="ZLSIM")
     nest = page.locator('[data-testid="chart-nest"]')
     expect(nest).to_contain_text("z15")
-    expect(nest).to_contain_text("--weights")
+    expect(nest).to_contain_text("RNI needs weights of your own")
     assert nest.locator("canvas").count() == 0
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from browsing import opened
+from browsing import opened, ready
 
 
 def test_heads_have_unit_and_statistic_and_numbers_four_digits(page: Page, address: str):
@@ -15,10 +16,12 @@ def test_heads_have_unit_and_statistic_and_numbers_four_digits(page: Page, addre
     response = table.locator("th", has_text=re.compile("^Resp")).first
     expect(response.locator("small")).to_have_text(re.compile(r"^ms mean$"))
     at = [one.inner_text() for one in table.locator("th").all()].index(response.inner_text())
-    cells = [row.locator("td").nth(at) for row in table.locator("tbody tr").all()[:5]]
-    for cell in cells:
-        digits = re.sub(r"^0*\.?0*|\.", "", cell.inner_text().strip())
-        assert 1 <= len(digits) <= 4
+    cells = [row.locator("td").nth(at) for row in table.locator("tbody tr").all()]
+    # All have the decimals of the typical one.
+    digits = [len(re.sub(r"^0*\.?0*|\.", "", cell.inner_text().strip())) for cell in cells]
+    assert 3 <= sorted(digits)[len(digits) // 2] <= 4
+    assert all(1 <= count <= 5 for count in digits)
+    for cell in cells[:5]:
         hover = (cell.get_attribute("title") or "").split()
         assert hover[1] == "ms"
         assert 5 <= len(re.sub(r"^0*\.?0*|\.", "", hover[0])) <= 6
@@ -51,3 +54,41 @@ def test_titles_are_whole_and_figures_have_their_own_line(page: Page, address: s
             assert title is not None
             assert figures is not None
             assert figures["y"] >= title["y"] + title["height"]
+
+
+def test_a_column_has_one_number_of_decimals(page: Page, address: str):
+    for view, name in (("io", "devices"), ("guests", "guests")):
+        opened(page, address, view, system="ZLSIM")
+        table = page.get_by_test_id(f"table-{name}")
+        heads = table.locator("th").count()
+        rows = [
+            row.locator("td").all_inner_texts() for row in table.locator("tbody tr:not([aria-hidden])").all()
+        ]
+        assert len(rows) > 5
+        numeric = 0
+        for at in range(heads):
+            cells = [row[at].strip() for row in rows if re.fullmatch(r"-?\d+(\.\d+)?", row[at].strip())]
+            assert len({len(cell.partition(".")[2]) for cell in cells}) <= 1, cells
+            numeric += bool(cells)
+        assert numeric > 5
+
+
+def test_a_column_without_values_is_named_below(page: Page, address: str):
+    def without(route: Route) -> None:
+        answer = route.fetch()
+        body = answer.json()
+        question = json.loads(route.request.post_data or "{}")
+        if question.get("table") == "device" and "disc_s_mean" in body["columns"]:
+            at = body["columns"].index("disc_s_mean")
+            for row in body["rows"]:
+                row[at] = None
+        route.fulfill(response=answer, json=body)
+
+    opened(page, address, "io", system="ZLSIM")
+    heads = page.get_by_test_id("table-devices").locator("th")
+    expect(heads.filter(has_text=re.compile("^Disc"))).to_have_count(1)
+    page.route("**/api/v1/aggregate", without)
+    page.reload()
+    ready(page, "io")
+    expect(heads.filter(has_text=re.compile("^Disc"))).to_have_count(0)
+    expect(page.get_by_test_id("table-devices").locator(".lacking")).to_contain_text("Disc")

@@ -119,6 +119,18 @@ def test_windows_snap_to_the_ends_of_intervals(page: Page, address: str):
     assert text != before
 
 
+def test_a_window_in_an_address_snaps_to_the_ends_of_intervals(page: Page, address: str):
+    opened(page, address, "overview", system="ZLDEMO", **{"from": FIVE + 17, "to": FIVE + 140})
+    expect(page.locator('[data-testid="window"]')).to_contain_text(
+        "2010-03-09 09:05:00 to 2010-03-09 09:07:00 (2 min)"
+    )
+    page.wait_for_url(re.compile(f"from={FIVE}&.*to={FIVE + 120}$"))
+    # Where only one end is given, the other is still that of the recording.
+    opened(page, address, "overview", system="ZLDEMO", **{"from": FIVE + 17})
+    page.wait_for_url(re.compile(f"from={FIVE}&"))
+    assert "to=" not in page.url
+
+
 def test_times_are_typed_in_24_hour_form(page: Page, address: str):
     opened(page, address, "compare", system="ZLDEMO")
     field = page.get_by_role("textbox", name="from").first

@@ -127,7 +127,8 @@ BAD = [
     ('zhmc_cpc_power_watts{cpc="BOX"}', "header"),
     ('zhmc_cpc_power_watts{cpc="BOX"} 1.0 -1', "header"),
     ('zhmc_cpc_power_watts{cpc="BOX"} 1.0 999999999999999', "header"),
-    ('zhmc_cpc_ifl_processor_count{cpc="BOX"} 11', "duplicate"),
+    ('zhmc_cpc_ifl_processor_count{cpc="BOX"} 10.0', "duplicate"),
+    ('zhmc_cpc_ifl_processor_count{cpc="BOX"} 11', "conflict"),
     ('zhmc_cpc_power_watts{cpc="' + "x" * 40_000 + '"} 1', "length"),
     ("\x00\x01\x02", "header"),
 ]

@@ -137,6 +137,10 @@ def test_the_same_twice_and_a_host_twice(tmp_path: Path) -> None:
         assert session.sql("SELECT system, cpu_id FROM cpumf").rows == [("lnx1", 0)]
         assert kinds(session)["duplicate"].endswith("a.json; not read")
         assert len(session.systems) == 1
+    other = first.replace('"value": 5000', '"value": 5001')
+    assert other != first
+    with opened(tmp_path / "other", {"a.json": first, "b.json": other}) as session:
+        assert "with other values" in kinds(session)["conflict"]
     with opened(tmp_path / "two", {"x/perf.csv": PERF_CSV, "y/perf.csv": PERF_CSV + "\n"}) as session:
         assert [info.system for info in session.systems] == ["unknown-perf", "unknown-y-perf"]
 

@@ -380,6 +380,54 @@ def test_recordings_that_overlap_are_read_once(tmp_path: Path) -> None:
             assert problem.bytes > 0
 
 
+def test_another_recording_of_the_same_times_is_no_duplicate(tmp_path: Path) -> None:
+    """As of two systems of one name, or with damaged bytes: only what is the same is said to be."""
+    begin = made.configuration(START_US - 30_000_000)
+    one = made.write(tmp_path / "one", [begin, *made.minutes(6)])
+    minutes = [*made.minutes(3), *made.minutes(2, busy=0.25, first=3), *made.minutes(1, first=5)]
+    two = made.write(tmp_path / "two", [begin, *minutes])
+    with zlens.open(one) as once, zlens.open([one, two]) as both:
+        assert both.sql("from cpu").rows == once.sql("from cpu").rows
+        found = sorted((p for p in both.problems), key=lambda p: p.offset)
+        assert [(p.kind, p.file) for p in found] == [
+            ("duplicate", str(two)), ("conflict", str(two)), ("duplicate", str(two)),
+        ]  # fmt: skip
+        assert ["3 int" in found[0].detail, "2 int" in found[1].detail, "1 int" in found[2].detail] == [
+            True
+        ] * 3
+        assert "with other records" in found[1].detail
+        assert sum(p.bytes for p in found) > 0
+
+
+@pytest.mark.parametrize("own", [0, 1])
+def test_events_that_only_one_recording_has_are_told(own: int, tmp_path: Path) -> None:
+    """The first interval of a recording has fewer events than one that began before; any other has not."""
+    begin = made.configuration(START_US - 30_000_000)
+    minutes, event = made.minutes(6), made.bare_event("D4R1", START_US + 150_000_000)
+    with_event = [*minutes[:3], event, *minutes[3:]]
+    one = made.write(tmp_path / "one", [begin, *(minutes if own else with_event)])
+    two = made.write(tmp_path / "two", [begin, *(with_event if own else minutes)[2:]])
+    later = made.configuration(START_US + 160_000_000)
+    late = made.write(tmp_path / "late", [later, *minutes[3:]])
+    with zlens.open([one, two]) as session:
+        assert "conflict" in {p.kind for p in session.problems}
+    with zlens.open([one, late]) as session:
+        assert {p.kind for p in session.problems if p.bytes} == {"duplicate"}
+
+
+def test_what_follows_the_last_interval_of_a_recording_is_kept(tmp_path: Path) -> None:
+    """Two recordings in one file: the first ends with records of an interval that has no end."""
+    begin = made.configuration(START_US - 30_000_000)
+    tail = made.bare_event("D4R1", START_US + 6 * MINUTE_US + 10_000_000)
+    one = made.write(tmp_path / "one", [begin, *made.minutes(6), tail])
+    plain = made.write(tmp_path / "plain", [begin, *made.minutes(6)])
+    both = tmp_path / "both"
+    both.write_bytes(one.read_bytes() + plain.read_bytes())
+    with zlens.open(both) as session:
+        assert {p.kind for p in session.problems if p.bytes} == {"duplicate"}
+        assert session.sql("select count(*) from d4r1").rows == [(1,)]
+
+
 def test_a_file_appended_to_itself_is_read_once(tmp_path: Path) -> None:
     one = made.write(tmp_path / "one", [made.configuration(START_US - 30_000_000), *made.minutes(6)])
     twice = tmp_path / "twice"

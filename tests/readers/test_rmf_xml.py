@@ -361,6 +361,16 @@ def test_systems_and_duplicates_over_files(opened: Opened) -> None:
     assert files == {"report0.xml", "report1.xml"}
 
 
+def test_the_same_interval_with_other_values_is_a_conflict(opened: Opened) -> None:
+    one = report()
+    other = one.replace(">30:00:000<", ">29:59:000<")
+    assert other != one
+    source = opened(document(one), document(other))
+    (problem,) = source.problems()
+    assert (problem.kind, problem.system) == ("conflict", "SYSA")
+    assert "with other values" in problem.detail
+
+
 def test_other_reports_are_named(opened: Opened) -> None:
     other = report(metric="WLMGL", body="<segment><strange/></segment>")
     source = opened(document(other, report(), other))

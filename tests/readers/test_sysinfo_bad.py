@@ -57,12 +57,13 @@ def test_what_is_no_number_is_null_and_told(tmp_path: Path) -> None:
     assert [p.kind for p in source.problems()] == ["header"] * 3
 
 
-def test_a_line_that_stands_twice_is_read_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "kind"), [(7, "duplicate"), (8, "conflict")])
+def test_a_line_that_stands_twice_is_read_once(tmp_path: Path, number: int, kind: str) -> None:
     path = tmp_path / "sysinfo"
-    path.write_text(SYSINFO + "LPAR Number:          8\n")
+    path.write_text(SYSINFO + f"LPAR Number:          {number}\n")
     source = opened(path)
     assert source.systems[0].lpar_number == 7
-    assert [p.kind for p in source.problems()] == ["duplicate"]
+    assert [p.kind for p in source.problems()] == [kind]
 
 
 def test_an_empty_sysinfo_in_an_archive_is_told_with_the_way_round(tmp_path: Path) -> None:

@@ -107,14 +107,19 @@ def test_counters_that_are_missing_or_stand_twice(tmp_path: Path) -> None:
     with opened(
         tmp_path / "twice", {"a.CNT": "\n".join([*lines[: first + 1], row, *lines[first + 1 :], ""])}
     ) as session:
-        assert "counter 5 of CPU 00 appears twice" in kinds(session)["duplicate"]
+        assert "counter 5 of CPU 00 appears twice;" in kinds(session)["duplicate"]
         assert session.sql("SELECT count(*) FROM his_counter").rows == [(88,)]
+    other = f"{row[:-1]}{(int(row[-1], 16) + 1) % 16:X}"
+    with opened(
+        tmp_path / "other", {"a.CNT": "\n".join([*lines[: first + 1], other, *lines[first + 1 :], ""])}
+    ) as session:
+        assert "appears twice with other values" in kinds(session)["conflict"]
     with opened(tmp_path / "head", {"a.CNT": made.cnt().partition("START TIME")[0]}) as session:
         assert "contains no counter values" in kinds(session)["truncated"]
         assert session.sql("SELECT count(*) FROM his_run").rows == [(1,)]
     core = made.DISPLAY_CORES.replace("0001   +   0002-0003", "0000   +   0002-0003")
     with opened(tmp_path / "core", {"a.txt": core}) as session:
-        assert "core 0000 appears twice" in kinds(session)["duplicate"]
+        assert "core 0000 appears twice in the display with other values" in kinds(session)["conflict"]
 
 
 def test_a_processor_that_went_offline(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import zlens
 from zlens.explain.reports import explain_report
 from zlens.inputs.options import Options, parse_moment
 from zlens.reports.definition import load
-from zlens.reports.entries import values_of, with_values
+from zlens.reports.entries import values
 
 MINUTES = range(5)
 RECORDS = ("D0R2", "D4R2", "D4R3", "D4R4", "D4R11", "D4R12")
@@ -175,7 +175,7 @@ def test_indicate_load_in_the_form_of_the_command(tmp_path: Path) -> None:
     # Eight lines, though PROC is there twice, and the interval they are of.
     definition = load("indload")
     with zlens.open(path) as session:
-        available = values_of(definition, session, with_values(definition, session))
+        available = values(definition, session, {}).count
     assert (definition.shown, available) == (10, 10)
 
 

@@ -212,8 +212,9 @@ def test_decisions_of_a_part_of_the_time(sim_file: Path) -> None:
     options = Options(start=parse_moment("10:00"), end=parse_moment("10:10"))
     with zlens.open([sim_file], options=options) as session:
         times = re.findall(r"^(\d\d:\d\d):\d\d IFL", session.report("pucfglog"), re.MULTILINE)
-    assert len(times) == 20
-    assert set(times) == {f"10:{minute:02}" for minute in range(10)}
+    # A decision every two seconds; those at both ends of the window are in it.
+    assert len(times) == 301
+    assert set(times) == {f"10:{minute:02}" for minute in range(11)}
 
 
 def test_topology(tmp_path: Path) -> None:

@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import duckdb
 import pytest
 
 import zlens
 from measures.test_smf70 import S0W1_S, ZIIP_S, four_ziips, s0w1
 from smf70_made import Cpu, Logical, Lpar, record, session
+from zlens.reports import definition
+from zlens.reports.rows import question
 
 SAMPLE = Path(__file__).resolve().parents[2].parent / "shared/samples/rmf/rmf-postprocessor-cpu-small.xml"
 
@@ -108,6 +112,22 @@ def test_partition_data_as_smf2db_shows_it() -> None:
     assert figures[2][1:6] == ["217.095", "236.364", ".18", "2.01", "2.19"]
     # Its physical columns of zIIPs are 0.00 by a fault of its own.
     assert figures[3][1:5] == ["155.461", "163.643", "2.88", "3.03"]
+
+
+def test_totals_are_in_the_order_of_rmf() -> None:
+    """CP, AAP, IIP, whatever the order of the system's own numbers."""
+    report = definition.load("rmfcpu")
+    (table,) = (table for table in report.tables if table.key == "processors")
+    for rows in table.rows:
+        if rows.kind == "query":
+            made = "(VALUES ('S', NULL::TIMESTAMP, 'ZIIP'), ('S', NULL, 'CP'), ('S', NULL, 'ZAAP')) "
+            made += "AS own(system, interval_end, cpu_type)"
+            columns = {column.column for column in table.columns} - {"cpu_type"}
+            nulls = ", ".join(f'NULL AS "{name}"' for name in sorted(columns - {"rmf_type"}))
+            own = replace(rows, query=f"SELECT *, cpu_type AS rmf_type, {nulls} FROM {made}")
+            place = 3 + [column.column for column in table.columns].index("rmf_type")
+            asked = duckdb.sql(question(table, own, "system")).fetchall()
+            assert [row[place] for row in asked] == ["CP", "ZAAP", "ZIIP"]
 
 
 def test_what_the_system_tells_of_itself() -> None:

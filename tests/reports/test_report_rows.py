@@ -403,7 +403,7 @@ def test_footnotes() -> None:
     text = reports.render(noted, session, now=NOW)
     foot = [line for line in text.split("\n") if line.startswith("* ")]
     assert foot == [
-        "* Synthetic data, written by zlens demo; nothing in it was measured.",
+        "* Synthetic data, written by zlens; nothing in it was measured.",
         '* 2 problems while reading, see: zlens sql INPUT -q "SELECT * FROM problem"',
         "* Always.",
         "* On 6.3.",

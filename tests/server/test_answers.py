@@ -9,10 +9,13 @@ import pytest
 import zlens
 from zlens import demo, models
 from zlens.catalog import metrics
+from zlens.errors import QueryError
 from zlens.explain import names as explain
+from zlens.findings import Findings
 from zlens.server import aggregate, schema
 from zlens.server.endpoints import ENDPOINTS
 from zlens.server.place import Place
+from zlens.server.sending import LINES
 
 
 @pytest.fixture
@@ -132,6 +135,68 @@ def test_a_report_of_a_window_and_of_some_subjects(served):
         f"2010-03-09T07:{minute}:00Z" for minute in range(41, 46)
     }
     assert len(rows) < 10
+
+
+def lines_of(response):
+    assert response.headers["content-type"] == LINES
+    return [json.loads(line) for line in response.text.splitlines()]
+
+
+def test_findings_come_stage_by_stage_and_are_the_same(serve_over, demo_files):
+    paths = [str(path) for path in demo_files[:2]]
+    with zlens.open(paths) as session, serve_over(session, paths) as over:
+        parts = lines_of(over.get("findings/stream"))
+        found = told(over.get("findings"))
+        again = lines_of(over.get("findings/stream"))
+        own = lines_of(over.get("findings/stream", system="ZLDEMO"))
+    assert len(parts) > 5
+    assert parts == again
+
+    def order(row):
+        return row["rule"], row["system"], row["subject"] or ""
+
+    assert sorted((row for part in parts for row in part["rows"]), key=order) == sorted(
+        found["rows"], key=order
+    )
+    asked = [rule["rule"] for part in parts for rule in part["asked"]]
+    assert len(asked) == len(set(asked)) == found["asked"]
+    missing = {rule["rule"] for part in parts for rule in part["missing"]}
+    assert missing == {rule["rule"] for rule in found["missing"]}
+    assert not missing & set(asked)
+    # What is tested without a measure comes before what needs the costliest ones.
+    at = {rule["rule"]: index for index, part in enumerate(parts) for rule in part["asked"]}
+    assert at["DQ-001"] < min(at[rule] for rule in asked if rule.startswith("BAL-"))
+    assert {row["system"] for part in own for row in part["rows"]} == {"ZLDEMO"}
+
+
+def test_a_stream_that_ends_early_is_taken_up_by_the_next(serve_over, demo_files):
+    path = str(demo_files[0])
+    with zlens.open(path) as session, serve_over(session, [path]) as over:
+        with over.client.stream("GET", "/api/v1/findings/stream") as response:
+            next(response.iter_lines())
+        parts = lines_of(over.get("findings/stream"))
+        found = told(over.get("findings"))
+    rules = [rule["rule"] for part in parts for rule in part["asked"]]
+    assert len(rules) == len(set(rules)) == found["asked"]
+
+
+def test_a_stream_that_is_refused_says_so_by_its_status(served):
+    refused = served.get("findings/stream", system="NOBODY")
+    assert refused.status_code == 400
+    assert "NOBODY" in refused.json()["error"]["message"]
+
+
+def test_a_stage_that_fails_is_the_last_line(serve_over, demo_files, monkeypatch):
+    def failing(session, **_):
+        yield Findings(session)
+        raise QueryError("the second stage fails", cure="nothing")
+
+    monkeypatch.setattr("zlens.server.findings.find_in_stages", failing)
+    path = str(demo_files[0])
+    with zlens.open(path) as session, serve_over(session, [path]) as over:
+        *parts, last = lines_of(over.get("findings/stream"))
+    assert [part["rows"] for part in parts] == [[]]
+    assert last["error"]["message"] == "the second stage fails"
 
 
 def test_findings_are_those_of_the_session(served):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from rounds import rounds
 from zlens.server.endpoints import ENDPOINTS
 from zlens.server.openapi import document
+from zlens.server.sending import LINES
 
 #: Asked for with what makes them quick: these are of the whole input, and no parameter changes that.
 WHOLE = ("reports",)
@@ -105,6 +108,11 @@ def allowed(schema):
 
 def in_form(response):
     assert response.status_code < 500, response.text
+    if response.headers["content-type"] == LINES:
+        assert response.status_code == 200
+        for line in response.text.splitlines():
+            assert isinstance(json.loads(line), dict)
+        return
     assert response.headers["content-type"] == "application/json"
     found = response.json()
     if response.status_code != 200:

@@ -133,9 +133,9 @@ def test_more_questions_than_processes_wait_for_their_turn(served: Program) -> N
 def test_the_server_ends_while_it_is_asked(demo_files: list[Path]) -> None:
     with program(str(demo_files[0])) as served:
         in_background(lambda: served.sql(DEAF["a constant"], id="deaf"))
-        until(lambda: is_running(served, "deaf"))
+        # The server, the one that forks, the one that works.
+        until(lambda: is_running(served, "deaf") and len(served.numbers()) == 3)
         numbers = served.numbers()
-        assert len(numbers) == 3, "the server, the one that forks, the one that works"
         status, told = served.end(seconds=15)
         assert (status, told) == (143, "")
         until(lambda: not any(os.path.exists(f"/proc/{number}") for number in numbers[1:]))

@@ -7,6 +7,8 @@ import threading
 import pytest
 
 import zlens
+from zlens.server.endpoints import find
+from zlens.server.findings import stream
 from zlens.server.place import Place
 from zlens.server.warming import SHOWN, Warming
 
@@ -114,6 +116,15 @@ def test_an_answer_that_failed_is_asked_for_again(place):
     with pytest.raises(MemoryError):
         place.once("key", broken)
     assert place.once("key", lambda: 2) == 2
+
+
+def test_the_first_findings_are_worked_out_before_they_are_asked_for(place, monkeypatch):
+    Warming(place).wait(PATIENCE_S)
+    monkeypatch.setattr(
+        "zlens.server.findings.find_in_stages", lambda *_, **__: pytest.fail("computed again")
+    )
+    request = find("GET", "findings/stream").check({})
+    assert next(part["rows"] for part in stream(place, request) if part["rows"])
 
 
 def test_the_overview_is_worked_out_before_it_is_asked_for(place, monkeypatch):

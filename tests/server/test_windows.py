@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rounds import rounds
@@ -63,6 +63,12 @@ def test_a_window_from_parts_is_that_of_its_rows(place: Place, name: str, by: li
     @given(
         st.floats(first - 200, last + 200), st.floats(0, 1.2 * (last - first)), st.booleans(), st.booleans()
     )
+    # An end of rows that no block covers, and windows without rows.
+    @example(1715671598.0, 0.0, False, True)
+    @example(1715671598.0, 0.0, True, False)
+    @example(last, 0.0, False, True)
+    @example(first, 0.0, True, False)
+    @example(last + 100, 0.0, False, False)
     def holds(start: float, length: float, opened: bool, endless: bool) -> None:
         window = Window(None if opened else start, None if endless else start + length)
         windowed = Windowed(place, name, question.columns(), window, [])
@@ -70,6 +76,13 @@ def test_a_window_from_parts_is_that_of_its_rows(place: Place, name: str, by: li
 
     holds()
     assert "derived#" in Windowed(place, name, question.columns(), Window(), []).sql(question)
+
+
+def test_a_second_server_over_a_session_has_tables_of_its_own(place: Place, sim_session: Session) -> None:
+    for one, name, by in [(place, *GROUPS[0]), (Place(sim_session, []), *GROUPS[4])]:
+        table = metrics.table(name)
+        question = Question(table, wanted(table, by), quote(name), by)
+        compare(one, Windowed(one, name, question.columns(), Window(), []), question)
 
 
 def test_groups_that_are_left_out_are_left_out_of_both(place: Place) -> None:

@@ -13,7 +13,7 @@ import pytest
 from zlens.api import Session
 from zlens.errors import InputError
 from zlens.inputs.source import SystemInfo
-from zlens.models.scenario import Problem
+from zlens.models.problem import Problem
 from zlens.studies import measured, notes, run_keys
 from zlens.studies.measured import Measured
 

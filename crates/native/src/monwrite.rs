@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use zlens_frames::zvm::{
-    Capture, Class, Group, Index, Sniff, WriteError, Writer, index, index_from, sniff,
+    Capture, Class, Group, Index, Sniff, WriteError, Writer, digests, index, index_from, sniff,
 };
 use zlens_frames::{Error, FileSource, Part, Problem, ReadAt};
 
@@ -34,6 +34,8 @@ pub struct MonwriteFile {
     /// The bytes that the index is of.
     pub bytes: Arc<dyn ReadAt>,
     pub index: Arc<Index>,
+    /// Where the first control record is.
+    begin: u64,
     /// The capture that these bytes are, if they are one.
     pub capture: Option<Arc<Capture>>,
 }
@@ -96,6 +98,7 @@ impl MonwriteFile {
                 source,
                 bytes,
                 index: Arc::new(index),
+                begin: 0,
                 capture,
             }),
             Err(Error::Io { offset, source }) => Err(unreadable(py, &path, Some(offset), &source)),
@@ -190,6 +193,22 @@ impl MonwriteFile {
             .collect()
     }
 
+    /// For every interval end, digests of the sample and of the event records before it, without a sign:
+    /// goes over the file once more.
+    fn digests(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64, u64)>> {
+        let sure = self.capture.is_some();
+        match py.detach(|| digests(&*self.bytes, self.begin, sure, &mut |_, _| true)) {
+            Ok(digests) => Ok(digests
+                .into_iter()
+                .map(|digest| (digest.samples >> 1, digest.events, digest.event_sum >> 1))
+                .collect()),
+            Err(Error::Io { offset, source }) => {
+                Err(unreadable(py, &self.path, Some(offset), &source))
+            }
+            Err(Error::Stopped) => Err(PyValueError::new_err("stopped")),
+        }
+    }
+
     /// Offset and bytes of the first records of a type, samples and events in the order of the file.
     #[pyo3(signature = (domain, record, limit = 1))]
     fn records<'py>(
@@ -243,6 +262,7 @@ impl MonwriteFile {
                 source: Arc::clone(&self.source),
                 bytes,
                 index: Arc::new(index),
+                begin,
                 capture: None,
             }),
             Err(Error::Io { offset, source }) => {

@@ -1,4 +1,4 @@
-"""Which systems are synthetic: those in demo files that zlens writes."""
+"""Which systems are synthetic: those in demo files that zlens writes, and those of simulated machines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from functools import cache
 
 from zlens.schema import document
 from zlens.schema.facts import FACTS
+
+#: Serial number of simulated machines, unless their scenario gives one.
+SERIAL = "00000ZLSIMULATED"
 
 
 @cache
@@ -16,4 +19,6 @@ def _systems() -> frozenset[tuple[str, str]]:
 
 def is_made(system: str, serial: str | None) -> bool:
     """Whether a system with this name on a machine with this serial number is one of ours."""
-    return serial is not None and (system, serial.strip().lstrip("0")) in _systems()
+    if serial is None:
+        return False
+    return serial.strip() == SERIAL or (system, serial.strip().lstrip("0")) in _systems()

@@ -42,6 +42,8 @@ class Role:
 
     within  formula over `seconds` and roles of the entity that no value exceeds. A value that does, or that
             is negative, is withheld; the role `impossible` says which.
+    source  where a limit comes from that is a number
+    signed  false: a negative value is withheld although there is no upper limit
     """
 
     name: str
@@ -50,6 +52,12 @@ class Role:
     text: str
     aggregate: str
     within: str = ""
+    source: str = ""
+    signed: bool = True
+
+    @property
+    def is_bounded(self) -> bool:
+        return bool(self.within) or not self.signed
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +155,10 @@ def cataloged(name: str) -> Entity:
             facts["text"],
             facts["aggregate"],
             facts.get("within", ""),
+            facts.get("source", ""),
+            facts.get("signed", True),
         )
-    if any(role.within for role in roles.values()):
+    if any(role.is_bounded for role in roles.values()):
         roles[IMPOSSIBLE] = Role(
             IMPOSSIBLE, "text", "", "values withheld because they are impossible", "last"
         )
@@ -280,6 +290,11 @@ def check() -> list[str]:
                     if "expression" in how:
                         expressions.parse(how["expression"])
                 limits = [role.within for role in checked.roles.values()]
+                problems += [
+                    f"roles/{name}.toml: {role.name} has a number as its limit without a source"
+                    for role in checked.roles.values()
+                    if role.within.isdigit() and role.unit != "%" and not role.source
+                ]
                 for formula in (origin.where, *limits, *(join.on for join in origin.joins)):
                     if formula:
                         expressions.parse(formula)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -61,8 +61,12 @@ STATUSES = {
 
 #: The columns of a query, one row for everything it tests.
 COLUMNS = ("system", "source", "interval_end", "seconds", "subject", "value")
-#: The optional columns.
-OPTIONAL = ("detail", "holds", "threshold")
+#: The columns that a rule may give beyond these, by what they are.
+OPTIONAL = {
+    "detail": "a text that says more about the value",
+    "holds": "true if an additional condition is met",
+    "threshold": "the threshold of the row, if it differs by row",
+}
 
 _ID = re.compile(r"[A-Z][A-Z0-9]*-[A-Z0-9]+")
 
@@ -72,7 +76,8 @@ class Rule:
     """One rule.
 
     condition    in words
-    query        SELECT over measures of the columns COLUMNS, optionally OPTIONAL; {T} stands for a threshold
+    query        SELECT over measures of the columns COLUMNS and `gives`; {T} stands for a threshold
+    gives        the columns of OPTIONAL that its queries have
     compare      how `value` is compared with the threshold T, see COMPARES; '' if only a baseline decides
     threshold    the numbers by name
     critical     the value from which the finding has severity crit
@@ -93,6 +98,7 @@ class Rule:
     condition: str
     query: str
     baseline_query: str
+    gives: tuple[str, ...]
     compare: str
     threshold: dict[str, float]
     critical: float | None
@@ -114,17 +120,9 @@ class Rule:
     def computable(self) -> bool:
         return self.kind != "note"
 
-    def gives(self, column: str, *, baseline: bool = False) -> bool:
-        """Whether the query has one of the optional columns."""
-        text = self._text(baseline)
-        return re.search(rf"\bAS\s+{column}\b", text, re.IGNORECASE) is not None
-
-    def _text(self, baseline: bool) -> str:
-        return self.baseline_query if baseline and self.baseline_query else self.query
-
     def sql(self, *, baseline: bool = False) -> str:
         """The query with the thresholds filled in."""
-        text = self._text(baseline)
+        text = self.baseline_query if baseline and self.baseline_query else self.query
         for name, number in self.threshold.items():
             text = text.replace(f"{{{name}}}", repr(float(number)))
         return text.strip().rstrip(";")
@@ -215,6 +213,21 @@ def read(path: Path, *, own: bool = False) -> Rule:
     return rule
 
 
+def wrong_columns(rule: Rule, columns: Collection[str]) -> tuple[str, str] | None:
+    """What is wrong with the columns of a rule's query, and what to do; None if nothing is."""
+    for name in (*COLUMNS, *rule.gives):
+        if name not in columns:
+            cure = f"return {', '.join((*COLUMNS, *rule.gives))}"
+            if name in rule.gives:
+                cure += f", or leave {name} out of gives"
+            return f"it has no column {name}", cure
+    for name in OPTIONAL:
+        if name in columns and name not in rule.gives:
+            named = ", ".join(f'"{each}"' for each in OPTIONAL if each in (*rule.gives, name))
+            return f"the rule does not give its column {name}", f"add gives = [{named}], or rename the column"
+    return None
+
+
 def _baseline(how: str, T: float) -> tuple[str, float]:  # noqa: N803
     return how, T
 
@@ -232,6 +245,12 @@ _RULE = Spec(
         Key("condition", Prose(), "the condition in words"),
         Key("query", _WORDS, "what is tested", default=""),
         Key("baseline_query", _WORDS, "what is compared with a baseline", default=""),
+        Key(
+            "gives",
+            Many(Choice(tuple(OPTIONAL)), into=tuple),
+            "what its rows have beyond a value",
+            default=(),
+        ),
         Key("compare", Choice(("", *COMPARES)), "how its value is compared with T", default=""),
         Key("threshold", Named(Number(), 0), "the numbers by name: { T = 85 }", default={}),
         Key("critical", Number(), "the value from which it is critical", default=None),
@@ -278,10 +297,13 @@ def _faults(rule: Rule) -> Iterator[tuple[str, str, str | None]]:
     if not rule.compare and rule.baseline is None:
         yield "", "nothing says when the rule holds", "compare, or baseline"
     numeric = rule.compare in (">", ">=", "<", "<=")
-    if numeric and "T" not in rule.threshold and not rule.gives("threshold"):
-        yield "compare", "there is no threshold T to compare with", None
-    if rule.compare == "holds" and not rule.gives("holds"):
-        yield "query", "the query has no column holds", None
+    if numeric and "T" not in rule.threshold and "threshold" not in rule.gives:
+        expected = 'threshold = { T = 85 }, or gives = ["threshold"] and a column threshold of the query'
+        yield "compare", "there is no threshold T to compare with", expected
+    if rule.compare == "holds" and "holds" not in rule.gives:
+        yield "compare", "no column says which rows hold", 'gives = ["holds"] and a column holds of the query'
+    if rule.baseline is not None and rule.baseline[0] == "differs" and "detail" not in rule.gives:
+        yield "baseline", "no text can differ", 'gives = ["detail"] and a column detail of the query'
     placeholders = {f"{{{name}}}" for name in rule.threshold}
     for query in (rule.query, rule.baseline_query, rule.limit):
         for placeholder in re.findall(r"\{\w+\}", query):

@@ -140,10 +140,11 @@ def table_record(table: str) -> int | None:
     return int(number) if has_form and int(number) in records() else None
 
 
-def tells_intervals(table: str) -> bool:
-    """Whether the sections of a raw table contain the intervals of their records."""
-    layout_section = find(table)
-    return layout_section is not None and layout_section[0].time["section"] == layout_section[1].name
+@cache
+def interval_tables() -> tuple[str, ...]:
+    """The raw tables whose sections contain the intervals of their records."""
+    layouts = map(layout, records())
+    return tuple(sorted(each.section(each.time["section"]).table for each in layouts))
 
 
 def find(table: str) -> tuple[Layout, Section] | None:

@@ -71,7 +71,6 @@ _FIGURE = Spec(
         Key("statistic", _TEXT, "the statistic to show", default=None),
         Key("text", _TEXT, "what it is", default=None),
         Key("unit", _TEXT, "its unit", default=None),
-        Key("decimals", Integer(0, 9), "digits after the decimal point", default=None),
         Key("scale", Number(), "factor that converts it to its unit", default=None),
     )
 )
@@ -236,8 +235,6 @@ class _File:
         self._has(table, column.name, statistic, where)
         is_whole = column.type == "int" and statistic not in ("mean", "share", "p50", "p95")
         fractional = column.type in ("int", "float") and not (is_whole and facts["scale"] is None)
-        if fractional != (facts["decimals"] is not None):
-            raise self._wrong(f"{where}: decimals are for fractional numbers", "decimals, or none", where)
         text = f"{column.text}; {_WORDS[statistic]}" if facts["text"] is None else facts["text"]
         unit = ("%" if statistic == "share" else column.unit) if facts["unit"] is None else facts["unit"]
         return Figure(
@@ -249,7 +246,6 @@ class _File:
             explain=f"{table.name}.{column.name}",
             column=column.name,
             statistic=statistic,
-            decimals=facts["decimals"],
             scale=1.0 if facts["scale"] is None else facts["scale"],
         )
 

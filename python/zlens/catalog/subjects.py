@@ -35,7 +35,6 @@ class Figure:
     column: str = ""
     statistic: str = ""
     pieces: Pieces = ()
-    decimals: int | None = None
     scale: float = 1.0
 
 

@@ -30,12 +30,24 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class NoticeText:
+    """A form of a message of one line; words in braces are columns of the table zos_notice."""
+
+    id: str
+    text: str
+    title: str
+    source: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """The labels by name (those of the service by section and name), and the meaning of short codes."""
 
     run: dict[str, Label]
     service: dict[tuple[str, str], Label]
     machine: dict[str, Label]
+    notices: tuple[NoticeText, ...]
     headings: tuple[str, ...]
     alone: tuple[str, ...]
     operands: dict[str, str]
@@ -65,6 +77,7 @@ def facts() -> Facts:
             for section, label in zip(sections, _labels(data["service"], path), strict=True)
         },
         machine={label.label: label for label in _labels(data["machine"], path)},
+        notices=tuple(NoticeText(**entry) for entry in data["notice"]),
         headings=tuple(his["headings"]),
         alone=tuple(his["alone"]),
         operands=his["operands"],

@@ -147,7 +147,7 @@ def _names(parts: list[argparse.Namespace]) -> list[str]:
     places = ["base", "other", *(f"other{number}" for number in range(2, len(parts)))]
     names = [part.name or (stems if distinct else places)[index] for index, part in enumerate(parts)]
     if len(set(names)) < len(names):
-        duplicate = next(name for name in names if names.count(name) > 1)
+        duplicate = max(names, key=names.count)
         raise QueryError(f"two sides are named {duplicate!r}", cure="give one another name with --name")
     return names
 

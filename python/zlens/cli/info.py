@@ -248,7 +248,7 @@ def _write_entry(out: TextIO, entry: dict[str, Any], arguments: argparse.Namespa
         facts = [entry["format"], f"{entry['bytes']:,} bytes", *_facts(entry["facts"])]
         put("Format", _safe(", ".join(facts)))
     if entry.get("made"):
-        put("MADE", "synthetic demo data, written by zlens; not measured")
+        put("MADE", "synthetic data, written by zlens; not measured")
     if entry["system"]:
         parts = [entry["system"]]
         if entry.get("lpar"):

@@ -217,7 +217,8 @@ def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
         out.write(f"{amount} {'would be removed' if arguments.dry_run else 'removed'}\n")
     if removed.waiting:
         out.write(
-            f"{_count(removed.waiting, 'file')} still being read; the next import or removal deletes them\n"
+            f"{_count(removed.waiting, 'file')} still there (being read, or not removable now); "
+            "the next import or removal deletes them\n"
         )
     return 0
 

@@ -7,21 +7,16 @@ import glob
 import io
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TextIO
 
 from zlens.errors import InputError
 from zlens.lake.names import is_lake
+from zlens.present.whole_file import no_file, whole_file
 
 #: Longer texts are not paths.
 _LONGEST_PATH = 4096
-
-
-def no_file(path: str) -> bool:
-    """Whether a path exists and is a device or a pipe, not a regular file or folder."""
-    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def protect(arguments: argparse.Namespace) -> None:
@@ -73,40 +68,6 @@ def _contains(path: str, target: str) -> bool:
     if os.path.isdir(path):
         return target.startswith(os.path.join(os.path.realpath(path), ""))
     return os.path.samefile(path, target)
-
-
-@contextmanager
-def whole_file(path: str) -> Iterator[str]:
-    """A name beside `path` to write to; renamed to it at the end, removed if anything goes wrong."""
-    if os.path.isdir(path):
-        raise InputError("this is a folder", file=path, cure="name a file to write to")
-    target = os.path.realpath(path) if os.path.islink(path) else os.path.abspath(path)
-    if no_file(target):
-        # Write to a device or pipe; replacing it by a file would destroy /dev/null.
-        yield target
-        return
-    folder, name = os.path.split(target)
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", dir=folder)
-    except OSError as error:
-        # Name the user's path, not the temporary one.
-        raise InputError(
-            f"cannot be written: {error.strerror or error}",
-            file=path,
-            cure="name a file in an existing, writable folder",
-        ) from None
-    os.close(handle)
-    try:
-        yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # mkstemp's own mode is for secrets
-        # Replace the target of a link, not the link.
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
 
 
 @contextmanager

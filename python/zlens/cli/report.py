@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.name, session, arguments.format, width=_width(arguments), only=arguments.only
         )
         # Errors of the query are raised before anything is written.
-        first = next(chunks)
+        first = next(chunks, "")
         progress.close()
         with output.opened(arguments.output) as out:
             out.write(first)

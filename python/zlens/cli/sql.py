@@ -51,11 +51,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     import zlens
     from zlens.cli import output
+    from zlens.present.whole_file import no_file, whole_file
     from zlens.progress import Progress
 
     if arguments.format == "parquet" and not arguments.output:
         raise QueryError("Parquet cannot be written to a terminal", cure="name a file with -o FILE")
-    if arguments.format == "parquet" and output.no_file(arguments.output):
+    if arguments.format == "parquet" and no_file(arguments.output):
         raise QueryError("Parquet needs a file", cure=f"{arguments.output} is none; name one with -o FILE")
     query = _query(arguments.query)
     options = inputs.options_of(arguments)
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         zlens.open(files, options=options, progress=progress) as session,
     ):
         if arguments.format == "parquet":
-            with output.whole_file(arguments.output) as temporary:
+            with whole_file(arguments.output) as temporary:
                 session.engine.write_parquet(query, temporary)
             inputs.say_throughput(session)
             return inputs.status_of(session.problems, strict=arguments.strict)
@@ -77,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             chunks = result.text(arguments.format)
             # Errors of the query are raised before anything is written.
-            first = next(chunks)
+            first = next(chunks, "")
             progress.close()
             with output.opened(arguments.output) as out:
                 out.write(first)

@@ -9,11 +9,15 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from zlens.demo import machine, rmf
 from zlens.errors import InputError
+from zlens.schema import document
+from zlens.schema.facts import FACTS
+from zlens.simulation import run
 
 #: The zone of the files of the first machine; the RMF report does not state it.
 ZONE = "+01:00"
@@ -22,6 +26,7 @@ RMF_NAME = "zlzos-rmf-cpu.xml"
 SMF_NAME = "zlzos.smf"
 #: Of another machine and another year, with multithreading: it needs zlens' own pack.
 SIM_NAME = "sim.monwrite"
+SIM_SCENARIO = "zlsim.toml"
 
 
 def write(folder: Path, seed: int = 530) -> list[Path]:
@@ -29,8 +34,6 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
 
     Raises InputError if a file of that name exists that is not a demo file.
     """
-    from zlens.demo import monwrite, sim, smf
-
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / MONWRITE_NAME, folder / RMF_NAME, folder / SMF_NAME, folder / SIM_NAME]
     for path in paths:
@@ -38,6 +41,17 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
             raise InputError(
                 "this file exists and is not a demo file", file=str(path), cure="name another folder"
             )
+    with _replacing(paths[3]) as temporary, ThreadPoolExecutor(1) as pool:
+        # The simulator needs no interpreter: the other files are made beside it.
+        simulated = pool.submit(_simulate, SIM_SCENARIO, temporary, seed)
+        _write_first_machine(paths[:3], seed)
+        simulated.result()
+    return paths
+
+
+def _write_first_machine(paths: list[Path], seed: int) -> None:
+    from zlens.demo import monwrite, smf
+
     hour = machine.Hour(seed)
     snapshots: list[rmf.Snapshot] = []
 
@@ -53,9 +67,12 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
         dump.finish()
     with _replacing(paths[1]) as temporary:
         Path(temporary).write_text(rmf.document(snapshots), encoding="utf-8")
-    with _replacing(paths[3]) as temporary:
-        sim.write(temporary, seed)
-    return paths
+
+
+def _simulate(name: str, path: str, seed: int) -> None:
+    """Write what the system of a shipped scenario records."""
+    file = FACTS / "scenarios" / name
+    run.simulate([run.prepared(document.facts(file), file=str(file), seed=seed)], path)
 
 
 def _is_demo(path: Path) -> bool:

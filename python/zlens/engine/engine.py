@@ -13,7 +13,8 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 from zlens import _native
@@ -58,6 +59,7 @@ class Engine:
     groups     subjects that the user wants to see together
     published  whether to round as published tables do, if a column has a formula for that
     size       bytes of the input, if known
+    records    gives the bytes of the records of the input, by the name that their raw tables begin with
     """
 
     def __init__(
@@ -73,8 +75,11 @@ class Engine:
         groups: Groups | None = None,
         published: bool = False,
         size: int | None = None,
+        records: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._tables = tables
+        self._record_bytes = records
+        self._sizes: Mapping[str, int] | None = None
         self._session = session or {}
         self._closed = False
         self._spill = tempfile.mkdtemp(prefix="zlens-")
@@ -120,8 +125,8 @@ class Engine:
         """Whether a measure or role (role.entity) can have rows in the input, or with these raw tables."""
         return self._store.compiler.fills(name, tables)
 
-    def fills_query(self, query: str, tables: Container[str]) -> bool:
-        """Whether a statement can have rows with these raw tables."""
+    def fills_query(self, query: str, tables: Container[str] | None = None) -> bool:
+        """Whether a statement can have rows in the input, or with these raw tables."""
         try:
             parsed = self._parse(self._store.cursor(), query).tree
         except Error as error:
@@ -215,15 +220,15 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
 
-    def derive(self, name: str, query: str, reads: Mapping[str, Collection[str]]) -> None:
-        """Keep the rows of one of zlens' own SELECTs, which reads these columns, under a name."""
+    def derive(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
+        """Keep the rows of one of zlens' own SELECTs, which reads these columns; returns the table's name."""
 
         def rows(cursor: Connection) -> str:
             self._bring(cursor, reads)
             return query
 
         try:
-            self._store.derive(name, rows)
+            return self._store.derive(query, rows)
         except Error as error:
             raise query_error(error) from None
 
@@ -247,25 +252,55 @@ class Engine:
 
     def expect(self, queries: Iterable[str]) -> None:
         """Make what several queries will read at once, instead of extending it for each."""
+        for _ in self.stages(queries):
+            pass
+
+    def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
+        """Make what several queries will read, as `expect` does; yields those that read what is made by now,
+        the cheapest first."""
         wanted: dict[str, set[str]] = {}
         readers: Counter[str] = Counter()
+        reads: dict[str, set[str]] = {}
+        wrong: list[str] = []
         try:
             cursor = self._store.cursor()
-            for query in queries:
-                statement = self._parse(cursor, query)
-                for name, columns in self._reads(statement, self._named_tables(statement)).items():
+            for query in dict.fromkeys(queries):
+                try:
+                    statement = self._parse(cursor, query)
+                    named = self._reads(statement, self._named_tables(statement))
+                except (Error, QueryError):
+                    # Running the query reports what is wrong with it.
+                    wrong.append(query)
+                    continue
+                reads[query] = {*named}
+                for name, columns in named.items():
                     wanted.setdefault(name, set()).update(columns)
                     readers[name] += 1
             # Lazy measures are kept if several queries need them.
-            self._store.make_all(
-                {
-                    name: columns
-                    for name, columns in wanted.items()
-                    if not self._store.streams(name) or (name in metrics.tables() and readers[name] > 1)
-                }
-            )
+            kept = {
+                name
+                for name in wanted
+                if not self._store.streams(name) or (name in metrics.tables() and readers[name] > 1)
+            }
+            for name in chain([""], self._store.make_in_stages(wanted, kept, self._size_of)):
+                ready = []
+                for query, tables in [*reads.items()]:
+                    tables.discard(name)
+                    if not tables:
+                        ready.append(query)
+                        del reads[query]
+                if ready:
+                    yield ready
+            if wrong:
+                yield wrong
         except Error as error:
             raise query_error(error) from None
+
+    def _size_of(self, table: str) -> int:
+        """Bytes of the records of a raw table, as far as they are known."""
+        if self._sizes is None:
+            self._sizes = self._record_bytes()
+        return self._sizes.get(table.partition("_")[0], 0)
 
     def _parse(self, cursor: Connection, query: str) -> Statement:
         """A parsed statement, from the cache if it is recent."""

@@ -27,6 +27,13 @@ def out_of_memory() -> QueryError:
     )
 
 
+#: A file that the engine finds no Parquet in, and pages that cannot be what they say.
+_PARQUET = re.compile(r"""['"](/[^'"]*/system=[^'"]+\.parquet)['"]""")
+_PAGES = re.compile(r"don't know what type|TProtocolException|ZSTD Decompression|Failed to decompress|Snappy")
+
+_DEEP = re.compile(r"Max expression depth limit of (\d+) exceeded")
+
+
 def query_error(error: Exception) -> QueryError:
     """One sentence of the engine's message, without its sketch of the query and its suggestions."""
     text = str(error).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
@@ -53,4 +60,17 @@ def query_error(error: Exception) -> QueryError:
         # The engine takes a missing file for a pattern that it may not expand: its message would not help.
         text = "a file of the lake cannot be read any more"
         cure = say("lake_gone")
+    elif depth := _DEEP.match(text):
+        # The engine advises a setting, which no query may change.
+        return QueryError(
+            "the query is nested too deeply",
+            expected=f"at most {int(depth[1]):,} expressions within each other",
+            cure="split long chains of AND, OR or +, or use IN and lists",
+        )
+    elif named := _PARQUET.search(text):
+        cure = say("lake_check", lake="LAKE")
+        return QueryError("this file of the lake is damaged", file=named[1], cure=cure)
+    elif _PAGES.match(text):
+        text = "a file of the lake is damaged"
+        cure = say("lake_check", lake="LAKE")
     return QueryError(text or "the query failed", cure=cure)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
 from zlens.catalog import expressions, metrics
@@ -22,6 +22,8 @@ from zlens.inputs.source import ParquetTable, RawTable
 #: A condition on the rows of a raw table with some columns: our own SQL, and the columns it names.
 Condition = Callable[[Iterable[Column]], tuple[str, set[str]] | None]
 
+#: What a table costs beside the bytes it reads.
+_TABLE = 1_000_000
 _TREES: dict[str, str] = {}
 _MOST_TREES = 500
 
@@ -49,6 +51,7 @@ class Store:
         self._lock = threading.RLock()
         self._making: dict[str, threading.RLock] = {}
         self._made: dict[str, frozenset[str]] = {}
+        self._derived: dict[str, str] = {}
         self._is_raw: dict[object, bool] = {}
         self._columns: dict[str, dict[str, str]] = {}
         self._typed: dict[str, list[tuple[str, str]] | None] = {}
@@ -134,22 +137,57 @@ class Store:
             self._create(name, wanted)
             self._made[name] = frozenset(wanted)
 
-    def make_all(self, wanted: Mapping[str, Collection[str]]) -> None:
-        """Make several tables, and each of those below them once, with all columns that they need."""
-        pending = {name: {*columns} for name, columns in wanted.items()}
-        ordered: list[tuple[str, set[str]]] = []
+    def make_in_stages(
+        self,
+        wanted: Mapping[str, Collection[str]],
+        kept: Container[str],
+        size_of: Callable[[str], int],
+    ) -> Iterator[str]:
+        """Make tables, and each of those below them once, with all columns that they need.
+
+        Yields the name of each wanted table when everything it reads is made, the cheapest first: a table
+        costs what it reads of the input, by `size_of` a raw table. Of those not `kept` only what is below
+        them is made.
+        """
+        pending = {name: {*columns} for name, columns in wanted.items() if not self.is_raw(name)}
+        below: dict[str, set[str]] = {}
+        columns_of: dict[str, set[str]] = {}
+        costs: dict[str, int] = {}
+        order: list[str] = []
         while pending:
             name = max(pending, key=self._height)
             columns = pending.pop(name)
             if self.has(name, columns):
                 continue
-            ordered.append((name, columns))
-            for plan in self._plans_for(name, columns):
-                for below, below_columns in plan.makes.items():
-                    pending.setdefault(below, set()).update(below_columns)
-        for name, columns in reversed(ordered):
-            check()
-            self.make(name, columns)
+            order.append(name)
+            columns_of[name] = columns
+            plans = [*self._plans_for(name, columns)]
+            below[name] = {table for plan in plans for table in plan.makes}
+            costs[name] = _TABLE + sum(size_of(table) for plan in plans for table in plan.reads)
+            for plan in plans:
+                for table, table_columns in plan.makes.items():
+                    pending.setdefault(table, set()).update(table_columns)
+        needs: dict[str, set[str]] = {}
+        for name in reversed(order):
+            needs[name] = {name}.union(*(needs.get(table, ()) for table in below[name]))
+        left = dict.fromkeys(wanted)
+        done: set[str] = set()
+
+        def cost(name: str) -> tuple[int, str]:
+            if self.is_raw(name):
+                return size_of(name), name
+            return sum(costs[table] for table in needs.get(name, set()) - done), name
+
+        while left:
+            name = min(left, key=cost)
+            del left[name]
+            for table in reversed(order):
+                if table not in done and table in needs.get(name, ()):
+                    check()
+                    if table not in wanted or table in kept:
+                        self.make(table, columns_of[table])
+                    done.add(table)
+            yield name
 
     def _height(self, name: str) -> tuple[int, str]:
         """A rank: a table reads only lower ones, including through a session's own tables."""
@@ -179,15 +217,20 @@ class Store:
             select = self.ready(cursor, plan)
         self._create_as(cursor, name, select)
 
-    def derive(self, name: str, rows: Callable[[Connection], str]) -> None:
-        """Make a table of rows that no measure has; `rows` gives their SQL on a cursor."""
+    def derive(self, query: str, rows: Callable[[Connection], str]) -> str:
+        """Make a table of rows that no measure has; returns its name. The same query gives the same table.
+
+        `rows` gives the SQL of the query on a cursor.
+        """
         with held(self._lock):
+            name = self._derived.setdefault(query, f"derived#{len(self._derived)}")
             lock = self._making.setdefault(name, threading.RLock())
         with held(lock):
             if name not in self._made:
                 cursor = self.cursor()
                 self._create_as(cursor, name, rows(cursor))
                 self._made[name] = frozenset()
+        return name
 
     @staticmethod
     def _create_as(cursor: Connection, name: str, select: str) -> None:

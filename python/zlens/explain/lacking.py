@@ -16,7 +16,7 @@ from typing import Any
 from zlens.catalog import layouts, roles
 from zlens.explain.lineage import column_lineage
 from zlens.reports.definition import FOLDER, Column, load, names
-from zlens.reports.entries import Entry, entry, expect, values_of, with_values
+from zlens.reports.entries import Entry, entry, expect, values
 from zlens.reports.rows import Session
 
 #: Names of fields in zlens' own pack without a known public name.
@@ -68,17 +68,18 @@ def lacks(session: Session, available: Input, folder: Path | None = None) -> lis
     # Many columns depend on the same roles.
     known: dict[tuple[str, str], Missing | None] = {}
     report_folder = folder or FOLDER
+    counted: dict[str, list[int]] = {}
     definitions = [load(name, report_folder) for name in names(report_folder)]
     expect(definitions, session)
     for definition in definitions:
-        filled = with_values(definition, session)
-        report = Lacks(entry(definition, values_of(definition, session, filled)))
+        found = values(definition, session, counted)
+        report = Lacks(entry(definition, found.count))
         for table in definition.tables:
             for column in table.columns:
-                if (table.key, column.key) not in filled:
+                if (table.key, column.key) not in found.columns:
                     report.columns.append(column.name)
                     report.missing.update(_missing(column, available, known))
-            if not report.missing and not filled:
+            if not report.missing and not found.columns:
                 # No column names a measure: use the entities that its query reads.
                 for entity in column_lineage().entities(table.query):
                     report.missing.update(_entity(entity, available))

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterator
 from functools import cache
 
-from zlens.catalog import aggregation, caveats, expressions, layouts, metrics, roles, rules
+from zlens.catalog import aggregation, caveats, console, expressions, layouts, metrics, roles, rules
 from zlens.errors import QueryError
 from zlens.explain.cpumf import counter_names, counter_pages, formula_lines, name_lines
 from zlens.explain.lineage import column_lineage, raw_lines
@@ -86,9 +86,23 @@ def _sections(wanted: str) -> Iterator[str]:
     for title, facts in smf_pages(lower):
         yield page(title, facts)
     yield from _rules(wanted)
+    yield from _command(wanted)
     if lower == "caveats":
         faults = caveats.lines(caveats.caveats())
         yield page("caveats: known faults of the data, by level", [("Faults", faults)])
+
+
+def _command(wanted: str) -> Iterator[str]:
+    """A command of CP whose response may be saved as text."""
+    command = console.find(wanted)
+    if command is None:
+        return
+    if command.known:
+        read = "read as text: the table cp_capability; changes between responses are events"
+    else:
+        read = f"not read: {command.unread}"
+    facts: Facts = [("Response", [read]), ("Instead", [command.instead]), ("Source", [command.source])]
+    yield page(command.name, facts)
 
 
 def _unknown(wanted: str) -> QueryError:
@@ -118,6 +132,7 @@ def known_names() -> tuple[str, ...]:
         names += [table.name for table in report.tables]
     names += _report_names()
     names += rules.names()
+    names += [command.name for command in console.commands()]
     return tuple(dict.fromkeys(names))
 
 

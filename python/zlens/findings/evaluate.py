@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any, Protocol
 
 from zlens.catalog import expressions
 from zlens.catalog.check.rules import missing_columns
-from zlens.catalog.rules import CLASSES, COMPARES, Rule, load
+from zlens.catalog.rules import CLASSES, COMPARES, Rule, load, wrong_columns
 from zlens.engine.cancelling import tell
 from zlens.errors import CatalogError, QueryError
 from zlens.findings import against
@@ -29,6 +29,8 @@ _SMALL = ("<", "<=")
 
 class _Answer(Protocol):
     @property
+    def columns(self) -> list[str]: ...
+    @property
     def rows(self) -> list[tuple[Any, ...]]: ...
 
 
@@ -39,7 +41,7 @@ class Session(Protocol):
 
     def fills(self, name: str) -> bool: ...
 
-    def expect(self, queries: Iterable[str]) -> None: ...
+    def stages(self, queries: Iterable[str]) -> Iterator[list[str]]: ...
 
     def display(self, time: datetime, system: str) -> datetime: ...
 
@@ -70,6 +72,14 @@ class Findings:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def add(self, part: Findings) -> None:
+        """Add the findings of further rules of the same session."""
+        self.rows = sorted([*self.rows, *part.rows], key=lambda finding: finding.order)
+        self.asked += part.asked
+        self.systems |= part.systems
+        self.missing += part.missing
+        self.off += part.off
+
 
 def find(
     session: Session,
@@ -80,23 +90,35 @@ def find(
     baseline: Session | None = None,
 ) -> Findings:
     """The findings of a session by the rules of the catalog, the user and more folders."""
-    rules = load(*folders)
+    rules, wanted = _wanted(load(*folders), classes, only)
+    return evaluate(session, rules, classes=wanted, baseline=baseline)
+
+
+def find_in_stages(session: Session, *, classes: Iterable[str] | None = None) -> Iterator[Findings]:
+    """The findings of a session by the rules of the catalog and the user, stage by stage."""
+    rules, wanted = _wanted(load(), classes, None)
+    return evaluate_in_stages(session, rules, classes=wanted)
+
+
+def _wanted(
+    rules: Mapping[str, Rule], classes: Iterable[str] | None, only: Iterable[str] | None
+) -> tuple[Mapping[str, Rule], frozenset[str]]:
+    """The rules to check, and the classes of those that are."""
     wanted = frozenset(USUAL if classes is None else classes)
     if wanted - set(CLASSES):
         unknown = ", ".join(sorted(wanted - set(CLASSES)))
         raise QueryError(f"there is no class {unknown}", expected=", ".join(CLASSES))
-    if only is not None:
-        named = [name.upper() for name in only]
-        for name in named:
-            if name not in rules:
-                near = difflib.get_close_matches(name, rules, 3)
-                suggestion = f"did you mean {' or '.join(near)}?" if near else say("rules")
-                raise QueryError(f"there is no rule {name}", cure=suggestion)
-            if not rules[name].computable:
-                raise QueryError(f"{name} is a note without a condition", cure=say("explain_rule", name=name))
-        rules = {name: rules[name] for name in named}
-        wanted = frozenset(CLASSES)
-    return evaluate(session, rules, classes=wanted, baseline=baseline)
+    if only is None:
+        return rules, wanted
+    named = [name.upper() for name in only]
+    for name in named:
+        if name not in rules:
+            near = difflib.get_close_matches(name, rules, 3)
+            suggestion = f"did you mean {' or '.join(near)}?" if near else say("rules")
+            raise QueryError(f"there is no rule {name}", cure=suggestion)
+        if not rules[name].computable:
+            raise QueryError(f"{name} is a note without a condition", cure=say("explain_rule", name=name))
+    return {name: rules[name] for name in named}, frozenset(CLASSES)
 
 
 def evaluate(
@@ -112,44 +134,63 @@ def evaluate(
     compare with one are checked too, and those of class `ours` count if the baseline was clearly better.
     """
     findings = Findings(session, baseline=baseline)
+    for part in evaluate_in_stages(session, rules, classes=classes, baseline=baseline):
+        findings.add(part)
+    place = {name: index for index, name in enumerate(rules)}
+    findings.asked.sort(key=lambda rule: place[rule.id])
+    findings.missing.sort(key=lambda entry: place[entry[0].id])
+    return findings
+
+
+def evaluate_in_stages(
+    session: Session,
+    rules: Mapping[str, Rule],
+    *,
+    classes: Collection[str] = USUAL,
+    baseline: Session | None = None,
+) -> Iterator[Findings]:
+    """The findings of a session, stage by stage: first of the rules whose measures cost least."""
     chosen: list[Rule] = []
+    off: list[Rule] = []
     for rule in rules.values():
         if not rule.computable:
             continue
         if rule.kind == "balance" or rule.threshold_class in classes or (baseline and _may_relate(rule)):
             chosen.append(rule)
         else:
-            findings.off.append(rule)
+            off.append(rule)
     checker = Checker(session, chosen)
     baseline_checker = Checker(baseline, chosen) if baseline is not None else None
-    empty = checker.empty(chosen)
-    baseline_empty = (
-        baseline_checker.empty([rule for rule in chosen if rule.baseline]) if baseline_checker else {}
-    )
+    if baseline_checker is not None:
+        for _ in baseline_checker.stages():
+            pass
+    missing: dict[str, tuple[str, ...]] = {}
     tested: dict[str, list[Tested]] = {}
-    for done, rule in enumerate(chosen):
-        tell(done, len(chosen), f"rule {rule.id}")
-        absent = [name for name in rule.needs if empty.get(name, False)]
-        if rule.baseline and not rule.compare:
-            if baseline is None:
-                absent.append("a baseline")
-            else:
-                absent += [
-                    f"{name} in the baseline" for name in rule.needs if baseline_empty.get(name, False)
-                ]
-        if absent:
-            findings.missing.append((rule, tuple(absent)))
-            continue
-        findings.asked.append(rule)
-        findings.systems[rule.id] = checker.systems(rule)
-        tested[rule.id] = checker.test(rule)
-        earlier = baseline_checker.test(rule, baseline=True) if baseline_checker else []
-        findings.rows += _holding(rule, tested[rule.id], earlier, baseline is not None, classes)
-    findings.rows = sorted(
-        (replace(finding, others=_others(finding, rules, tested, findings)) for finding in findings.rows),
-        key=lambda finding: finding.order,
-    )
-    return findings
+    yield Findings(session, off=off, baseline=baseline)
+    for stage in checker.stages():
+        findings = Findings(session, baseline=baseline)
+        for rule in stage:
+            tell(len(missing) + len(tested), len(chosen), f"rule {rule.id}")
+            absent = checker.absent(rule)
+            if rule.baseline and not rule.compare:
+                if baseline_checker is None:
+                    absent.append("a baseline")
+                else:
+                    absent += [f"{name} in the baseline" for name in baseline_checker.absent(rule)]
+            if absent:
+                missing[rule.id] = tuple(absent)
+                findings.missing.append((rule, tuple(absent)))
+                continue
+            findings.asked.append(rule)
+            findings.systems[rule.id] = checker.systems(rule)
+            tested[rule.id] = checker.test(rule)
+            earlier = baseline_checker.test(rule, baseline=True) if baseline_checker else []
+            findings.rows += _holding(rule, tested[rule.id], earlier, baseline is not None, classes)
+        findings.rows = sorted(
+            (replace(finding, others=_others(finding, rules, tested, missing)) for finding in findings.rows),
+            key=lambda finding: finding.order,
+        )
+        yield findings
 
 
 def check(session: Session, rules: Mapping[str, Rule]) -> list[str]:
@@ -160,6 +201,7 @@ def check(session: Session, rules: Mapping[str, Rule]) -> list[str]:
         queries = [False] * rule.computable + [True] * bool(rule.baseline_query)
         for baseline in queries:
             try:
+                checker.check_columns(rule, baseline=baseline)
                 checker.test(rule, baseline=baseline)
             except CatalogError as error:
                 errors.append(str(error))
@@ -176,27 +218,11 @@ def _may_relate(rule: Rule) -> bool:
 class Checker:
     """A session that rules are checked against; the data they share are computed once."""
 
-    def __init__(self, session: Session, rules: Iterable[Rule]) -> None:
+    def __init__(self, session: Session, rules: Collection[Rule]) -> None:
         self._session = session
-        #: Systems with values, for each column that rules need.
-        self._systems: dict[str, frozenset[str]] = {}
-        questions = [*self._counts(rules).values()]
-        for rule in rules:
-            if rule.query and all(self._filled(name) for name in rule.needs):
-                questions.append(question(rule))
-                if rule.baseline_query:
-                    questions.append(question(rule, baseline=True))
-        # A user's rule may be wrong; its check reports that.
-        with suppress(QueryError):
-            session.expect(questions)
-
-    def _filled(self, column: str) -> bool:
-        table = column.rpartition(".")[0]
-        return table in _ANSWER or self._session.fills(table)
-
-    def _counts(self, rules: Iterable[Rule]) -> dict[tuple[str, ...], str]:
-        """Queries that count the values of the columns that rules need, one for each table."""
-        by_table: dict[str, dict[str, None]] = {}
+        self._rules = {rule.id: rule for rule in rules}
+        #: The columns of each table that rules need.
+        self._needed: dict[str, list[str]] = {}
         for rule in rules:
             unknown = missing_columns(rule)
             if unknown:
@@ -205,41 +231,109 @@ class Checker:
                     file=rule.where("needs"),
                     cure=say("columns_of"),
                 )
-            for name in rule.needs:
+            for name in filter(self._counted, rule.needs):
                 table, _, column = name.rpartition(".")
-                if table not in _ANSWER and self._session.fills(table):
-                    by_table.setdefault(table, {})[column] = None
-        return {
-            tuple(f"{table}.{column}" for column in columns): _count(table, columns)
-            for table, columns in by_table.items()
-        }
+                columns = self._needed.setdefault(table, [])
+                if column not in columns:
+                    columns.append(column)
+        #: Systems with values, for each column that rules need.
+        self._with_values: dict[str, frozenset[str]] = {}
 
-    def empty(self, rules: Iterable[Rule]) -> dict[str, bool]:
-        """Whether a column has no value, for each column that the rules need."""
-        rules = list(rules)
-        empty = {name: True for rule in rules for name in rule.needs if not self._filled(name)}
-        for names, query in self._counts(rules).items():
-            rows = self._session.sql(query).rows
-            for index, name in enumerate(names, 1):
-                self._systems[name] = frozenset(str(row[0]) for row in rows if row[index])
-                empty[name] = not self._systems[name]
-        return empty
+    def _filled(self, column: str) -> bool:
+        table = column.rpartition(".")[0]
+        return table in _ANSWER or self._session.fills(table)
+
+    def _counted(self, column: str) -> bool:
+        """Whether a column may be without values although its table has rows."""
+        return column.rpartition(".")[0] not in _ANSWER and self._filled(column)
+
+    def stages(self) -> Iterator[list[Rule]]:
+        """The rules stage by stage: those whose data are computed by now, the cheapest first.
+
+        A rule comes no earlier than the data of those that disagree with it.
+        """
+        questions = {name: self._questions(rule) for name, rule in self._rules.items()}
+        waiting = {
+            name: set().union(*(questions[other] for other in self._disagreeing(name)))
+            for name in self._rules
+        }
+        for ready in chain([[]], self._session.stages(chain.from_iterable(questions.values()))):
+            stage = []
+            for name in [*waiting]:
+                waiting[name].difference_update(ready)
+                if not waiting[name]:
+                    del waiting[name]
+                    stage.append(self._rules[name])
+            if stage:
+                yield stage
+
+    def _questions(self, rule: Rule) -> list[str]:
+        """The queries that a rule is checked with."""
+        tables = dict.fromkeys(name.rpartition(".")[0] for name in filter(self._counted, rule.needs))
+        questions = [_count(table, self._needed[table]) for table in tables]
+        if rule.query and all(map(self._filled, rule.needs)):
+            questions.append(question(rule))
+            if rule.baseline_query:
+                questions.append(question(rule, baseline=True))
+        return questions
+
+    def _disagreeing(self, name: str) -> set[str]:
+        """A rule, those that disagree with it, and so on."""
+        found: set[str] = set()
+        pending = {name}
+        while pending:
+            found |= pending
+            others = {other for known in pending for other in self._rules[known].disagrees}
+            pending = (others & self._rules.keys()) - found
+        return found
+
+    def absent(self, rule: Rule) -> list[str]:
+        """The columns without any value, of those that a rule needs."""
+        return [
+            name
+            for name in rule.needs
+            if not self._filled(name) or (self._counted(name) and not self._systems_of(name))
+        ]
+
+    def _systems_of(self, column: str) -> frozenset[str]:
+        """The systems with values in a column."""
+        if column not in self._with_values:
+            table = column.rpartition(".")[0]
+            columns = self._needed[table]
+            rows = self._session.sql(_count(table, columns)).rows
+            for index, name in enumerate(columns, 1):
+                self._with_values[f"{table}.{name}"] = frozenset(str(row[0]) for row in rows if row[index])
+        return self._with_values[column]
 
     def systems(self, rule: Rule) -> frozenset[str] | None:
         """The systems with values in all columns that a rule needs; None if it needs no column."""
-        needed = [self._systems[name] for name in rule.needs if name in self._systems]
+        needed = [self._systems_of(name) for name in filter(self._counted, rule.needs)]
         return frozenset.intersection(*needed) if needed else None
 
     def test(self, rule: Rule, *, baseline: bool = False) -> list[Tested]:
         """The result of a rule for every subject."""
+        if rule.own:
+            self.check_columns(rule, baseline=baseline)
         try:
             rows = self._session.sql(question(rule, baseline=baseline)).rows
         except QueryError as error:
-            key = "baseline_query" if baseline and rule.baseline_query else "query"
-            raise CatalogError(
-                f"the query of {rule.id} is wrong: {error.message}", file=rule.where(key), cure=error.cure
-            ) from None
+            raise _wrong_query(rule, baseline, error.message, error.cure) from None
         return [Tested(*row) for row in rows]
+
+    def check_columns(self, rule: Rule, *, baseline: bool = False) -> None:
+        """CatalogError if the columns of a rule's query are not those that the rule gives."""
+        try:
+            columns = self._session.sql(f"SELECT * FROM ({rule.sql(baseline=baseline)}) LIMIT 0").columns
+        except QueryError as error:
+            raise _wrong_query(rule, baseline, error.message, error.cure) from None
+        wrong = wrong_columns(rule, columns)
+        if wrong is not None:
+            raise _wrong_query(rule, baseline, *wrong)
+
+
+def _wrong_query(rule: Rule, baseline: bool, message: str, cure: str | None) -> CatalogError:
+    key = "baseline_query" if baseline and rule.baseline_query else "query"
+    return CatalogError(f"the query of {rule.id} is wrong: {message}", file=rule.where(key), cure=cure)
 
 
 def _count(table: str, columns: Iterable[str]) -> str:
@@ -247,38 +341,37 @@ def _count(table: str, columns: Iterable[str]) -> str:
     return f"SELECT system, {counts} FROM {table} GROUP BY system"
 
 
-def threshold(rule: Rule, *, baseline: bool = False) -> str:
+def threshold(rule: Rule) -> str:
     """SQL of the threshold of a rule; NULL if it compares no number."""
-    if rule.gives("threshold", baseline=baseline):
+    if "threshold" in rule.gives:
         return "CAST(threshold AS DOUBLE)"
     if "T" not in rule.threshold or rule.compare in ("exists", "holds", ""):
         return "CAST(NULL AS DOUBLE)"
     return repr(float(rule.threshold["T"]))
 
 
-def holding(rule: Rule, *, baseline: bool = False) -> str:
+def holding(rule: Rule) -> str:
     """SQL of the condition of a rule on a row of its query."""
     conditions = []
     if rule.compare in COMPARES and rule.compare not in ("holds", "exists"):
-        conditions.append(f"CAST(value AS DOUBLE) {rule.compare} {threshold(rule, baseline=baseline)}")
-    if rule.gives("holds", baseline=baseline):
+        conditions.append(f"CAST(value AS DOUBLE) {rule.compare} {threshold(rule)}")
+    if "holds" in rule.gives:
         conditions.append("holds")
     return " AND ".join(conditions) or ("true" if rule.compare == "exists" else "false")
 
 
 def question(rule: Rule, *, baseline: bool = False) -> str:
     """The SQL of a rule: one row per system and subject that its query tests."""
-
-    def gives(column: str) -> bool:
-        return rule.gives(column, baseline=baseline)
-
-    condition = holding(rule, baseline=baseline)
-    detail = "detail" if gives("detail") else "NULL"
+    condition = holding(rule)
+    detail = "detail" if "detail" in rule.gives else "NULL"
     # Building the text of every tested row costs more than the test; only a baseline needs it.
     any_detail = f"coalesce(min(CAST({detail} AS VARCHAR)), '')" if rule.baseline else "''"
-    threshold_column = "threshold" if gives("threshold") else "NULL"
+    threshold_column = "threshold" if "threshold" in rule.gives else "NULL"
     columns = ", ".join(
-        ["system, source, subject, interval_end, value", *filter(gives, ("detail", "threshold"))]
+        [
+            "system, source, subject, interval_end, value",
+            *(name for name in ("detail", "threshold") if name in rule.gives),
+        ]
     )
     best = "arg_min" if rule.compare in _SMALL else "arg_max"
     worst = "min" if rule.compare in _SMALL else "max"
@@ -406,11 +499,13 @@ def limit(rule: Rule, threshold: float | None) -> str:
 
 
 def _others(
-    finding: Finding, rules: Mapping[str, Rule], tested: Mapping[str, list[Tested]], findings: Findings
+    finding: Finding,
+    rules: Mapping[str, Rule],
+    tested: Mapping[str, list[Tested]],
+    absent: Mapping[str, tuple[str, ...]],
 ) -> tuple[str, ...]:
     """The results of rules that disagree with the rule of a finding, whether they hold or not."""
     texts = []
-    absent = {rule.id: names for rule, names in findings.missing}
     for name in finding.rule.disagrees:
         other = rules.get(name)
         if other is None:

@@ -19,6 +19,7 @@ KINDS = (
     "gap",  # data is missing between two samples
     "resync",  # bytes skipped to the next plausible place
     "duplicate",  # the same data twice; read once
+    "conflict",  # the same interval again with other records; those read first are shown
     "transfer",  # the file was damaged in transfer (ASCII translation and the like)
     "section",  # a section of a record points outside it, or is not expected
     "time",  # an impossible time, or a local one without a zone
@@ -27,7 +28,7 @@ KINDS = (
 )
 
 #: Kinds that mean an input is damaged or incomplete; the others concern data that is read as recorded.
-DAMAGE = frozenset({"truncated", "length", "header", "resync", "transfer", "time", "impossible"})
+DAMAGE = frozenset({"truncated", "length", "header", "resync", "transfer", "time", "impossible", "conflict"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ Found = tuple[SystemInfo, Interval]
 def find(systems: Iterable[SystemInfo], rows: Iterable[tuple[Any, ...]]) -> list[Found]:
     """All of them in order of time, including those that end with an interval of the first kind.
 
-    rows: those of QUERY over the raw tables with intervals (smf_sections.tells_intervals)
+    rows: those of QUERY over the raw tables with intervals (smf_sections.interval_tables)
     """
     infos = {(info.system, info.source): info for info in systems}
     return [

@@ -125,6 +125,11 @@ class InventoryRow:
         return self.bytes / self.count if self.bytes is not None and self.count else None
 
 
+def table_of(record: str) -> str:
+    """What the names of a record's raw tables begin with: d0r2, smf70."""
+    return record.partition(".")[0].replace(" ", "").lower()
+
+
 class Source(Protocol):
     """All files of one format, opened."""
 

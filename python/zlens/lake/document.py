@@ -11,7 +11,7 @@ from zlens.catalog.columns import Column
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
 from zlens.lake import kinds, names
-from zlens.readers.joints import Mark
+from zlens.readers.joints import Digest, Mark
 from zlens.schema.kinds import Choice, Either, Flag, Key, Many, Maybe, Named, Number, Raw, Row, Spec
 from zlens.schema.kinds import Problem as Errors
 
@@ -48,6 +48,8 @@ class File:
     last_us: int | None
     open: int
     key: str | None = None
+    #: Digest of its footer, by which a query knows it; None: imported before there were any.
+    foot: str | None = None
 
     def name(self, sha256: str, system: str) -> str:
         """Its place in the lake, as part of an input and system."""
@@ -134,17 +136,20 @@ class _FileRow:
     key: str | None = None
 
     def words(self) -> str:
-        return "table, day, kind, rows, bytes, digest, first and last interval, and open rows"
+        return (
+            "table, day, kind, rows, bytes, digest, first and last interval, open rows, digest of the footer"
+        )
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "array", "minItems": 9, "maxItems": 9}
+        return {"type": "array", "minItems": 9, "maxItems": 10}
 
     def read(self, text: str) -> Any:
         return text
 
     def check(self, value: Any, where: str, problem: Errors) -> File:
         try:
-            table, day, kind, rows, size, sha256, first, last, waiting = value
+            table, day, kind, rows, size, sha256, first, last, waiting, *more = value
+            (foot,) = more or (None,)
             valid = (
                 names.TABLE.fullmatch(table)
                 and names.DAY.fullmatch(day)
@@ -156,12 +161,13 @@ class _FileRow:
                 and 0 <= waiting < _MOST
                 and (first is None or (type(first) is int and -_MOST < first < _MOST))
                 and (last is None or (type(last) is int and -_MOST < last < _MOST))
+                and (foot is None or names.KEY.fullmatch(foot))
             )
         except (TypeError, ValueError):
             valid = False
         if not valid:
             raise problem.value(where, value, self.words())
-        return File(table, day, kind, rows, size, sha256, first, last, waiting, self.key)
+        return File(table, day, kind, rows, size, sha256, first, last, waiting, self.key, foot)
 
 
 def _part(
@@ -225,7 +231,7 @@ def load_seam(data: bytes, file: str, key: str) -> SeamDocument:
 def _file_row(file: File) -> list[Any]:
     return [
         file.table, file.day, file.kind, file.rows, file.bytes, file.sha256, file.first_us, file.last_us,
-        file.open,
+        file.open, *([file.foot] if file.foot else []),
     ]  # fmt: skip
 
 
@@ -251,7 +257,7 @@ class Intervals:
 
     def dump(self) -> bytes:
         rows = _interval_rows(self.intervals)
-        marks = [[mark.end_us, mark.samples, mark.offset] for mark in self.marks]
+        marks = [_mark_row(mark) for mark in self.marks]
         return dump({"intervals": rows, "marks": marks})
 
 
@@ -259,12 +265,27 @@ def _interval_rows(intervals: list[Interval]) -> list[list[Any]]:
     return [[interval.end_us, interval.seconds, interval.flag, interval.samples] for interval in intervals]
 
 
+def _mark_row(mark: Mark) -> list[int]:
+    row = [mark.end_us, mark.samples, mark.offset]
+    if mark.begin is None or mark.digest is None:
+        return row
+    return [*row, mark.begin, mark.digest.samples, mark.digest.events, mark.digest.event_sum]
+
+
+def _marked(end_us: int, samples: int, offset: int, begin: int, *digest: int) -> Mark:
+    return Mark(end_us, samples, offset, begin, Digest(*digest))
+
+
 _INTERVAL = Row(
     (kinds.WHOLE, Maybe(Number()), kinds.MAYBE_TEXT, kinds.MAYBE_WHOLE),
     "end, seconds, flag and samples",
     Interval,
 )
-_MARK = Row((kinds.WHOLE, kinds.WHOLE, kinds.WHOLE), "end, samples and offset", Mark)
+#: The end of an interval; lakes of earlier releases have no begin and digest.
+_MARK = Either(
+    Row((kinds.WHOLE,) * 3, "end, samples and offset", Mark),
+    Row((kinds.WHOLE,) * 7, "end, samples, offset, begin, and digests of samples and events", _marked),
+)
 _INTERVALS = Spec((Key("intervals", Many(_INTERVAL)), Key("marks", Many(_MARK))), Intervals)
 _OF_FILE = (kinds.MAYBE_TEXT, kinds.TEXT, kinds.TEXT, kinds.MAYBE_WHOLE)
 PROBLEM = Row((*_OF_FILE, *_OF_FILE), "a row of the table problem", Problem)

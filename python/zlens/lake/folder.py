@@ -210,16 +210,24 @@ class Folder:
         self.sweep(current)
 
     def sweep(self, current: Manifest) -> int:
-        """Remove retired files unless somebody reads, and replace the manifest; returns how many are left."""
+        """Remove retired files unless somebody reads, and replace the manifest; returns how many are left.
+
+        What cannot be removed now, as without room for a manifest, is left to the next sweep.
+        """
         if not current.retired:
             return 0
         with Reading(self.absolute(names.READERS), alone=True) as alone:
             if not alone:
                 return len(current.retired)
-            for name in current.retired:
-                self._remove(name)
-            current.retired = []
-            self._replace(current, Path(self.absolute(names.STAGING)))
+            retired = list(current.retired)
+            try:
+                for name in retired:
+                    self._remove(name)
+                current.retired = []
+                self._replace(current, Path(self.absolute(names.STAGING)))
+            except OSError:
+                current.retired = retired
+                return sum(os.path.exists(self.absolute(name)) for name in retired)
         return 0
 
     def _remove(self, name: str) -> None:
@@ -363,6 +371,32 @@ def digest(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+#: A Parquet file ends with its footer, the footer's length and a mark.
+_FOOT_END = 8
+
+
+def foot(path: str | os.PathLike[str]) -> str:
+    """A short digest of a Parquet file's footer, which describes all its pages; cheap for any size."""
+    with open(path, "rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        end = os.pread(file.fileno(), _FOOT_END, max(size - _FOOT_END, 0))
+        length = min(int.from_bytes(end[:4], "little") + _FOOT_END, size)
+        data = os.pread(file.fileno(), length, size - length)
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def verify(path: str, file: File, lake: str | os.PathLike[str]) -> None:
+    """InputError if a Parquet file is missing or not the one listed, as far as size and footer tell."""
+    try:
+        size = os.stat(path).st_size
+        is_listed = size == file.bytes and (file.foot is None or foot(path) == file.foot)
+        problem = f"this is not the file that the manifest lists, which has {file.rows:,} rows"
+    except OSError as error:
+        is_listed, problem = False, f"cannot be read: {error.strerror or error}"
+    if not is_listed:
+        raise InputError(problem, file=path, cure=say("lake_check", lake=lake))
+
+
 def sync(paths: Iterable[str]) -> None:
     """Flush files to disk, many at a time: one disk write serves all that wait for it."""
 
@@ -378,17 +412,14 @@ def sync(paths: Iterable[str]) -> None:
 
 
 @contextmanager
-def typed(folder: Folder) -> Iterator[None]:
-    """Turns the system's errors when nothing can be written into ones with a cure."""
+def typed(folder: Folder, room: str = "make room on the disk, or name a lake elsewhere") -> Iterator[None]:
+    """Turns the system's errors when nothing can be written into ones with a cure; `room` on a full disk."""
     try:
         yield
     except OSError as error:
         problem, cure = error.strerror or str(error), "check the disk and the permissions of the folder"
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            problem, cure = (
-                f"there is no more room ({problem})",
-                "make room on the disk, or name a lake elsewhere",
-            )
+            problem, cure = f"there is no more room ({problem})", room
         raise LakeError(f"{problem}; the lake is as it was", file=str(folder.path), cure=cure) from None
 
 

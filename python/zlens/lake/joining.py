@@ -17,7 +17,7 @@ from zlens.inputs.problems import Problem
 from zlens.lake.document import File, PartDocument, SeamDocument
 from zlens.lake.seam_evidence import Ground, Pair
 from zlens.lake.tables import subject_sql
-from zlens.readers.joints import Evidence, Rejoined, rejoin
+from zlens.readers.joints import Digest, Evidence, Mark, Rejoined, Repeat, add_repeat, rejoin
 
 if TYPE_CHECKING:
     from zlens.lake.seams import Seams
@@ -82,32 +82,33 @@ class _Joining:
 
     def _find_repeats(self) -> None:
         """Byte ranges of a part with intervals that an earlier one has: their records are read only once."""
-        shared_ends = self.seams.ends(self.parts, self.ground.beside)
-        spans: list[list[int]] = []
-        begin = 0
+        known: dict[int, Mark] = {}
+        for place in self.ground.beside:
+            for mark in self.seams.intervals(self.parts[place]).marks:
+                if mark.samples:
+                    known.setdefault(mark.end_us, mark)
+        behind, first = 0, True
+        repeats: list[Repeat] = []
         for mark in self.seams.intervals(self.pair).marks:
-            if mark.samples and mark.end_us in shared_ends:
-                if self.repeats and self.repeats[-1][1] == begin:
-                    self.repeats[-1] = (self.repeats[-1][0], mark.offset + 1)
-                    spans[-1].append(mark.end_us)
-                else:
-                    self.repeats.append((begin, mark.offset + 1))
-                    spans.append([mark.end_us])
-            begin = mark.offset + 1
+            begin = behind if mark.begin is None else mark.begin
+            first = first or begin > behind
+            if mark.samples and mark.end_us in known:
+                agrees = _agree(mark.digest, known[mark.end_us].digest, first)
+                add_repeat(repeats, Repeat(begin, mark.offset + 1, mark.end_us, mark.end_us, agrees))
+            behind, first = mark.offset + 1, first and not mark.samples
+        self.repeats = [(repeat.begin, repeat.end) for repeat in repeats]
         imported, part = self.pair
-        for (first, last), ends in zip(self.repeats, spans, strict=True):
-            span = " to ".join(map(_clock, dict.fromkeys((ends[0], ends[-1]))))
-            detail = f"the samples of {len(ends):,} intervals were already read ({span} UTC); read once"
+        for repeat in repeats:
             self.seam.problems.append(
                 Problem(
                     part.system,
                     imported.source,
                     imported.path,
-                    first,
+                    repeat.begin,
                     None,
-                    "duplicate",
-                    detail,
-                    last - first,
+                    repeat.kind,
+                    repeat.detail(_clock),
+                    repeat.end - repeat.begin,
                 )
             )
 
@@ -238,6 +239,11 @@ class _Joining:
                     problem.kind, problem.detail, problem.bytes,
                 )
             )  # fmt: skip
+
+
+def _agree(digest: Digest | None, known: Digest | None, first: bool) -> bool:
+    # Lakes of earlier releases have no digests: there the end alone tells.
+    return digest is None or known is None or digest.repeats(known, first=first)
 
 
 def _clock(us: int) -> str:

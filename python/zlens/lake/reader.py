@@ -24,7 +24,7 @@ from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable, SystemInfo
 from zlens.lake import document, names
 from zlens.lake.document import Document, File, Intervals, PartDocument, SeamDocument
-from zlens.lake.folder import Folder, Reading, part_of
+from zlens.lake.folder import Folder, Reading, part_of, verify
 from zlens.lake.manifest import Input, Part
 from zlens.readers.joints import NEAR_US
 from zlens.schema.kinds import Either, Row
@@ -127,8 +127,14 @@ class LakeTable:
     name: str
     constants: Mapping[str, str]
     find: Callable[[], tuple[Column, ...]]
-    paths: list[str] = field(default_factory=list)
+    lake: Folder
+    files: dict[str, File] = field(default_factory=dict)
     known: tuple[Column, ...] | None = None
+    is_verified: bool = False
+
+    @property
+    def paths(self) -> list[str]:
+        return list(self.files)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -137,10 +143,12 @@ class LakeTable:
         return self.known
 
     def stream(self, columns: list[str]) -> ArrowSource:
+        self._verify()
         return _Stream(self, columns)
 
     def sql(self, columns: Sequence[str]) -> str:
         """A SELECT of the named columns; constant columns are not read."""
+        self._verify()
         quote, literal = expressions.quote, expressions.literal
         chosen = ", ".join(
             f"{literal(self.constants[name])} AS {quote(name)}" if name in self.constants else quote(name)
@@ -148,6 +156,13 @@ class LakeTable:
         )
         listed = ", ".join(map(literal, self.paths))
         return f"SELECT {chosen or '1'} FROM read_parquet([{listed}], hive_partitioning = false)"
+
+    def _verify(self) -> None:
+        """Verify the files, once in a session; InputError if one is not that of the manifest."""
+        if not self.is_verified:
+            for path, file in self.files.items():
+                verify(path, file, self.lake.path)
+            self.is_verified = True
 
 
 class _Stream:
@@ -183,10 +198,12 @@ class _Tables(Mapping[str, list[RawTable]]):
             for table, schema in schemas.items():
                 if (table, system, schema) not in tables:
                     constants = {"system": system, "source": stored.input.source}
-                    tables[table, system, schema] = LakeTable(table, constants, self._source.schema(schema))
+                    tables[table, system, schema] = LakeTable(
+                        table, constants, self._source.schema(schema), self._source.lake
+                    )
             for file in self._source.files(stored):
                 path = stored.lake.absolute(file.name(stored.input.sha256, system))
-                tables[file.table, system, schemas[file.table]].paths.append(path)
+                tables[file.table, system, schemas[file.table]].files[path] = file
         by_name: dict[str, list[LakeTable]] = {}
         for lake_table in tables.values():
             by_name.setdefault(lake_table.name, []).append(lake_table)

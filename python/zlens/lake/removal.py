@@ -50,7 +50,8 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
                 "a time of day is not a range", expected="a date: 2026-03-02 or '2026-03-02 12:00'"
             )
     into = Folder(path)
-    with folder.typed(into), into.staging() as staged, into.locked():
+    room = "make room on the disk for a new manifest and what replaces the neighbors' rows"
+    with folder.typed(into, room), into.staging() as staged, into.locked():
         manifest = into.load()
         into.clean(manifest)
         unknown = set(options.systems) - {part.system for _, part in manifest.parts()}

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from zlens._native import ArrowTable
+from zlens.catalog import expressions
 from zlens.catalog.columns import Column
 from zlens.inputs.problems import Problem
 from zlens.lake import document, folder, joining, names, redecoding, repeats, seam_evidence
@@ -27,6 +28,8 @@ from zlens.lake.parquet_engine import ParquetEngine, parquet
 from zlens.lake.seam_evidence import Ground, Pair, sql_list
 from zlens.readers.joints import NEAR_US, WHOLE
 
+#: Columns that tell of a row where it is, and what is before it.
+_OF_FILE = frozenset({"system", "source", "file", "offset", "seconds", "flag", "interval_end"})
 #: SHA-256 of no bytes.
 _NOTHING = hashlib.sha256(b"").hexdigest()
 
@@ -43,6 +46,7 @@ class Seams:
         self.engine = engine
         self.moves = moves
         self.retired: list[str] = []
+        self._verified: set[str] = set()
 
     def renew(self, systems: Iterable[tuple[str, str]]) -> None:
         """Renew what has changed in these systems (with their source)."""
@@ -83,16 +87,20 @@ class Seams:
         repeated: set[int] = set()
         for place in ground.beside:
             newly_repeated = (own_ends & self.ends(parts, [place])) - repeated
-            if newly_repeated:
-                repeated |= newly_repeated
-                detail = (
-                    f"{len(newly_repeated):,} intervals repeat those of {parts[place][0].path}; not shown"
-                )
-                seam.problems.append(
-                    Problem(
-                        part.system, imported.source, imported.path, None, None, "duplicate", detail, None
+            if not newly_repeated:
+                continue
+            repeated |= newly_repeated
+            same = newly_repeated & self._same_ends(parts[place], parts[index])
+            other = parts[place][0].path
+            for kind, count, what in (
+                ("duplicate", len(same), f"repeat those of {other}; not shown"),
+                ("conflict", len(newly_repeated - same), f"have other values in {other}; not shown"),
+            ):
+                if count:
+                    detail = f"{count:,} intervals {what}"
+                    seam.problems.append(
+                        Problem(part.system, imported.source, imported.path, None, None, kind, detail, None)
                     )
-                )
         if not repeated:
             return seam
         self.engine.bring("known", ArrowTable([("mark", "time")], [(end,) for end in sorted(repeated)]))
@@ -110,6 +118,32 @@ class Seams:
                 )
                 seam.files += self.write(parts[index], query, table, "main", key, files)
         return seam
+
+    def _same_ends(self, one: Pair, other: Pair) -> set[int]:
+        """The ends of the intervals whose rows have the same values in two parts."""
+        documents = [self.document(one), self.document(other)]
+        digests = []
+        for pair, own in zip((one, other), documents, strict=True):
+            selects = []
+            for table in own.schemas:
+                files = [file for file in own.files if file.table == table]
+                names = [
+                    {column.name for column in self.schema(document.schemas[table])} - _OF_FILE
+                    for document in documents
+                    if table in document.schemas
+                ]
+                if files:
+                    columns = [f"b.{expressions.quote(name)}" for name in sorted(set.intersection(*names))]
+                    hashed = ", ".join([expressions.literal(table), *columns])
+                    selects.append(
+                        f"SELECT b.interval_end, hash({hashed}) AS value FROM {self.read(pair, files)} AS b"
+                    )
+            query = (
+                f"SELECT epoch_us(interval_end), sum(value)::VARCHAR FROM ({' UNION ALL '.join(selects)}) "
+                "WHERE interval_end IS NOT NULL GROUP BY interval_end"
+            )
+            digests.append(set(self.engine.rows(query)) if selects else set())
+        return {end for end, _ in digests[0] & digests[1]}
 
     # -- reading -------------------------------------------------------------------------------------
 
@@ -161,7 +195,12 @@ class Seams:
     def _bases(self, pair: Pair, files: list[File]) -> list[str]:
         # The seam of an earlier part may have just been created.
         seam = self.lake.seam(*pair, self.moves)
-        return [self.path(folder.base_name(*pair, file, seam)) for file in files]
+        paths = [self.path(folder.base_name(*pair, file, seam)) for file in files]
+        for path, file in zip(paths, files, strict=True):
+            if path not in self._verified:
+                folder.verify(path, file, self.lake.path)
+                self._verified.add(path)
+        return paths
 
     # -- writing -------------------------------------------------------------------------------------
 
@@ -188,6 +227,7 @@ class Seams:
                 written.last_us,
                 written.nulls,
                 key,
+                folder.foot(written.path),
             )
             self.moves[file.name(pair[0].sha256, pair[1].system)] = written.path
             replacements.append(file)

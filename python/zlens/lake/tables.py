@@ -136,6 +136,7 @@ class Writer:
                 written.first_us if time else None,
                 written.last_us if time else None,
                 written.nulls if time else written.rows,
+                foot=folder.foot(written.path),
             )
             self._file(self.parts[system], file, written.path)
             by_system.setdefault(system, []).append(written)

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any, Protocol, cast
 
 from zlens.errors import QueryError, ScenarioError
+from zlens.models import moving
 from zlens.models.answer import Answer
 from zlens.models.scenario import Scenario, checked
 from zlens.schema.kinds import Spec
@@ -30,6 +31,7 @@ MODELS = (
     "capacity",
     "aliases",
     "paging",
+    "system",
 )
 #: Models whose scenarios can be built from measured intervals.
 MEASURED = ("shares", "aliases", "partitions", "capacity", "smt")
@@ -62,14 +64,19 @@ def measured(name: str) -> Any:
     return import_module(f"zlens.models.{name}.measured")
 
 
-def solve(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Answer:
-    """The answer of a model to a scenario as parsed from TOML; ScenarioError if the scenario is wrong."""
-    model = find(name)
+def prepared(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Scenario:
+    """A scenario checked for a model; it may also have the tables that only a simulation uses."""
     other = scenario.get("model")
     if isinstance(other, str) and other != name:
         said = f"the scenario is for the model {other}, not {name}"
         raise ScenarioError(said, file=file, cure=say("solve_model", model=other))
-    ready = checked(model.SPEC, scenario, file=file)
+    return checked(Spec((*moving.KEYS, *find(name).SPEC.keys)), scenario, file=file)
+
+
+def solve(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Answer:
+    """The answer of a model to a scenario as parsed from TOML; ScenarioError if the scenario is wrong."""
+    model = find(name)
+    ready = prepared(name, scenario, file=file)
     answer = model.solve(ready)
     answer.assumptions = [*ready.assumptions, *answer.assumptions]
     return answer

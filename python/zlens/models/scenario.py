@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
-from zlens.errors import InputError, ScenarioError, ZlensError
+from zlens.errors import InputError, ScenarioError
 from zlens.models.answer import Assumption
 from zlens.models.constants import constant
-from zlens.schema import kinds, toml, user_files
+from zlens.models.problem import Problem
+from zlens.schema import toml, user_files
 from zlens.schema.kinds import MOST, Key, Line, Many, Named, Spec
 from zlens.schema.wording import say
 
@@ -23,18 +24,15 @@ _COMMON = (
 )
 
 
-@dataclass(slots=True)
-class Problem(kinds.Problem):
-    """Builds the errors of one scenario and collects its assumptions."""
+class Values(dict[str, Any]):
+    """Contents of a scenario file, with its text, which gives errors their lines."""
 
-    error: type[ZlensError] = ScenarioError
-    root: str = "the scenario"
-    assumed: dict[str, Assumption] = field(default_factory=dict)
+    def __init__(self, values: Mapping[str, Any], text: str) -> None:
+        super().__init__(values)
+        self.text = text
 
-    def constant(self, name: str) -> Any:
-        assumption = constant(name)
-        self.assumed.setdefault(name, assumption.assumed())
-        return assumption.default
+
+_Table = TypeVar("_Table", bound=Mapping[str, Any])
 
 
 @dataclass(slots=True)
@@ -59,6 +57,7 @@ class Scenario:
     def unused(self, name: str) -> None:
         """Record that the default of a key made no difference to the answer."""
         self.problem.assumed.pop(name, None)
+        self.problem.moving.pop(name, None)
 
     @property
     def assumptions(self) -> list[Assumption]:
@@ -66,9 +65,14 @@ class Scenario:
         return list(self.problem.assumed.values())
 
 
-def checked(spec: Spec, values: Mapping[str, Any], *, file: str | None = None) -> Scenario:
-    """A scenario from parsed TOML; ScenarioError with the key, the value and what is allowed."""
-    problem = Problem(file)
+def checked(
+    spec: Spec, values: Mapping[str, Any], *, file: str | None = None, problem: Problem | None = None
+) -> Scenario:
+    """A scenario from parsed TOML; ScenarioError with the key, the value and what is allowed.
+
+    problem   collects its assumptions with those of another scenario, which it was made from
+    """
+    problem = problem or Problem(file, text=values.text if isinstance(values, Values) else None)
     complete = Spec((*_COMMON, *spec.keys))
     return Scenario(complete.check(dict(values), "", problem), problem)
 
@@ -93,19 +97,19 @@ def described(spec: Spec, indent: str = "") -> Iterator[str]:
             yield from described(inner, indent + "    ")
 
 
-def read(path: str) -> dict[str, Any]:
+def read(path: str) -> Values:
     """Contents of a scenario file; ScenarioError if it cannot be read or is not TOML."""
     cure = say("scenario_example")
     try:
         text = user_files.decoded(user_files.content(path, LONGEST, "scenario", cure), path, cure)
-        return user_files.toml(text, path, cure)
+        return Values(user_files.toml(text, path, cure), text)
     except InputError as error:
         raise ScenarioError(
             error.message, file=error.file, offset=error.offset, expected=error.expected, cure=error.cure
         ) from None
 
 
-def changed(values: dict[str, Any], setting: str) -> dict[str, Any]:
+def changed(values: _Table, setting: str) -> _Table:
     """The scenario with one value changed: `processors.CP=8`, `user.LINUX1.demand=50`, `user.2.demand=50`."""
     path, equals, text = setting.partition("=")
     if not equals or not path.strip():
@@ -120,8 +124,15 @@ def changed(values: dict[str, Any], setting: str) -> dict[str, Any]:
     return put(values, path.strip(), _value(text.strip()))
 
 
-def put(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+def put(values: _Table, path: str, value: Any) -> _Table:
     """A copy of the scenario with the value at a path changed; list entries go by name or from 1."""
+    copy: Mapping[str, Any] = _put(values, path, value)
+    if isinstance(values, Values):
+        copy = Values(copy, values.text)
+    return cast(_Table, copy)
+
+
+def _put(values: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
     first, _, rest = path.partition(".")
     if not rest:
         return {**values, first: value}
@@ -129,11 +140,11 @@ def put(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     if isinstance(inner, list):
         which, _, rest = rest.partition(".")
         at = _place(inner, which, path)
-        entry = put(inner[at], rest, value) if rest else value
+        entry = _put(inner[at], rest, value) if rest else value
         return {**values, first: [*inner[:at], entry, *inner[at + 1 :]]}
     if not isinstance(inner, dict):
         raise ScenarioError(f"{first} of {path} is not a table", cure="name a key of the scenario")
-    return {**values, first: put(inner, rest, value)}
+    return {**values, first: _put(inner, rest, value)}
 
 
 def _place(entries: list[Any], which: str, path: str) -> int:

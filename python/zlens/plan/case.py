@@ -13,7 +13,7 @@ from zlens.models import moments
 from zlens.models.answer import Assumption, Value
 from zlens.models.partitions import measured as partitions
 from zlens.models.partitions.measured import Pair
-from zlens.models.scenario import Problem
+from zlens.models.problem import Problem
 from zlens.models.shares import measured as shares
 from zlens.schema.kinds import Integer, Number
 from zlens.schema.wording import say, sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.models.scenario import Problem
+from zlens.models.problem import Problem
 from zlens.plan.case import Asked, Case, Form
 from zlens.schema.kinds import Choice, Number
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from zlens import models
 from zlens.models.answer import by_name
 from zlens.models.partitions import measured as partitions
-from zlens.models.scenario import Problem
+from zlens.models.problem import Problem
 from zlens.plan.case import Asked, Case, Form
 from zlens.schema.kinds import Choice
 

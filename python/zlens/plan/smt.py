@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from zlens.models import moments
 from zlens.models.answer import Answer
-from zlens.models.scenario import Problem
+from zlens.models.problem import Problem
 from zlens.models.smt import measured
 from zlens.schema.kinds import Choice
 

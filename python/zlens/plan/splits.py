@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from zlens.models.answer import Assumption
-from zlens.models.scenario import Problem
+from zlens.models.problem import Problem
 from zlens.plan.case import Asked, Case, Form
 from zlens.schema.kinds import Integer
 

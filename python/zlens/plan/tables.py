@@ -365,7 +365,7 @@ def _add_guests(result: Answer, case: Case, before: Solved | None, after: Solved
 
 def _share(values: dict[str, Any], name: str) -> str:
     """SET SHARE of a user, as written by CP."""
-    user = next(user for user in values["user"] if user["name"] == name)
+    user = {user["name"]: user for user in values["user"]}[name]
     words = f"REL {user['relative']}" if "relative" in user else f"ABS {user['absolute']:g}%"
     if user.get("limit", "none") != "none":
         relative = user.get("maximum_relative")

@@ -13,7 +13,8 @@ from zlens.engine.answers import distinct
 
 #: Maximum rows shown on a terminal by default.
 TERMINAL_ROWS = 60
-#: Digits of a number in a table; CSV and JSON have all digits.
+#: Digits of a number in a table. CSV and JSON have the shortest that read back as the same double, as in
+#: DuckDB's CSV: sums may end in ...999999, and rounding them would make two answers of one number.
 DIGITS = 6
 #: Maximum width of a column on a terminal.
 WIDEST = 100

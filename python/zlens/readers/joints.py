@@ -8,7 +8,7 @@ are then those of any decoding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
@@ -42,12 +42,71 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Digest:
+    """What the records of an interval are, in any order: digests of its samples and of its events."""
+
+    samples: int
+    events: int
+    event_sum: int
+
+    def repeats(self, known: Digest, *, first: bool) -> bool:
+        """Whether an interval has no record that one already read lacks.
+
+        first   a recording begins within this interval, so that it lacks the events before that
+        """
+        if self.samples != known.samples:
+            return False
+        fewer = first and self.events < known.events
+        return fewer or (self.events, self.event_sum) == (known.events, known.event_sum)
+
+
+@dataclass(frozen=True, slots=True)
 class Mark:
-    """The end of an interval: microseconds since 1970, UTC, samples in it, where its record begins."""
+    """The end of an interval: microseconds since 1970, UTC, samples in it, where its record begins.
+
+    begin    where its first record is; None: behind the end before
+    digest   None: made by a zlens that kept none
+    """
 
     end_us: int
     samples: int
     offset: int
+    begin: int | None = None
+    digest: Digest | None = None
+
+
+@dataclass(slots=True)
+class Repeat:
+    """Intervals in a row that were already read: their bytes, how many, the first and the last end."""
+
+    begin: int
+    end: int
+    first: int
+    last: int
+    agrees: bool
+    count: int = 1
+
+    def detail(self, clock: Callable[[int], str]) -> str:
+        span = " to ".join(clock(moment) for moment in dict.fromkeys((self.first, self.last)))
+        if self.agrees:
+            return f"the samples of {self.count:,} intervals were already read ({span} UTC); read once"
+        return (
+            f"{self.count:,} intervals were already read with other records ({span} UTC); "
+            "only those read first are shown"
+        )
+
+    @property
+    def kind(self) -> str:
+        return "duplicate" if self.agrees else "conflict"
+
+
+def add_repeat(repeats: list[Repeat], repeat: Repeat) -> None:
+    """Add intervals that were already read to those before them."""
+    if repeats and repeats[-1].end == repeat.begin and repeats[-1].agrees == repeat.agrees:
+        repeats[-1].end, repeats[-1].last = repeat.end, repeat.last
+        repeats[-1].count += repeat.count
+    else:
+        repeats.append(repeat)
 
 
 class Joints(Protocol):

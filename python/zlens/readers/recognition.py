@@ -23,6 +23,7 @@ READERS = (
     "linux.sysinfo",
     "hmc.exporter",
     "zos.text",
+    "zvm.console",
     "linux.counters",
 )
 

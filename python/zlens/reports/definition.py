@@ -93,6 +93,7 @@ class Rows:
     query: str  # query: its own query
     blank: bool  # a blank line between intervals
     overall: bool  # query: over all members, never over the user's groups
+    order: tuple[str, ...]  # query: columns of it that sort its rows before those of the subject
 
     @property
     def called(self) -> str:

@@ -109,6 +109,7 @@ _ROWS = Spec(
         Key("query", _Query(empty=True), "its own query", default=""),
         Key("blank", Flag(), "whether a blank line separates intervals", default=False),
         Key("overall", Flag(), "query: over all members, whatever groups are shown", default=False),
+        Key("order", Many(_NAME, into=tuple), "query: columns that sort its rows", default=()),
     ),
     Rows,
 )
@@ -300,6 +301,8 @@ def _row_faults(table: Table, rows: Rows, kinds: set[str]) -> Iterator[tuple[str
         )
     if rows.kind != "total" and (rows.by or rows.rule):
         yield f'by or rule in rows of kind "{rows.kind}"', 'them in rows of kind "total" only'
+    if rows.order and not rows.query:
+        yield f'order in rows of kind "{rows.kind}"', "it in rows with a query of their own only"
     unknown = {*rows.by} - {column.column for column in table.columns} - {*table.subject}
     if unknown:
         yield f'a total by "{min(unknown)}"', "a column of the subject, or one that is shown"

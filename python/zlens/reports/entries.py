@@ -56,11 +56,10 @@ def listing(
     ]
     if session is not None:
         expect(definitions, session)
+    known: dict[str, list[int]] = {}
     entries = []
     for definition in definitions:
-        available = (
-            None if session is None else values_of(definition, session, with_values(definition, session))
-        )
+        available = None if session is None else values(definition, session, known).count
         entries.append(entry(definition, available))
     return sorted(entries, key=lambda entry: (entry.group, entry.name))
 
@@ -99,46 +98,54 @@ def listing_text(entries: list[Entry]) -> str:
     return "\n".join(lines) + "\n"
 
 
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of a report in a session.
+
+    columns  table key and column key of the columns with at least one value
+    count    number of columns with values, or of names if a table has them in rows
+    """
+
+    columns: frozenset[tuple[str, str]]
+    count: int
+
+
 def expect(definitions: Iterable[Definition], session: Session) -> None:
     """Announce the queries that count columns with values."""
     session.expect(
-        query
+        _counts(table)
         for definition in definitions
         for table in definition.tables
-        for query in (_counts(table), *_names(table))
+        if session.fills_query(table.query)
     )
 
 
-def with_values(definition: Definition, session: Session) -> set[tuple[str, str]]:
-    """Columns with at least one value: table key and column key."""
-    filled = set()
-    for table in definition.tables:
-        row = session.sql(_counts(table)).rows[0]
-        filled |= {(table.key, column.key) for column, count in zip(table.columns, row, strict=True) if count}
-    return filled
+def values(definition: Definition, session: Session, known: dict[str, list[int]]) -> Values:
+    """The columns of a report with values, and their number.
 
-
-def values_of(definition: Definition, session: Session, filled: set[tuple[str, str]]) -> int:
-    """The number of columns with values, or of names if a table has them in rows."""
+    `known` keeps the answers: several reports have the same table.
+    """
+    filled: set[tuple[str, str]] = set()
     total = 0
     for table in definition.tables:
-        if not table.lines:
-            total += sum(key == table.key for key, _ in filled)
+        if not session.fills_query(table.query):
             continue
-        total += sum(int(str(session.sql(query).rows[0][0])) for query in _names(table))
-    return total
+        query = _counts(table)
+        if query not in known:
+            known[query] = [int(str(count)) for count in session.sql(query).rows[0]]
+        row = known[query]
+        found = {(table.key, column.key) for column, count in zip(table.columns, row, strict=False) if count}
+        filled |= found
+        total += sum(row[len(table.columns) :]) if table.lines else len(found)
+    return Values(frozenset(filled), total)
 
 
 def _counts(table: Table) -> str:
-    counts = ", ".join(f"count({quote(column.column)})" for column in table.columns)
-    return f"SELECT {counts} FROM ({table.query}) AS base"
-
-
-def _names(table: Table) -> list[str]:
-    """For each pair of columns of names and values, a query of the number of names with a value."""
+    """The query of the number of values of each column, then of names with a value for each pair."""
     column = {column.key: quote(column.column) for column in table.columns}
-    return [
-        f"SELECT count(DISTINCT {column[name]}) FROM ({table.query}) AS base "
-        f"WHERE {column[value]} IS NOT NULL"
+    counts = [f"count({name})" for name in column.values()]
+    counts += [
+        f"count(DISTINCT {column[name]}) FILTER (WHERE {column[value]} IS NOT NULL)"
         for name, value in (table.lines or {}).items()
     ]
+    return f"SELECT {', '.join(counts)} FROM ({table.query}) AS base"

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 
 from zlens.catalog import caveats
 from zlens.reports import facts, style
-from zlens.reports.definition import REMARKABLE, Column, Definition, Note
+from zlens.reports.definition import REMARKABLE, Column, Definition
 from zlens.reports.rows import Block, Session, dotted
 from zlens.version import VERSION
 
-MADE = "Synthetic data, written by zlens demo; nothing in it was measured."
+MADE = "Synthetic data, written by zlens; nothing in it was measured."
 _PLACE = 40  # column of the report name and of the note on synthetic data
 _HARD = "\u00a0"  # no-break space
 _PROBLEMS = 'zlens sql INPUT -q "SELECT * FROM problem"'.replace(" ", _HARD)
@@ -105,23 +105,22 @@ def notes(definition: Definition, block: Block, session: Session, width: int) ->
 def footnotes(definition: Definition, block: Block, session: Session) -> list[str]:
     """The footnotes of a block, most important first."""
     lines = [MADE] if block.made else []
-    count = len(session.problems)
-    if count:
-        problems = "1 problem" if count == 1 else f"{count:,} problems"
+    if block.problems:
+        problems = "1 problem" if block.problems == 1 else f"{block.problems:,} problems"
         lines.append(f"{problems} while reading, see: {_PROBLEMS}")
-    # Notes on rows need rows; a known fault may explain why there are none.
-    wanted = [note for note in definition.notes if note.when or not block.empty]
-    lines += [note.text for note in wanted if _applies(note, definition.block, block, session)]
+    lines += block.notes
     lines += known_faults(definition, block)
     if block.empty:
         return lines
     empty = dotted(block)
+    # By identity: comparing columns by value takes longer than all else of a short block.
+    dots = {id(column) for column in empty}
     for status in REMARKABLE:
         columns = [
             column
             for table, _ in block.shown
             for column in table.columns
-            if column not in empty and facts.status(column) == status
+            if id(column) not in dots and facts.status(column) == status
         ]
         if columns:
             lines.append(f"{_STATUS[status]}: {_column_names(columns)}.")
@@ -136,17 +135,6 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
 def known_faults(definition: Definition, block: Block) -> list[str]:
     """Known recording errors and omissions of the releases of its systems."""
     return [caveat.note() + "." for caveat in caveats.of_report(definition.name, block.systems)]
-
-
-def _applies(note: Note, column: str, block: Block, session: Session) -> bool:
-    """Whether a footnote applies to a block; a query with a block column decides for each block."""
-    if not note.when:
-        return True
-    answer = session.sql(note.when)
-    if column not in answer.columns:
-        return bool(answer.rows)
-    index = answer.columns.index(column)
-    return any(str(row[index]) == block.name for row in answer.rows)
 
 
 _STATUS = {

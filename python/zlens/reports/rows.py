@@ -7,7 +7,7 @@ sections, which know the properties of all rows before the first is printed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, cast
 
@@ -15,7 +15,7 @@ from zlens import _native
 from zlens.catalog import aggregation, metrics
 from zlens.catalog.expressions import quote
 from zlens.inputs.problems import Problem
-from zlens.reports.definition import Column, Definition, Rows, Table
+from zlens.reports.definition import Column, Definition, Note, Rows, Table
 from zlens.reports.style import Value
 from zlens.reports.titles import filled
 
@@ -37,6 +37,7 @@ class Session(Protocol):
 
     def sql(self, query: str, /) -> Result: ...
     def expect(self, queries: Iterable[str], /) -> None: ...
+    def fills_query(self, query: str, /) -> bool: ...
     def display(self, when: datetime, system: str, /) -> datetime: ...
     @property
     def problems(self) -> Sequence[Problem]: ...
@@ -81,6 +82,10 @@ class Block:
     start: datetime | None
     end: datetime | None
     tables: list[tuple[Table, list[Part]]]
+    #: The definition's footnotes that apply to it.
+    notes: list[str] = field(default_factory=list)
+    #: Problems found in the inputs so far.
+    problems: int = 0
 
     @property
     def shown(self) -> list[tuple[Table, list[Part]]]:
@@ -138,21 +143,27 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
             *(note.when for note in definition.notes),
             *(table.title_values for table in definition.tables),
         )
-        if query
+        if query and session.fills_query(query)
     ]
+    tables = [table for table in definition.tables if can_fill(table, session)]
     by_session: dict[int, tuple[Session, list[str]]] = {id(session): (session, other_queries)}
-    for table in definition.tables:
+    for table in tables:
         for rows in table.rows:
             source = _source(rows, session)
             by_session.setdefault(id(source), (source, []))[1].append(question(table, rows, definition.block))
     for source, queries in by_session.values():
         source.expect(queries)
     blocks = _blocks(definition, session)
-    for table in definition.tables:
-        pieces = [(rows, *_read(table, rows, definition.block, session)) for rows in table.rows]
+    read = [
+        [(rows, *_read(table, rows, definition.block, session)) for rows in table.rows if table in tables]
+        for table in definition.tables
+    ]
+    for pieces in read:
         for _, _, by_block in pieces:
             for name in by_block:
                 blocks.setdefault(name, Block(name, [], None, None, []))
+    for table, pieces in zip(definition.tables, read, strict=True):
+        titles = _titles(table, definition.block, session)
         for block in blocks.values():
             parts: list[Part] = []
             for rows, answer, by_block in pieces:
@@ -161,17 +172,56 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
                     parts[-1].append(section)
                 else:
                     parts.append([section])
-            block.tables.append((_titled(table, block, definition.block, session), parts))
+            titled = _titled(table, block, titles, session) if parts else table
+            block.tables.append((titled, parts))
+    problems = len(session.problems)
+    for block in blocks.values():
+        block.problems = problems
+    for note in definition.notes:
+        applies = _applies(note, definition.block, session)
+        for block in blocks.values():
+            # Notes on rows need rows; a known fault may explain why there are none.
+            if applies(block.name) if note.when else not block.empty:
+                block.notes.append(note.text)
     return list(blocks.values())
 
 
-def _titled(table: Table, block: Block, column: str, session: Session) -> Table:
+def can_fill(table: Table, session: Session) -> bool:
+    """Whether the input has what a table is about; nothing is decoded to find out."""
+    queries = {rows.query or table.query for rows in table.rows}
+    return any(session.fills_query(query) for query in queries)
+
+
+def _applies(note: Note, column: str, session: Session) -> Callable[[str], bool]:
+    """Whether a footnote applies to a block; a query with a block column decides for each block."""
+    if not note.when:
+        return lambda _: True
+    if not session.fills_query(note.when):
+        return lambda _: False
+    answer = session.sql(note.when)
+    if column not in answer.columns:
+        has_rows = bool(answer.rows)
+        return lambda _: has_rows
+    index = answer.columns.index(column)
+    return frozenset(str(row[index]) for row in answer.rows).__contains__
+
+
+def _titles(table: Table, column: str, session: Session) -> dict[object, dict[str, Value]]:
+    """The values in the title of a table, by block."""
+    titles: dict[object, dict[str, Value]] = {}
+    if table.title_values and session.fills_query(table.title_values):
+        answer = session.sql(table.title_values)
+        for row in answer.rows:
+            values = dict(zip(answer.columns, row, strict=True))
+            titles.setdefault(values.get(column), values)
+    return titles
+
+
+def _titled(table: Table, block: Block, titles: dict[object, dict[str, Value]], session: Session) -> Table:
     """The table with the block's values in its title."""
     if not table.title_values:
         return table
-    answer = session.sql(table.title_values)
-    rows = (dict(zip(answer.columns, row, strict=True)) for row in answer.rows)
-    values = next((row for row in rows if row.get(column) == block.name), {})
+    values = titles.get(block.name, {})
     return replace(table, title=filled(table.title, values, lambda time: session.display(time, block.system)))
 
 
@@ -235,7 +285,7 @@ def question(table: Table, rows: Rows, block: str) -> str:
     if rows.kind == "query":
         shown = ", ".join(quote(column.column) for column in table.columns)
         columns = {column.column for column in table.columns}
-        order = _sorted([*keys, *(name for name in table.subject if name in columns)])
+        order = _sorted([*keys, *rows.order, *(name for name in table.subject if name in columns)])
         return f"SELECT {quote(block)}, {time}, NULL, {shown} FROM ({rows.query}) AS own ORDER BY {order}"
     flag = quote("flag") if rows.kind == "interval" else "NULL"
     if rows.kind == "mean":

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import traceback
+from collections.abc import AsyncGenerator
+from contextlib import suppress
 from typing import Any
 
 from starlette.applications import Starlette
@@ -25,12 +28,14 @@ from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.place import Place
 from zlens.server.processes import Ready
 from zlens.server.running import Running
-from zlens.server.sending import BusyError, Sending
+from zlens.server.sending import BusyError, Lines, Sending
 
 #: Seconds in which the body of a request must arrive.
 _ARRIVAL_S = 30.0
 #: Header of every answer: the number of problems found so far; when it changes, so did the complete count.
 PROBLEMS = "zlens-problems"
+#: A path in a message, except those that are the same on every machine.
+_PATH = re.compile(r"(?<![\w./])(?!/(?:api|proc|sys|dev)/)/(?:[^\s'\";,/]+/)+([^\s'\";,/]+)")
 
 
 def create(
@@ -65,6 +70,8 @@ def _methods(path: str, place: Place, running: Running, sending: Sending) -> Any
             response.headers["allow"] = allowed
             return response
         try:
+            if endpoint.lines:
+                return await _streamed(endpoint, request, place, running)
             answer = await _answer(endpoint, request, place, running)
         except ClientDisconnect:
             return refused(Refusal(400, "Disconnect", "the request did not arrive"))
@@ -127,6 +134,54 @@ async def _answer(endpoint: Endpoint, request: Request, place: Place, running: R
         return endpoint.answer(place, parameters)
 
     return await running.ask(parameters["id"], endpoint.name, work, gone)
+
+
+async def _streamed(endpoint: Endpoint, request: Request, place: Place, running: Running) -> Response:
+    """Lines of JSON as they are computed. Errors before the first one have a status of their own."""
+    parameters = endpoint.check(_read(endpoint, request.query_params))
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    async def gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    def put(line: bytes | None) -> None:
+        # The server may have ended; nobody waits for the line then.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(queue.put_nowait, line)
+
+    def work() -> None:
+        try:
+            for part in endpoint.answer(place, parameters):
+                put(values.body(part) + b"\n")
+        finally:
+            put(None)
+
+    asked = asyncio.ensure_future(running.ask(parameters["id"], endpoint.name, work, gone))
+    # The work may be refused before it begins.
+    first = asyncio.ensure_future(queue.get())
+    await asyncio.wait({asked, first}, return_when=asyncio.FIRST_COMPLETED)
+    if not first.done() or first.result() is None:
+        first.cancel()
+        await asked
+
+    async def lines() -> AsyncGenerator[bytes]:
+        try:
+            line = first.result() if first.done() and not first.cancelled() else None
+            while line is not None:
+                yield line
+                line = await queue.get()
+            try:
+                await asked
+            except Exception as error:
+                yield bytes(_failure(error).body) + b"\n"
+        finally:
+            asked.cancel()
+
+    response = Lines(lines())
+    response.headers[PROBLEMS] = str(len(place.session.problems))
+    return response
 
 
 def _read(endpoint: Endpoint, query: QueryParams) -> dict[str, Any]:
@@ -228,7 +283,7 @@ def failed(error: ZlensError) -> Response:
     elif isinstance(error, WrongParameterError):
         kind = "QueryError"
     # The path of an input on this machine is not disclosed to users of the page.
-    message = Wording.as_page(error.message)
+    message = _PATH.sub(r"\1", Wording.as_page(error.message))
     if error.file is not None:
         at = f" at byte {error.offset:,}" if error.offset is not None else ""
         message = f"{os.path.basename(error.file)}{at}: {message}"

@@ -66,6 +66,7 @@ class Endpoint:
              "" if the application itself answers
     gives    keys of the answer and their descriptions
     lists    description of the answer if it is a list
+    lines    description of the answer if it is lines of JSON, each an object with these keys, sent one by one
     """
 
     method: str
@@ -75,6 +76,7 @@ class Endpoint:
     parameters: tuple[Key, ...]
     gives: dict[str, str]
     lists: str = ""
+    lines: str = ""
 
     @property
     def path(self) -> str:
@@ -299,6 +301,25 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
+        "findings/stream",
+        "Findings as they are found, the rules that are computed soonest first",
+        "findings:stream",
+        (
+            Key("classes", Many(_NAME, 0, 10), "classes of rules; all: every class", default=None),
+            *_WINDOW,
+        ),
+        {
+            "rows": "findings of the rules of this line, worst first",
+            "orders": "for each of them, by what it is sorted among those of all lines",
+            "asked": "rules checked, each with its title and the systems it applies to; null: all of them",
+            "missing": "rules that could not be checked, and why",
+            "off": "rules of classes not requested",
+            "error": "instead of all these, as the last line: what went wrong",
+        },
+        lines="one line for each stage",
+    ),
+    Endpoint(
+        "GET",
         "evidence",
         "Evidence of a rule: its value and threshold over time",
         "findings:evidence",
@@ -464,4 +485,4 @@ ENDPOINTS = (
 
 def find(method: str, name: str) -> Endpoint:
     """The endpoint of a name."""
-    return next(endpoint for endpoint in ENDPOINTS if (endpoint.method, endpoint.name) == (method, name))
+    return {(endpoint.method, endpoint.name): endpoint for endpoint in ENDPOINTS}[method, name]

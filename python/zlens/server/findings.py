@@ -1,54 +1,142 @@
-"""Findings, worst first, and their evidence."""
+"""Findings, stage by stage or all together, and their evidence."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 from zlens.catalog.rules import CLASSES
+from zlens.engine.cancelling import held
+from zlens.findings import Finding, Findings
 from zlens.findings import evidence as evidences
-from zlens.findings.evaluate import find
+from zlens.findings.evaluate import find_in_stages
 from zlens.server import values
 from zlens.server.place import Place
 
 
 def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """All findings, worst first."""
+    findings = Findings(place.session)
+    for part in _stages(place, request).parts():
+        findings.add(part)
+    findings.missing.sort(key=lambda entry: entry[0].id)
+    whole = _part(findings, request["system"])
+    applying = [rule for rule in whole["asked"] if _applies(rule, request["system"])]
+    elsewhere = [
+        {"rule": rule["rule"], "title": rule["title"], "why": f"only for {', '.join(rule['systems'])}"}
+        for rule in whole["asked"]
+        if rule not in applying
+    ]
+    return {**whole, "asked": len(applying), "missing": [*whole["missing"], *elsewhere]}
+
+
+def stream(place: Place, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The findings of some rules at a time, those that are computed soonest first."""
+    for part in _stages(place, request).parts():
+        answer = _part(part, request["system"])
+        orders = [list(row.order) for row in _rows(part, request["system"])]
+        yield {**answer, "orders": orders}
+
+
+def _part(findings: Findings, system: str | None) -> dict[str, Any]:
+    return {
+        "rows": [values.plain(row.row()) for row in _rows(findings, system)],
+        "asked": [
+            {"rule": rule.id, "title": rule.title, "systems": _sorted(findings.systems[rule.id])}
+            for rule in findings.asked
+        ],
+        "missing": [
+            {"rule": rule.id, "title": rule.title, "why": f"without {', '.join(names)}"}
+            for rule, names in findings.missing
+        ],
+        "off": [{"rule": rule.id, "class": rule.threshold_class} for rule in findings.off],
+    }
+
+
+def _rows(findings: Findings, system: str | None) -> list[Finding]:
+    return [row for row in findings.rows if system in (None, row.system)]
+
+
+def _sorted(systems: frozenset[str] | None) -> list[str] | None:
+    return None if systems is None else sorted(systems)
+
+
+def _applies(rule: dict[str, Any], system: str | None) -> bool:
+    return system is None or rule["systems"] is None or system in rule["systems"]
+
+
+def _stages(place: Place, request: dict[str, Any]) -> _Stages:
     classes = request["classes"]
     if classes == ["all"]:
         classes = list(CLASSES)
-    system = request["system"]
     window = (request["from"], request["to"], request["input"])
-
-    def work() -> dict[str, Any]:
-        # All systems at once: evaluating each alone would compute all measures again.
-        with place.narrowed(None, *window) as session:
-            result = find(session, classes=classes)
-        return {
-            "rows": [values.plain(row.row()) for row in result.rows],
-            "applies": [(rule, result.systems[rule.id]) for rule in result.asked],
-            "missing": [
-                {"rule": rule.id, "title": rule.title, "why": f"without {', '.join(names)}"}
-                for rule, names in result.missing
-            ],
-            "off": [{"rule": rule.id, "class": rule.threshold_class} for rule in result.off],
-        }
-
-    if system is not None:
-        place.system_names(system)
+    if request["system"] is not None:
+        place.system_names(request["system"])
     key = ("findings", window, None if classes is None else tuple(sorted(set(classes))))
-    findings: dict[str, Any] = place.once(key, work)
-    applied, elsewhere = 0, []
-    for rule, systems in findings["applies"]:
-        if system is None or systems is None or system in systems:
-            applied += 1
-        else:
-            why = f"only for {', '.join(sorted(systems))}"
-            elsewhere.append({"rule": rule.id, "title": rule.title, "why": why})
-    return {
-        "rows": [row for row in findings["rows"] if system in (None, row["system"])],
-        "asked": applied,
-        "missing": [*findings["missing"], *elsewhere],
-        "off": findings["off"],
-    }
+    # All systems at once: evaluating each alone would compute all measures again.
+    stages: _Stages = place.once(key, lambda: _Stages(place, window, classes))
+    return stages
+
+
+class _Stages:
+    """The stages of one evaluation, which all requests for it share: who needs the next one computes it."""
+
+    def __init__(self, place: Place, window: tuple[Any, Any, Any], classes: list[str] | None) -> None:
+        self._place = place
+        self._window = window
+        self._classes = classes
+        self._lock = threading.RLock()
+        self._guard = threading.Lock()
+        self._done: list[Findings] = []
+        self._seen: set[str] = set()
+        self._ended = False
+        self._readers = 0
+        self._pending: Iterator[Findings] | None = None
+
+    def parts(self) -> Iterator[Findings]:
+        with self._guard:
+            self._readers += 1
+        try:
+            at = 0
+            while True:
+                with held(self._lock):
+                    if at == len(self._done) and not self._ended:
+                        self._compute()
+                    if at == len(self._done):
+                        return
+                    part = self._done[at]
+                at += 1
+                yield part
+        finally:
+            with self._guard:
+                self._readers -= 1
+                if not self._readers:
+                    # A session in use could not be closed.
+                    self._pending = None
+
+    def _compute(self) -> None:
+        if self._pending is None:
+            self._pending = self._evaluate()
+        try:
+            part = next(self._pending, None)
+        except BaseException:
+            # Canceled: the next request goes on, over the measures that are computed.
+            self._pending = None
+            raise
+        if part is None:
+            self._pending, self._ended = None, True
+            return
+        part.off = [rule for rule in part.off if rule.id not in self._seen]
+        part.rows = [row for row in part.rows if row.rule.id not in self._seen]
+        part.asked = [rule for rule in part.asked if rule.id not in self._seen]
+        part.missing = [(rule, names) for rule, names in part.missing if rule.id not in self._seen]
+        self._seen |= {rule.id for rule in (*part.off, *part.asked, *(rule for rule, _ in part.missing))}
+        self._done.append(part)
+
+    def _evaluate(self) -> Iterator[Findings]:
+        with self._place.narrowed(None, *self._window) as session:
+            yield from find_in_stages(session, classes=self._classes)
 
 
 def evidence(place: Place, request: dict[str, Any]) -> dict[str, Any]:

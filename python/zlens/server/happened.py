@@ -145,7 +145,7 @@ def _peak(place: Place, request: dict[str, Any]) -> Peak | None:
     if not sources:
         return None
     worst = moments.busiest([row for source in sources for row in by_source[source] if inside(row)])
-    source = next(source for source in sources if worst in by_source[source])
+    source, *_ = (source for source in sources if worst in by_source[source])
     rows = by_source[source]
     usual = statistics.median(row.busy or 0.0 for row in rows)
     half = (usual + (worst.busy or 0.0)) / 2

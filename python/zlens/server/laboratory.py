@@ -37,7 +37,7 @@ def _checked(request: dict[str, Any]) -> dict[str, Any]:
     try:
         scenario_values = _read(request)
         with user_files.sealed():
-            checked = scenario.checked(spec, scenario_values)
+            checked = models.prepared(request["model"], scenario_values)
             listed = numbers.of(spec, scenario_values)
     except (ScenarioError, InputError, QueryError) as error:
         problem = {

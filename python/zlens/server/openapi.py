@@ -6,6 +6,7 @@ from typing import Any
 
 from zlens.schema.kinds import Key
 from zlens.server.endpoints import ENDPOINTS, Endpoint
+from zlens.server.sending import LINES
 from zlens.version import VERSION
 
 _ERROR = {
@@ -62,12 +63,12 @@ def document() -> dict[str, Any]:
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     operation: dict[str, Any] = {
-        "operationId": f"{endpoint.method.lower()}_{endpoint.name.partition('.')[0]}",
+        "operationId": f"{endpoint.method.lower()}_{endpoint.name.partition('.')[0].replace('/', '_')}",
         "summary": endpoint.summary,
         "responses": {
             "200": {
-                "description": endpoint.lists or "the answer",
-                "content": {"application/json": {"schema": _schema(endpoint)}},
+                "description": endpoint.lists or endpoint.lines or "the answer",
+                "content": {LINES if endpoint.lines else "application/json": {"schema": _schema(endpoint)}},
             },
             **{status: _refused(text) for status, text in _REFUSED.items()},
         },

@@ -54,7 +54,7 @@ class Place:
     _answering: dict[Any, threading.RLock] = field(default_factory=dict)
     _wanted: dict[str, tuple[int, frozenset[str]]] = field(default_factory=dict)
     _lengths: dict[str, int] = field(default_factory=dict)
-    _derived: dict[str, str] = field(default_factory=dict)
+    _derived: set[str] = field(default_factory=set)
 
     def close(self) -> None:
         with self._guard:
@@ -187,9 +187,8 @@ class Place:
         with self._guard:
             if query not in self._derived and len(self._derived) >= DERIVED:
                 return None
-            name = self._derived.setdefault(query, f"derived#{len(self._derived)}")
-        self.session.derive(name, query, {table: columns})
-        return quote(name)
+            self._derived.add(query)
+        return quote(self.session.derive(query, {table: columns}))
 
 
 def moment(value: str | float) -> Moment:

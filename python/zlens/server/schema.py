@@ -10,7 +10,7 @@ from zlens import models
 from zlens.catalog import glossary, metrics, roles, subjects
 from zlens.engine import cancelling
 from zlens.findings.evaluate import USUAL
-from zlens.inputs.source import SystemInfo
+from zlens.inputs.source import SystemInfo, table_of
 from zlens.present.rows import iso
 from zlens.reports import definition, entries, menus
 from zlens.server import hints
@@ -99,7 +99,7 @@ def _records(session: Session, infos: Iterable[SystemInfo]) -> frozenset[str]:
     """The records of systems, as raw tables are named after them: d0r2, smf70."""
     wanted = {(info.system, info.source) for info in infos}
     return frozenset(
-        name.partition(".")[0].replace(" ", "").lower()
+        table_of(name)
         for system, source, name in session.sql("SELECT system, source, name FROM inventory").rows
         if (system, source) in wanted
     )
@@ -217,12 +217,12 @@ def reports(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     def work() -> list[dict[str, Any]]:
         listed = []
         names = definition.names()
+        known: dict[str, list[int]] = {}
         entries.expect(map(definition.load, names), place.session)
         for done, name in enumerate(names):
             cancelling.tell(done, len(names), f"report {name}")
             report = definition.load(name)
-            filled = entries.with_values(report, place.session)
-            entry = entries.entry(report, entries.values_of(report, place.session, filled))
+            entry = entries.entry(report, entries.values(report, place.session, known).count)
             listed.append({"name": name, "has": entry.available, "of": entry.known, "state": entry.state})
         return listed
 

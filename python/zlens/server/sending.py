@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -15,6 +17,8 @@ MOST = 512 * 1024**2
 _PIECE = 256 * 1024
 #: Seconds that a client has to take a piece.
 PATIENCE_S = 60.0
+#: The type of an answer that is lines of JSON.
+LINES = "application/x-ndjson"
 
 
 class BusyError(ZlensError):
@@ -61,3 +65,22 @@ class _Body(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._sending.send(self, scope, receive, send)
+
+
+class Lines(Response):
+    """Lines of JSON, each sent when it is there; the client has as much patience to expect as with a body."""
+
+    def __init__(self, lines: AsyncGenerator[bytes], patience_s: float = PATIENCE_S) -> None:
+        super().__init__(headers={"content-type": LINES, "cache-control": "no-store"})
+        del self.headers["content-length"]
+        self._lines = lines
+        self._patience_s = patience_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self._lines) as lines:
+            start = {"type": "http.response.start", "status": self.status_code}
+            await send({**start, "headers": self.raw_headers})
+            async for line in lines:
+                async with asyncio.timeout(self._patience_s):
+                    await send({"type": "http.response.body", "body": line, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})

@@ -6,7 +6,7 @@ import threading
 
 from zlens.engine.cancelling import Cancel
 from zlens.errors import ZlensError
-from zlens.server import schema
+from zlens.server import endpoints, findings, schema
 from zlens.server.place import Place
 
 #: Measures that the overview shows, with the columns of lazy ones.
@@ -18,6 +18,9 @@ _PATIENCE_S = 5.0
 def warm(place: Place) -> None:
     """Compute the data of the overview; a request for one part waits for that part only."""
     schema.answer(place, {})
+    every_system = endpoints.find("GET", "findings/stream").check({})
+    # The others are computed when the page asks for them; the charts of the overview come before.
+    next((part for part in findings.stream(place, every_system) if part["rows"]), None)
     for table, columns in SHOWN.items():
         if not place.session.fills(table):
             continue

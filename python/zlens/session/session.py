@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, cached_property
@@ -17,7 +18,7 @@ from zlens.errors import QueryError
 from zlens.inputs import record_intervals
 from zlens.inputs.options import Moment, Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, Progress, RawTable, Source, SystemInfo
+from zlens.inputs.source import Interval, Progress, RawTable, Source, SystemInfo, table_of
 from zlens.schema.wording import say
 from zlens.session.opening import open_inputs
 
@@ -174,10 +175,13 @@ class Session:
         """A time in the system's local zone; in UTC with the option, or if the zone is unknown."""
         if self.options.utc:
             return time.astimezone(dt.UTC)
-        for info in self.systems:
-            if info.system == system:
-                return time.astimezone(info.zone())
-        return time
+        info = self._by_name.get(system)
+        return time.astimezone(info.zone()) if info else time
+
+    @cached_property
+    def _by_name(self) -> dict[str, SystemInfo]:
+        """The first system of each name: reports ask for thousands."""
+        return {info.system: info for info in reversed(self.systems)}
 
     # -- asking --------------------------------------------------------------------------------------
 
@@ -214,17 +218,25 @@ class Session:
         """Whether the input, or these raw tables, have anything that feeds a measure or role."""
         return self.engine.fills(name, tables)
 
+    def fills_query(self, query: str) -> bool:
+        """Whether a statement can have rows in the input; nothing is decoded to find out."""
+        return self.engine.fills_query(query)
+
     def keep(self, name: str, columns: Iterable[str]) -> str:
         """Compute some columns of a lazy measure once for many queries; returns the table's name."""
         return self.engine.keep(name, columns)
 
-    def derive(self, name: str, query: str, reads: Mapping[str, Collection[str]]) -> None:
-        """Keep the rows of one of zlens' own SELECTs under a name, unless they exist."""
-        self.engine.derive(name, query, reads)
+    def derive(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
+        """Compute the rows of one of zlens' own SELECTs once; returns the name of their table."""
+        return self.engine.derive(query, reads)
 
     def expect(self, queries: Iterable[str]) -> None:
         """Announce queries, so that what they share is computed once."""
         self.engine.expect(queries)
+
+    def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
+        """Announce queries, as `expect` does; yields those whose data are computed by now, cheapest first."""
+        return self.engine.stages(queries)
 
     def table(self, name: str) -> Answer:
         """All rows of one table."""
@@ -312,8 +324,12 @@ class Session:
 
     @cached_property
     def _other_intervals(self) -> list[tuple[SystemInfo, Interval]]:
-        tables = sorted({table for source in self.sources for table in source.tables})
-        interval_tables = [table for table in tables if smf_sections.tells_intervals(table)]
+        # Asked by name: listing a source's tables reads the layouts of all its records.
+        interval_tables = [
+            table
+            for table in smf_sections.interval_tables()
+            if any(table in source.tables for source in self.sources)
+        ]
         if not interval_tables:
             return []
         # A session that selects intervals needs these before its engine is open.
@@ -416,7 +432,16 @@ class Session:
             groups=self._groups,
             published=self.options.as_published,
             size=sum(int(file.get("bytes") or 0) for source in self.sources for file in source.info()),
+            records=self._record_bytes,
         )
+
+    def _record_bytes(self) -> dict[str, int]:
+        """Bytes of each kind of record, by the name that its raw tables begin with."""
+        sizes: Counter[str] = Counter()
+        for source in self.sources:
+            for row in source.inventory(with_layouts=False):
+                sizes[table_of(row.name)] += row.bytes or 0
+        return sizes
 
     @cached_property
     def _trust(self) -> Trust:

@@ -50,7 +50,7 @@ def belongs(throughput: Throughput, systems: Sequence[SystemInfo]) -> None:
     input_systems = {info.system for info in systems}
     file_systems = {row.system for row in throughput.rows}
     if None in file_systems and len(input_systems) > 1:
-        line = next(row.line for row in throughput.rows if row.system is None)
+        line = min(row.line for row in throughput.rows if row.system is None)
         raise InputError(
             f"line {line} does not name its system, and the input has {len(input_systems)}",
             file=throughput.path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zlens.errors import ZlensError
-from zlens.models.scenario import Problem
+from zlens.models.problem import Problem
 from zlens.schema.kinds import Key, Line, Named, Number, Spec
 from zlens.studies.measured import WINDOW, Measured, measured
 from zlens.studies.runs import Run

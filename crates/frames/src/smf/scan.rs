@@ -1,12 +1,12 @@
 //! The first pass over a dump.
 
 use super::chain::{Chain, Pending};
-use super::copies;
 use super::header::{Fault, HEAD, Header, RDW, SHORT};
 use super::index::Index;
 use super::search::View;
 use super::sniff;
 use super::stamp::Clock;
+use crate::fingerprint::print;
 use crate::problem::ProblemKind;
 use crate::source::Error;
 use crate::source::{ReadAt, WINDOW, read_full};
@@ -172,7 +172,7 @@ impl Scan<'_> {
                         at,
                         header,
                         stamp: clock.map(|clock| clock.read(record)),
-                        print: copies::print(record),
+                        print: print(record),
                     });
                     at = next;
                 }

@@ -1,8 +1,9 @@
 //! Counting the records of frames: types, lengths, times, ends of intervals.
 
-use super::index::{Index, IntervalEnd};
+use super::index::{Index, IntervalDigest, IntervalEnd};
 use super::record::{Class, Fault, HEADER, Header, MAX_DOMAIN};
 use super::types::{Counter, MAX_TYPES, NONE, Run, TypeMap, TypeSet};
+use crate::fingerprint::print;
 use crate::problem::ProblemKind;
 use crate::source::PAGE;
 use crate::tod;
@@ -28,6 +29,8 @@ pub(crate) struct Census {
     /// Sample records outside domain 1 since the last interval end.
     samples: u64,
     ends: Vec<IntervalEnd>,
+    /// Digests of the intervals, where they are asked for, and that of the interval walked now.
+    pub(crate) digests: Option<(Vec<IntervalDigest>, IntervalDigest)>,
     /// Where the last system configuration record is.
     pub(crate) configuration: Option<u64>,
     /// Interval ends not kept: how many, and where the first is.
@@ -43,6 +46,7 @@ impl Census {
             counters: Vec::new(),
             samples: 0,
             ends: Vec::new(),
+            digests: None,
             configuration: None,
             more_ends: None,
             more_types: None,
@@ -100,13 +104,22 @@ impl Census {
                     self.samples += run.count;
                 }
             }
+            if self.digests.is_some() {
+                self.digest(class, &header, &data[begin..pos]);
+            }
             let id = self.count(class, &header, &data[begin..pos], run, at + begin as u64);
             if id != NONE {
                 types.insert(id);
             }
             match (header.domain, header.record) {
                 Header::END_OF_FRAME => return (pos, types, Stop::EndOfFrame),
-                Header::CONFIGURATION => self.configuration = Some(at + begin as u64),
+                Header::CONFIGURATION => {
+                    self.configuration = Some(at + begin as u64);
+                    // A recording begins here: what came before it belongs to another.
+                    if let Some((_, digest)) = &mut self.digests {
+                        *digest = IntervalDigest::default();
+                    }
+                }
                 Header::INTERVAL_END if class == Class::Sample => {
                     self.interval_end(header.tod, at + begin as u64);
                 }
@@ -153,10 +166,32 @@ impl Census {
         id
     }
 
+    /// Adds a run of records to the digest of their interval.
+    fn digest(&mut self, class: Class, header: &Header, records: &[u8]) {
+        let Some((_, digest)) = &mut self.digests else {
+            return;
+        };
+        for record in records.chunks(usize::from(header.length)) {
+            match class {
+                Class::Event => {
+                    digest.events += 1;
+                    digest.event_sum = digest.event_sum.wrapping_add(print(record));
+                }
+                Class::Sample if header.domain != 1 => {
+                    digest.samples = digest.samples.wrapping_add(print(record));
+                }
+                Class::Sample => {}
+            }
+        }
+    }
+
     #[cold]
     fn interval_end(&mut self, tod: u64, offset: u64) {
         let records = std::mem::take(&mut self.samples);
         if self.ends.len() < Index::MAX_INTERVAL_ENDS {
+            if let Some((digests, digest)) = &mut self.digests {
+                digests.push(std::mem::take(digest));
+            }
             self.ends.push(IntervalEnd {
                 tod,
                 records,
@@ -197,6 +232,7 @@ impl Census {
         }
         index.types = self.counters.into_iter().map(Counter::finish).collect();
         index.interval_ends = self.ends;
+        index.digests = self.digests.unwrap_or_default().0;
         index.map = self.map;
         let timed = || index.types.iter().filter(|kind| kind.last_tod != 0);
         index.first_tod = timed().map(|kind| kind.first_tod).min();

@@ -22,6 +22,19 @@ pub struct IntervalEnd {
     pub offset: u64,
 }
 
+/// What the records of an interval are, whatever their order, so that intervals of two files can be
+/// compared. Configuration records differ from file to file and are in neither sum, and where a recording
+/// begins, so does its first interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IntervalDigest {
+    /// The sum of the fingerprints of its sample records.
+    pub samples: u64,
+    /// How many event records it has.
+    pub events: u64,
+    /// The sum of the fingerprints of its event records.
+    pub event_sum: u64,
+}
+
 /// The records of a 4 KB page: where they begin and end in it, and their class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageData {
@@ -119,6 +132,8 @@ pub struct Index {
     pub types: Vec<TypeInfo>,
     /// The ends of intervals, in the order of the file, at most [`Index::MAX_INTERVAL_ENDS`].
     pub interval_ends: Vec<IntervalEnd>,
+    /// Their digests, one for each of them; empty unless asked for.
+    pub digests: Vec<IntervalDigest>,
     /// Where system configuration records are, at most [`Index::MAX_CONFIGURATIONS`]: the control record
     /// of the frames, and the record.
     pub configurations: Vec<(u64, u64)>,
@@ -163,6 +178,7 @@ impl Index {
         Self {
             types: Vec::new(),
             interval_ends: Vec::new(),
+            digests: Vec::new(),
             configurations: Vec::new(),
             problems: ProblemLog::default(),
             size,

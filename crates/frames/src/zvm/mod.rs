@@ -21,10 +21,10 @@ mod writer;
 
 pub use capture::Capture;
 pub use control::{Entry, MAX_ENTRIES};
-pub use index::{Index, IntervalEnd};
+pub use index::{Index, IntervalDigest, IntervalEnd};
 pub use pass::Pass;
 pub use record::{Class, HEADER, Header, MAX_DOMAIN};
-pub use scan::{index, index_from};
+pub use scan::{digests, index, index_from};
 pub use sniff::{Sniff, sniff};
 pub use types::{MAX_TYPES, TypeInfo};
 pub use writer::{Group, MAX_RECORD, WriteError, Writer};

@@ -2,7 +2,7 @@
 
 use super::census::Stop;
 use super::control::{Control, ENTRIES_AT, ENTRY, Entry, EntryFault};
-use super::index::{Index, PackedPage, PageData, WindowMap};
+use super::index::{Index, IntervalDigest, PackedPage, PageData, WindowMap};
 use super::record::{Class, HEADER, Header};
 use super::resync::{NEAR, Sought};
 use super::skips::{Skip, Why};
@@ -41,6 +41,22 @@ pub fn index_from(
     walk(source, begin, false, progress)
 }
 
+/// Goes over a file once more, for a digest of every interval: in the order of
+/// [`Index::interval_ends`], one for each. `sure` as for captures.
+///
+/// # Errors
+/// As [`index()`].
+pub fn digests(
+    source: &dyn ReadAt,
+    begin: u64,
+    sure: bool,
+    progress: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Vec<IntervalDigest>, Error> {
+    let mut scan = Scan::new(source, source.size());
+    scan.census.digests = Some((Vec::new(), IntervalDigest::default()));
+    Ok(over(scan, begin, sure, progress)?.digests)
+}
+
 /// As [`index()`]; where control records are known to be `sure`, none is looked for among data.
 pub(crate) fn walk(
     source: &dyn ReadAt,
@@ -48,8 +64,16 @@ pub(crate) fn walk(
     sure: bool,
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Index, Error> {
-    let size = source.size();
-    let mut scan = Scan::new(source, size);
+    over(Scan::new(source, source.size()), begin, sure, progress)
+}
+
+fn over(
+    mut scan: Scan<'_>,
+    begin: u64,
+    sure: bool,
+    progress: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Index, Error> {
+    let (source, size) = (scan.source, scan.index.size);
     scan.sure = sure;
     scan.floor = begin;
     scan.index.spans.begin(0, begin);

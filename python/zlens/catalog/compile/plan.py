@@ -118,9 +118,9 @@ class Compiler:
         raw = self.input.raw if tables is None else tables
         return self.nodes.has_rows(name, raw)
 
-    def fills_query(self, parsed: Mapping[str, Any], tables: Container[str]) -> bool:
-        """Whether a statement can have rows if these are the raw tables."""
-        return self.nodes.can_hold(tree.rows_of(parsed), tables)
+    def fills_query(self, parsed: Mapping[str, Any], tables: Container[str] | None = None) -> bool:
+        """Whether a statement can have rows in the input, or if these are the raw tables."""
+        return self.nodes.can_hold(tree.rows_of(parsed), self.input.raw if tables is None else tables)
 
     # -- compiling -----------------------------------------------------------------------------------
 

@@ -92,7 +92,8 @@ def rows(
     ]
     bounds = _bounds(role_entity, roles)
     shown = roles
-    read_by_bounds = {name for role in bounds for name in (role.name, *expressions.names(role.within))}
+    read_by_bounds = {role.name for role in bounds}
+    read_by_bounds.update(*(expressions.names(role.within) for role in bounds if role.within))
     roles = [
         role
         for role in role_entity.roles.values()
@@ -123,7 +124,7 @@ def impossible_rows() -> str:
     """SQL of the samples with withheld values: system, source, kind and detail, one row per entity."""
     parts = []
     for name in bounded():
-        subject = ", ".join(f"CAST({expressions.quote(key)} AS VARCHAR)" for key in entity(name).key)
+        subject = ", ".join(f"CAST({expressions.quote(key)} AS VARCHAR)" for key in entity(name).key) or "''"
         order = f"(interval_end, concat_ws('/', {subject}))"
         noun = name.replace("_", " ")
         parts.append(
@@ -142,7 +143,7 @@ def impossible_rows() -> str:
 def _bounds(role_entity: Entity, roles: list[Role]) -> list[Role]:
     """The wanted roles that have a limit; all of the entity where it is asked which values are impossible."""
     wanted = role_entity.roles.values() if any(role.name == IMPOSSIBLE for role in roles) else roles
-    return [role for role in wanted if role.within]
+    return [role for role in wanted if role.is_bounded]
 
 
 def _counts_since(origin: Origin, role: Role) -> bool:
@@ -366,16 +367,20 @@ class _Values:
 
     def broken(self, role: Role) -> str:
         """Whether a value cannot be: clocks of two samples may differ a little."""
-        limit = expressions.compile_sql(role.within, self._limited_by, "float")
         value = self.plain(role)
+        if not role.within:
+            return f"coalesce({value} < 0, false)"
+        limit = expressions.compile_sql(role.within, self._limited_by, "float")
         return f"coalesce({value} < 0 OR {value} > {_TOLERANCE} * ({limit}) + {_SLACK}, false)"
 
     def _impossible(self, role: Role) -> str:
         """A value that cannot be, with its name and unit, as text; else NULL."""
         name, unit = (expressions.literal(text) for text in (f"{role.name} ", f" {role.unit}".rstrip()))
-        limit = expressions.compile_sql(role.within, self._limited_by, "float")
-        value, most = (f"format('{{:.6g}}', {sql})" for sql in (self.plain(role), limit))
-        text = f"{name} || {value} || ' of ' || {most} || {unit}"
+        value = f"format('{{:.6g}}', CAST({self.plain(role)} AS DOUBLE))"
+        text = f"{name} || {value} || {unit}"
+        if role.within:
+            limit = expressions.compile_sql(role.within, self._limited_by, "float")
+            text = f"{name} || {value} || ' of ' || format('{{:.6g}}', CAST({limit} AS DOUBLE)) || {unit}"
         return f"CASE WHEN {self.broken(role)} THEN {text} END"
 
     def _limited_by(self, name: str) -> str:

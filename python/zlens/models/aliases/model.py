@@ -189,10 +189,10 @@ def split(aliases: int, needs: Sequence[float]) -> list[int]:
 def solve(scenario: Scenario) -> Answer:
     """Solve shares first, then waits of the volumes with the aliases their use can count on."""
     uses, devices, aliases = scenario["use"], scenario["device"], scenario["aliases"]
-    _check_combinations(scenario, uses, devices)
+    check_combinations(scenario)
     named = uses or [{"name": "all", "share": 1, "wants": None, "in_use": None, "queued": None}]
     notes: list[str] = []
-    volumes = [_volume(scenario, device, named, notes) for device in devices]
+    volumes = [volume(scenario, device, named, notes) for device in devices]
     shares = [float(use["share"]) for use in named]
     wants = [_wants(use, volumes) for use in named]
     gets = allocate(aliases, shares, wants)
@@ -236,11 +236,10 @@ def _gets_if_unlimited(aliases: float, shares: Sequence[float], wants: Sequence[
     ]
 
 
-def _check_combinations(
-    scenario: Scenario, uses: Sequence[dict[str, Any]], devices: Sequence[dict[str, Any]]
-) -> None:
+def check_combinations(scenario: Scenario) -> None:
     """Raise an error for keys that are valid but do not fit together."""
     wrong = scenario.problem.wrong
+    uses, devices = scenario["use"], scenario["device"]
     if not uses and not devices:
         raise wrong("the scenario has neither use nor device", "add [[use]] or [[device]]")
     for kind, entries in (("use", uses), ("device", devices)):
@@ -266,7 +265,7 @@ def _check_combinations(
 
 
 @dataclass(frozen=True, slots=True)
-class _Volume:
+class Volume:
     """A device of the scenario with its derived values."""
 
     name: str
@@ -281,9 +280,9 @@ class _Volume:
         return dasd.alias_use(self.rate, self.serv)
 
 
-def _volume(
+def volume(
     scenario: Scenario, device: dict[str, Any], uses: Sequence[dict[str, Any]], notes: list[str]
-) -> _Volume:
+) -> Volume:
     serv = device["serv"]
     if serv is None:
         serv = dasd.service(device["pend"], device["disc"], device["conn"])
@@ -313,7 +312,7 @@ def _volume(
                     f"and {device['rate'] * serv / 1000:.2f} requests in service none waits, or all do",
                     "set aliases_then to the aliases it had, or set burst",
                 )
-    return _Volume(
+    return Volume(
         device["name"],
         device["use"] or uses[0]["name"],
         device["rate"],
@@ -323,7 +322,7 @@ def _volume(
     )
 
 
-def _wants(use: dict[str, Any], volumes: Sequence[_Volume]) -> float:
+def _wants(use: dict[str, Any], volumes: Sequence[Volume]) -> float:
     """Aliases a use wants: as given, as measured, as its volumes need, or all."""
     if use["wants"] is not None:
         return float(use["wants"])
@@ -357,7 +356,7 @@ def _shares_chart(rows: Sequence[tuple[Any, ...]]) -> Chart:
 
 
 def _responses(
-    scenario: Scenario, volumes: Sequence[_Volume], counts: dict[str, int], notes: list[str]
+    scenario: Scenario, volumes: Sequence[Volume], counts: dict[str, int], notes: list[str]
 ) -> list[tuple[Any, ...]]:
     """Rows of volumes with all aliases of their use, and with their part of them."""
     sharing = {use: [volume for volume in volumes if volume.use == use] for use in counts}
@@ -412,7 +411,7 @@ def _responses(
     return rows
 
 
-def _steps(volumes: Sequence[_Volume], aliases: int) -> tuple[list[tuple[Any, ...]], list[Chart]]:
+def _steps(volumes: Sequence[Volume], aliases: int) -> tuple[list[tuple[Any, ...]], list[Chart]]:
     """Each volume by itself with 0, 1, 2, ... aliases, until waiting is rare."""
     rows: list[tuple[Any, ...]] = []
     longest = 0
@@ -458,7 +457,7 @@ def _published(kinds: set[str]) -> list[Table]:
     return [Table("bursts", "Bursts as published", _PUBLISHED, rows)] if rows else []
 
 
-def _mean_response(volumes: Sequence[_Volume], rows: Sequence[tuple[Any, ...]]) -> Figure:
+def _mean_response(volumes: Sequence[Volume], rows: Sequence[tuple[Any, ...]]) -> Figure:
     """Mean response over all requests with aliases split; None if a volume's wait is unbounded."""
     responses = [row[8] for row in rows]
     total = sum(volume.rate for volume in volumes)

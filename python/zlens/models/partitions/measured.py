@@ -272,7 +272,7 @@ def could_get(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]
     partitions = list(values["partition"])
     partitions[at] = {key: value for key, value in partitions[at].items() if key != "demand"}
     solved = models.solve("partitions", {**values, "partition": partitions})
-    row = next(row for row in _dicts(solved.table("partitions")) if row["name"] == name)
+    row = {row["name"]: row for row in _dicts(solved.table("partitions"))}[name]
     return row["allocation"], row["bound_by"]
 
 

@@ -26,7 +26,7 @@ SUMMARY = (
 TYPES = processor_types.modeled()
 _CORES = Number(0, 1000)
 
-_PARTITION = Spec(
+PARTITION = Spec(
     (
         Key("name", Line(), "name of the partition; one entry for each of its types"),
         Key("type", Choice(TYPES), "type of its cores", default="CP"),
@@ -79,7 +79,7 @@ _PHYSLOG = Spec(
 SPEC = Spec(
     (
         Key("processors", Named(Integer(0, 1000)), "physical cores of each type, dedicated ones included"),
-        Key("partition", Many(_PARTITION, least=1), "a partition's cores of one type"),
+        Key("partition", Many(PARTITION, least=1), "a partition's cores of one type"),
         Key("group", Many(_GROUP), "a group of partitions", default=[]),
         Key(
             "physlog",
@@ -183,7 +183,7 @@ unparked = 20                # cores it uses: vertical-lows parked
 
 def solve(scenario: Scenario) -> Answer:
     """Solve each type of core by itself."""
-    _check_combinations(scenario)
+    check_combinations(scenario)
     pools = [
         _pool(scenario, kind, own)
         for kind in TYPES
@@ -367,7 +367,7 @@ def _assumptions(scenario: Scenario, pools: Sequence[Pool]) -> None:
         scenario.assume("vertical_bands")
 
 
-def _check_combinations(scenario: Scenario) -> None:
+def check_combinations(scenario: Scenario) -> None:
     """Raise an error for keys that are valid but do not fit together."""
     wrong = scenario.problem.wrong
     partitions, groups, processors = scenario["partition"], scenario["group"], scenario["processors"]

@@ -89,7 +89,7 @@ _STATIONS = (
 def solve(scenario: Scenario) -> Answer:
     """Solve an open, a closed or a mixed system."""
     stations, classes = scenario["station"], scenario["class"]
-    _check_combinations(scenario, stations, classes)
+    check_combinations(scenario)
     kinds = {class_["rate"] is not None for class_ in classes}
     solve_rows = _mixed if len(kinds) > 1 else _open if True in kinds else _closed
     rows, of_classes, notes = solve_rows(scenario, stations, classes)
@@ -148,9 +148,10 @@ def _open(
             rows.append((name, min(100.0, 100.0 * offered / servers), None, None))
             arriving = math.fsum(class_["rate"] * class_["demand"].get(name, 0.0) for class_ in classes)
             more = "more arrives than" if arriving > servers else "as much arrives as"
+            work = f"{arriving:.4g} server{'' if arriving == 1 else 's'}"
             notes.append(
-                f"{name}: {more} can be served (work for {arriving:.4g} servers, and it has {servers}), so "
-                "its queue grows without limit"
+                f"{name}: {more} can be served (work for {work}, and it has {servers}), "
+                "so its queue grows without limit"
             )
         else:
             stretched[name] = queue.response / service if service else 1.0
@@ -303,11 +304,10 @@ def _speeds(station: dict[str, Any]) -> list[float] | None:
     return None if station["servers"] == 1 else [float(n) for n in range(1, station["servers"] + 1)]
 
 
-def _check_combinations(
-    scenario: Scenario, stations: list[dict[str, Any]], classes: list[dict[str, Any]]
-) -> None:
+def check_combinations(scenario: Scenario) -> None:
     """Raise an error for keys that are valid but do not fit together."""
     wrong = scenario.problem.wrong
+    stations, classes = scenario["station"], scenario["class"]
     names = {station["name"] for station in stations}
     if len(names) < len(stations) or len({class_["name"] for class_ in classes}) < len(classes):
         raise wrong("two stations or two classes have the same name", "use unique names")

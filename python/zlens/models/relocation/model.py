@@ -153,7 +153,7 @@ _OPTIONS = (
 
 def solve(scenario: Scenario) -> Answer:
     """Relocate the guests one by one or several at once, and compare with the other options of VMRELOCATE."""
-    _check_combinations(scenario)
+    check_combinations(scenario)
     rate, figures, tables, notes = relocation_link.link(scenario)
     most_per_guest = scenario["link"]["most_per_guest"]
     rules = precopy.Rules(
@@ -163,7 +163,7 @@ def solve(scenario: Scenario) -> Answer:
         quiesce_passes=scenario["quiesce_passes"],
         no_progress=None if scenario["no_progress"] is None else scenario["no_progress"] / 100,
     )
-    guests = [_guest(scenario, guest) for guest in scenario["guest"]]
+    guests = [guest_of(scenario, guest) for guest in scenario["guest"]]
     per_second = rate * PAGES_IN_MIB
     most_each = math.inf if most_per_guest is None else most_per_guest * PAGES_IN_MIB
     outcomes = precopy.relocate(guests, rules, per_second, at_once=scenario["at_once"], most_each=most_each)
@@ -200,7 +200,7 @@ def solve(scenario: Scenario) -> Answer:
     )
 
 
-def _guest(scenario: Scenario, guest: dict[str, Any]) -> precopy.Guest:
+def guest_of(scenario: Scenario, guest: dict[str, Any]) -> precopy.Guest:
     immediate = scenario["immediate"] if guest["immediate"] is None else guest["immediate"]
     quiesce = guest["maxquiesce"] if guest["maxquiesce"] is not None else scenario["maxquiesce"]
     if quiesce is None and immediate:
@@ -211,30 +211,30 @@ def _guest(scenario: Scenario, guest: dict[str, Any]) -> precopy.Guest:
     total = guest["maxtotal"] if guest["maxtotal"] is not None else scenario["maxtotal"]
     return precopy.Guest(
         guest["name"],
-        _touched(guest) * PAGES_IN_MIB,
+        touched(guest) * PAGES_IN_MIB,
         _writes(guest),
         immediate,
-        _seconds(total),
-        _seconds(quiesce),
+        seconds(total),
+        seconds(quiesce),
         guest["setup"],
         guest["fixed_quiesce"],
     )
 
 
-def _seconds(limit: float | str) -> float:
+def seconds(limit: float | str) -> float:
     return math.inf if isinstance(limit, str) else limit
 
 
-def _touched(guest: dict[str, Any]) -> float:
+def touched(guest: dict[str, Any]) -> float:
     return float(guest["memory"] if guest["touched"] is None else guest["touched"])
 
 
-def _changing(guest: dict[str, Any]) -> float:
-    return float(_touched(guest) if guest["changing"] is None else guest["changing"])
+def changing(guest: dict[str, Any]) -> float:
+    return float(touched(guest) if guest["changing"] is None else guest["changing"])
 
 
 def _writes(guest: dict[str, Any]) -> dirtying.Dirtying:
-    pages, rate = _changing(guest) * PAGES_IN_MIB, guest["change_rate"] * PAGES_IN_MIB
+    pages, rate = changing(guest) * PAGES_IN_MIB, guest["change_rate"] * PAGES_IN_MIB
     if guest["pattern"] == "sweep":
         return dirtying.Sweep(pages, rate)
     if guest["pattern"] == "hot set":
@@ -367,7 +367,7 @@ def _charts(outcomes: Sequence[precopy.Outcome]) -> list[Chart]:
     return charts
 
 
-def _check_combinations(scenario: Scenario) -> None:
+def check_combinations(scenario: Scenario) -> None:
     """Raise an error for keys that are valid but do not fit together."""
     wrong = scenario.problem.wrong
     names = [guest["name"] for guest in scenario["guest"]]
@@ -387,12 +387,12 @@ def _check_combinations(scenario: Scenario) -> None:
 
 def _check_guest(scenario: Scenario, guest: dict[str, Any]) -> None:
     wrong, path = scenario.problem.wrong, f"guest.{guest['name']}"
-    if _touched(guest) > guest["memory"]:
+    if touched(guest) > guest["memory"]:
         raise wrong(f"{path}.touched is {guest['touched']:g}", "reduce it",
                     expected=f"at most its memory, {guest['memory']:g}")  # fmt: skip
-    if _changing(guest) > _touched(guest):
+    if changing(guest) > touched(guest):
         raise wrong(f"{path}.changing is {guest['changing']:g}", "reduce it",
-                    expected=f"at most what was touched, {_touched(guest):g}")  # fmt: skip
+                    expected=f"at most what was touched, {touched(guest):g}")  # fmt: skip
     needs = {"hot set": ("hot_pages", "hot_writes"), "zipf": ("exponent",)}
     for pattern, keys in needs.items():
         for key in keys:

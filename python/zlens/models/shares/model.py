@@ -25,7 +25,7 @@ _AMOUNT = Number(0, 1_000_000)
 
 _OF_ALL = "% of all processors of the type"
 
-_USER = Spec(
+USER = Spec(
     (
         Key("name", Line(), "name of the user"),
         Key("type", Choice(TYPES), "type of its virtual processors", default="CP"),
@@ -54,7 +54,7 @@ _USER = Spec(
     )
 )
 
-_POOL = Spec(
+POOL = Spec(
     (
         Key("name", Line(), "name of the CPU pool"),
         Key("type", Choice(processor_types.in_cpu_pools()), "type of processor it limits", default="CP"),
@@ -79,8 +79,8 @@ SPEC = Spec(
             "%",
             constant="absolute_shares_at_most",
         ),
-        Key("user", Many(_USER, least=1), "a user"),
-        Key("pool", Many(_POOL), "a CPU pool", default=[]),
+        Key("user", Many(USER, least=1), "a user"),
+        Key("pool", Many(POOL), "a CPU pool", default=[]),
     )
 )  # fmt: skip
 
@@ -308,7 +308,7 @@ def _bound(
 def solve(scenario: Scenario) -> Answer:
     """Solve each type of processor by itself."""
     users, pools = scenario["user"], scenario["pool"]
-    _check_combinations(scenario, users, pools)
+    check_combinations(scenario)
     rows: list[tuple[Any, ...]] = []
     figures: list[Figure] = []
     notes: list[str] = []
@@ -369,11 +369,10 @@ def solve(scenario: Scenario) -> Answer:
     return Answer("shares", title, [table], figures, [chart], notes, follow=("users", "allocation"))
 
 
-def _check_combinations(
-    scenario: Scenario, users: Sequence[dict[str, Any]], pools: Sequence[dict[str, Any]]
-) -> None:
+def check_combinations(scenario: Scenario) -> None:
     """Raise an error for keys that are valid but do not fit together."""
     wrong = scenario.problem.wrong
+    users, pools = scenario["user"], scenario["pool"]
     names = [user["name"] for user in users]
     for name in {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ():
         raise wrong(f"user {name} is given twice", "use unique names")

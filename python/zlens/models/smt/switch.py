@@ -15,10 +15,10 @@ from zlens.catalog import processor_types
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.models import moments
-from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.constants import constant
 from zlens.models.moments import Asked, at_end
+from zlens.models.problem import Problem
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import tables as smt_tables
 from zlens.models.smt.bounds import Bound, Part
@@ -183,7 +183,7 @@ def switched(
 
 def _parse_settings(settings: Sequence[str]) -> Settings:
     """Parse and check the settings."""
-    problem, chosen = scenarios.Problem(None), Settings()
+    problem, chosen = Problem(None), Settings()
     factor = Number(0, 1000, above=True)
     for setting in settings:
         key, _, text = setting.partition("=")

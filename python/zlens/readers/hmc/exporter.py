@@ -123,7 +123,7 @@ class HmcSource:
         self._notes: Counter[str] = Counter()
         self._sizes: dict[str, int] = {}
         self._others: Counter[str] = Counter()
-        self._seen: set[tuple[Any, ...]] = set()
+        self._seen: dict[tuple[Any, ...], str] = {}
         self._machines: set[str] = set()
         self._crowded: Counter[str] = Counter()
 
@@ -229,11 +229,13 @@ class HmcSource:
             self.note(path, offset, "impossible", detail, 0)
         key = (machine, moment, name, tuple(sorted(labels.items())))
         if key in self._seen:
-            self.note(
-                path, offset, "duplicate", f"{name} was already read for the same moment; not read", len(line)
-            )
+            known = self._seen[key]
+            same = known == match[3] or _number(known) == value
+            what = "" if same else f" with the value {known[:30]}"
+            detail = f"{name} was already read for the same moment{what}; not read"
+            self.note(path, offset, "duplicate" if same else "conflict", detail, len(line))
             return
-        self._seen.add(key)
+        self._seen[key] = match[3]
         kind, text = descriptions.get(name, (None, None))
         processor = name.startswith(f"{PREFIX}processor_")
         self.samples.append(

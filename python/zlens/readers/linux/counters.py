@@ -12,7 +12,7 @@ import datetime as dt
 import os
 from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +135,7 @@ class LinuxCounterSource:
         self.tables: dict[str, list[RawTable]] = {table.name: [table] for table in tables(self.store)}
         self._files: list[_File] = []
         self._resets: list[tuple[SystemInfo, int, int | None, str]] = []
-        self._ends: dict[int, dict[int, str]] = {}
+        self._ends: dict[int, dict[int, tuple[str, int]]] = {}
 
     # -- reading -------------------------------------------------------------------------------------
 
@@ -245,14 +245,14 @@ class LinuxCounterSource:
                 file.note("time", "a reading with an impossible time; not read", reading.offset)
                 continue
             file_by_end = self._ends.setdefault(id(file.info), {})
+            digest = hash(tuple(map(astuple, reading.counts)))
             if end in file_by_end:
-                file.note(
-                    "duplicate",
-                    f"a reading with this time was read in {file_by_end[end]}; not read",
-                    reading.offset,
-                )
+                path, known = file_by_end[end]
+                kind, what = ("duplicate", "") if digest == known else ("conflict", " with other values")
+                detail = f"a reading with this time was read in {path}{what}; not read"
+                file.note(kind, detail, reading.offset)
                 continue
-            file_by_end[end] = file.path
+            file_by_end[end] = file.path, digest
             first = len(self.store)
             for count in reading.counts:
                 self._add_value(file, reading, count, previous, end)

@@ -283,7 +283,7 @@ class SysinfoSource:
     def _assign_systems(self) -> None:
         by_identity: dict[tuple[Any, ...], SystemInfo] = {}
         taken: set[str] = set()
-        seen: set[tuple[str, int]] = set()
+        seen: dict[tuple[str, int], str] = {}
         kept: list[Moment] = []
         for moment in sorted(self.moments, key=lambda m: (m.time_us, m.tree.path)):
             identity = (moment.own_name, *moment.identity)
@@ -295,13 +295,15 @@ class SysinfoSource:
                 taken.add(name)
                 info = by_identity[identity] = SystemInfo(name, NAME)
             moment.system = info.system
-            if (info.system, moment.time_us) in seen:
-                detail = f"system {info.system} was already read for the same moment; not read"
+            digest, key = moment.tree.digest(), (info.system, moment.time_us)
+            if key in seen:
+                kind, what = ("duplicate", "") if digest == seen[key] else ("conflict", " with other texts")
+                detail = f"system {info.system} was already read for the same moment{what}; not read"
                 self._problems.append(
-                    Problem(info.system, NAME, moment.tree.path, None, SYSINFO, "duplicate", detail, 0)
+                    Problem(info.system, NAME, moment.tree.path, None, SYSINFO, kind, detail, 0)
                 )
                 continue
-            seen.add((info.system, moment.time_us))
+            seen[key] = digest
             kept.append(moment)
             _describe(info, moment)
         self.moments = kept

@@ -72,6 +72,7 @@ def parse(data: bytes) -> Sysinfo:
     """Parse a /proc/sysinfo and note every line that is not understood."""
     layout = facts()
     sysinfo = Sysinfo()
+    seen: dict[str, str] = {}
     for offset, length, text in lines(data):
         label, colon, value = text.partition(":")
         label, value = label.strip(), value.strip()
@@ -95,10 +96,11 @@ def parse(data: bytes) -> Sysinfo:
         if line is None:
             sysinfo.note("no_layout", offset, f"the line {_short(label)!r} is unknown; not read", length)
         elif line.columns[0].name in target:
-            sysinfo.note(
-                "duplicate", offset, f"the line {_short(label)!r} appears twice; the first is read", length
-            )
+            kind, what = ("duplicate", "") if seen[label] == value else ("conflict", " with other values")
+            detail = f"the line {_short(label)!r} appears twice{what}; the first is read"
+            sysinfo.note(kind, offset, detail, length)
         else:
+            seen[label] = value
             _add_values(sysinfo, target, line, value, offset, length)
     return sysinfo
 

@@ -111,6 +111,7 @@ class RmfSource(ABC):
         self._system = array("i")
         self._file = array("i")
         self._end = array("q")
+        self._digests = array("Q")
         self._start = array("q")
         self._ms = array("q")
         self._flags: list[str | None] = []
@@ -220,12 +221,15 @@ class RmfSource(ABC):
         end = times.end
         code = self._texts.code(name)
         duplicate = self._index_of.get((code, end))
+        digest = report.digest()
         if duplicate is not None:
             other = self._files[self._file[duplicate]].path
             where = "in this file" if other == file.path else f"in {other}"
             hint = self._duplicate_hint()
-            detail = f"the interval that ends {times.printed} was already read {where}{hint}; not read"
-            refuse("duplicate", detail, other)
+            same = self._digests[duplicate] == digest
+            what = "" if same else " with other values"
+            detail = f"the interval that ends {times.printed} was already read {where}{what}{hint}; not read"
+            refuse("duplicate" if same else "conflict", detail, other)
             return
         full = (
             len(self._end) >= MAX_INTERVALS or self._rows + report.row_count + report.other_count > MAX_ROWS
@@ -239,6 +243,7 @@ class RmfSource(ABC):
         self._system.append(code)
         self._file.append(number)
         self._end.append(end)
+        self._digests.append(digest)
         self._start.append(times.begin)
         self._ms.append(times.length)
         self._flags.append("cut" if report.cut else None)

@@ -111,10 +111,9 @@ def read(path: str, named: Mapping[str, tuple[str, str]] | None = None) -> Throu
     """Return the rows in order of time. Raises InputError with the line if the file is not as expected."""
     text = _text(path)
     lines = _lines(path, text)
-    try:
-        first, headings = next(lines)
-    except StopIteration:
-        raise InputError("contains no row", file=path, cure=_CURE) from None
+    first, headings = next(lines, (0, None))
+    if headings is None:
+        raise InputError("contains no row", file=path, cure=_CURE)
     if len(headings) > MOST_COLUMNS:
         expected = f"at most {MOST_COLUMNS:,}"
         raise _wrong(path, first, f"has {len(headings):,} columns", expected=expected)
@@ -124,7 +123,7 @@ def read(path: str, named: Mapping[str, tuple[str, str]] | None = None) -> Throu
         raise InputError("has a heading line but no row", file=path, cure=_CURE)
     locals_ = {row.local for row in rows}
     if len(locals_) > 1:
-        odd = next(row for row in rows if row.local != rows[0].local)
+        odd, *_ = (row for row in rows if row.local != rows[0].local)
         raise _wrong(path, odd.line, "differs from other lines: some times have a zone and some do not")
     used = {column.place for column in columns.values()}
     unused = tuple(heading for place, heading in enumerate(headings) if heading and place not in used)
@@ -156,7 +155,7 @@ def _lines(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
                 path, number, f"is beyond the limit of {MOST_ROWS:,} lines", cure="aggregate the rows first"
             )
         try:
-            cells = next(csv.reader([line], delimiter=delimiter, strict=True))
+            cells = next(csv.reader([line], delimiter=delimiter, strict=True), [])
         except csv.Error as error:
             raise _wrong(path, number, f"is not CSV: {error}") from None
         yield number, [cell.strip() for cell in cells]
@@ -250,7 +249,8 @@ def _column(meaning: str, heading: str, unit: str, place: int) -> MatchedColumn:
     if not units:
         return MatchedColumn(meaning, heading, "", 1.0, False, place)
     assumed = not unit and not (meaning == "rate" and _words(heading) in ("tps", "rps"))
-    unit = unit or next(iter(units))
+    first, *_ = units
+    unit = unit or first
     return MatchedColumn(meaning, heading, unit, float(units[unit]), assumed, place)
 
 
@@ -377,7 +377,7 @@ def _ends(path: str, rows: Sequence[_Raw]) -> Iterator[tuple[int, int]]:
     if {"start", "end"} <= set(rows[0].times):
         yield from ((row.times["start"], row.times["end"]) for row in rows)
         return
-    key = next(iter(rows[0].times))
+    key, *_ = rows[0].times
     times = [row.times[key] for row in rows]
     steps = [after - before for before, after in itertools.pairwise(times)]
     for row, step in zip(rows[1:], steps, strict=True):

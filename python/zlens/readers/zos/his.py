@@ -351,7 +351,10 @@ class Run:
                 )
                 value = None
             if number in cpu.values:
-                self.note("duplicate", f"counter {number} of CPU {cpu.name} appears twice; read once", offset)
+                same = cpu.values[number] == value
+                what = "" if same else " with other values"
+                detail = f"counter {number} of CPU {cpu.name} appears twice{what}; read once"
+                self.note("duplicate" if same else "conflict", detail, offset)
                 continue
             cpu.values[number] = value
 

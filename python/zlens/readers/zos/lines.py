@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
+from zlens.catalog.zos_texts import facts
 from zlens.readers.files import NO_END
 
 #: Longest line that is read; lines of consoles and logs are shorter.
@@ -23,12 +24,16 @@ TITLES = {
     HIS: "DISPLAY HIS",
     COUNTERS: "event counters of HIS, a .CNT file",
     PAGING: "DISPLAY ASM",
-}
+} | {notice.id: notice.title for notice in facts().notices}
+#: Messages of one line.
+NOTICES = frozenset(notice.id for notice in facts().notices)
 _ID = re.compile(rf"(?<![A-Z0-9$#@.'=])({'|'.join(TITLES)})(?![A-Z0-9])")
 #: A status copied without its message line.
 _BARE = re.compile(r"(?:^|\s)(?:CORE STATUS: *HD=|PROCESSOR STATUS *$)")
 #: Any other message: its identifier is the first word after the log prefix.
 _OTHER = re.compile(r"(?:[A-Z]{3,5}\d{3,5}[ADEISTW]|\$HASP\d{3,4})\s+\S")
+#: The last time of day in the prefix of a line.
+_STAMP = re.compile(r".*(?<![\d:.])(\d{1,2})[:.](\d\d)[:.](\d\d)(?:\.(\d{1,6}))?(?![\d:])")
 _CLOCK = re.compile(r"\s+(\d\d)[.:](\d\d)[.:](\d\d)\s")
 #: Prefix of a log line. Hardcopy log: record type, routing codes, system, date as year and day, time. The
 #: SDSF user log and the output of ZOAU opercmd start with the system.
@@ -99,8 +104,10 @@ def begin(line: Line) -> Begin | None:
     log = _LOG.match(before)
     date = _day(log["date"]) if log else _date(before)
     names = log or _RESPONSE.match(before)
+    # A display has the time after its identifier; other messages have that of their line.
+    stamp = _STAMP.match(before) if identifier[1] in NOTICES else clock
     return Begin(
-        identifier[1], line.offset, identifier.start(), _time(*clock.groups()) if clock else None, date,
+        identifier[1], line.offset, identifier.start(), _time(*stamp.groups()) if stamp else None, date,
         names["system"] if names else None,
     )  # fmt: skip
 
@@ -155,9 +162,9 @@ def _text(data: bytes, code: str) -> str:
     return data.decode(code, "replace").strip("\r\ufeff\x1a").replace("\xa0", " ").expandtabs()
 
 
-def _time(hour: str, minute: str, second: str) -> dt.time | None:
+def _time(hour: str, minute: str, second: str, fraction: str | None = None) -> dt.time | None:
     try:
-        return dt.time(int(hour), int(minute), int(second))
+        return dt.time(int(hour), int(minute), int(second), int((fraction or "").ljust(6, "0")))
     except ValueError:
         return None
 

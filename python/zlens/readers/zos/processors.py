@@ -104,7 +104,7 @@ class Display:
     #: Lines outside the processor status.
     others: int = 0
     end: int = 0
-    _ids: set[int] = field(default_factory=set)
+    _ids: dict[int, dict[str, str | None]] = field(default_factory=dict)
 
     def take(self, line: Line) -> bool:
         """Parse a line and return whether it belongs to this display."""
@@ -214,9 +214,12 @@ class Display:
             self.note("length", "more cores than any machine has; not read", offset)
             return
         if number in self._ids:
-            self.note("duplicate", f"{self.form} {row['id']} appears twice in the display; read once", offset)
+            same = self._ids[number] == row.groupdict()
+            what = "" if same else " with other values"
+            detail = f"{self.form} {row['id']} appears twice in the display{what}; read once"
+            self.note("duplicate" if same else "conflict", detail, offset)
             return
-        self._ids.add(number)
+        self._ids[number] = row.groupdict()
         signs_known = facts()
         core: Row = {
             "state": signs_known.states.get(row["state"]),

@@ -1,4 +1,5 @@
-"""z/OS text about processors: responses to DISPLAY M=CORE, M=CPU and HIS, and .CNT files of HIS.
+"""z/OS text about processors: responses to DISPLAY M=CORE, M=CPU and HIS, .CNT files of HIS, and messages on
+changes of the machine.
 
 A file contains one or more of these messages, alone or among the lines of a log. A display shows one moment:
 the time in the log if its line has a date, otherwise the date of the file. Only a log names the system;
@@ -24,10 +25,11 @@ from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, Syst
 from zlens.readers.files import total_size, unreadable
 from zlens.readers.rows import Row, RowTable
 from zlens.readers.smf import systems as smf_systems
-from zlens.readers.zos import his, processors
+from zlens.readers.zos import his, notices, processors
 from zlens.readers.zos import lines as texts
 from zlens.readers.zos.his import Run
 from zlens.readers.zos.lines import Begin, Line
+from zlens.readers.zos.notices import Notice
 from zlens.readers.zos.processors import Display
 
 NAME = "zos-text"
@@ -37,7 +39,10 @@ MAX_MESSAGES, MAX_VALUES = 10_000, 3_000_000
 #: Problems of one kind listed individually per file.
 MAX_NOTES = 50
 
-_EXPECTED = "the response to DISPLAY M=CORE (IEE174I) or DISPLAY HIS (HIS015I), or a .CNT file (HIS019I)"
+_EXPECTED = (
+    "the response to DISPLAY M=CORE (IEE174I) or DISPLAY HIS (HIS015I), a .CNT file (HIS019I), or lines of a "
+    f"log with {', '.join(sorted(texts.NOTICES))}"
+)
 _SECOND = 1_000_000
 _EPOCH = dt.datetime(1970, 1, 1)
 #: Upper bound for times: the year 2200.
@@ -59,7 +64,7 @@ HEADER = (
     Column("flag", "text", "", "NULL"),
 )
 
-Message = Display | Run
+Message = Display | Run | Notice
 
 
 def detect(head: bytes, size: int) -> bool:
@@ -106,7 +111,7 @@ class _Statement:
     @property
     def run_of(self) -> str | None:
         """The part of the file name that all files of one HIS run share."""
-        if isinstance(self.message, Display):
+        if not isinstance(self.message, Run):
             return None
         name = self.message.facts.get("file_name") or self.message.facts.get("file_prefix") or ""
         return ".".join(str(name).rpartition("/")[2].split(".")[:2]) or None
@@ -182,8 +187,13 @@ class ZosTextSource:
             for message in self._messages(
                 file, texts.lines(raw, file.code, file.note, step, counters=counters)
             ):
-                message.finish()
-                if message.has_data:
+                if isinstance(message, Notice):
+                    if message.wrong is not None:
+                        file.note(*message.wrong, message.start.offset)
+                        continue
+                else:
+                    message.finish()
+                if isinstance(message, Notice) or message.has_data:
                     file.statements.append(_Statement(file, message, SystemInfo("", NAME)))
                 self._kept += message.size
             if os.fstat(raw.fileno()).st_size != file.size:
@@ -191,7 +201,7 @@ class ZosTextSource:
 
     def _messages(self, file: _File, lines: Iterator[Line]) -> Iterator[Message]:
         """Yield the messages of a file in order."""
-        message: Message | None = None
+        message: Display | Run | None = None
         paging = False
         for line in lines:
             start = texts.begin(line)
@@ -207,7 +217,9 @@ class ZosTextSource:
                     detail = "more messages than zlens keeps from one input; not read from here on"
                     file.note("length", detail, line.offset)
                     return
-                if not paging:
+                if start.id in texts.NOTICES:
+                    yield Notice.of(start, line)
+                elif not paging:
                     message = _message(start, file)
                     if start.id in (texts.STATUS, texts.COUNTERS):
                         message.take(line)
@@ -332,7 +344,7 @@ class ZosTextSource:
             local = local.replace(tzinfo=self._zone).astimezone(dt.UTC).replace(tzinfo=None)
         else:
             statement.info.local_time = True
-        return round((local - _EPOCH).total_seconds()) * _SECOND
+        return (local - _EPOCH) // dt.timedelta(microseconds=1)
 
     # -- tables --------------------------------------------------------------------------------------
 
@@ -340,6 +352,9 @@ class ZosTextSource:
         rows: dict[str, list[Row]] = {name: [] for name in _COLUMNS}
         for statement in statements:
             message, header = statement.message, self._header(statement)
+            if isinstance(message, Notice):
+                rows["zos_notice"].append({**header, **message.row()})
+                continue
             if isinstance(message, Display):
                 rows["zos_status"].append({**header, **message.row()})
                 rows["zos_core"] += [{**header, **core} for core in message.cores]
@@ -447,14 +462,15 @@ _COLUMNS = {
     "zos_status": (*HEADER, *processors.MACHINE),
     "zos_core": (*HEADER, *processors.CORE),
     "zos_cpu": (*HEADER, *processors.CPU),
+    "zos_notice": (*HEADER, *notices.NOTICE),
 }
 
 
-def _message(start: Begin, file: _File) -> Message:
+def _message(start: Begin, file: _File) -> Display | Run:
     return Display(start, file.note) if start.id == texts.STATUS else Run(start, file.note)
 
 
-def _awaits_status(message: Message | None) -> bool:
+def _awaits_status(message: Display | Run | None) -> bool:
     return isinstance(message, Display) and message.form is None
 
 
@@ -475,7 +491,7 @@ def _describe(statement: _Statement) -> None:
         if info.lpar_number is None and number and len(number) <= 4 and number.isalnum():
             info.lpar_number = int(number, 16) if set(number) <= set("0123456789ABCDEF") else None
         info.threads = info.threads or dict(message.threads)
-    elif message.began is not None and info.utc_offset_s is None:
+    elif isinstance(message, Run) and message.began is not None and info.utc_offset_s is None:
         local, tod = message.began
         began = round((local - _EPOCH).total_seconds()) * _SECOND
         info.utc_offset_s = smf_systems.offset_s(began, _native.unix_us_from_tod(tod, info.leap_s))

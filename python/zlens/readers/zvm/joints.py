@@ -16,7 +16,7 @@ from zlens.inputs.source import ArrowSource, Interval, Source
 from zlens.readers.joints import Evidence, Mark
 from zlens.readers.zvm import resets as monwrite_resets
 from zlens.readers.zvm.monwrite import MonwriteSource
-from zlens.readers.zvm.times import NAME, Group
+from zlens.readers.zvm.times import NAME, Group, interval_begins
 from zlens.schema.wording import say
 
 _LENGTH, _DOMAIN, _RECORD = slice(0, 2), 4, slice(6, 8)
@@ -31,7 +31,7 @@ def joints(source: Source, system: str) -> MonwriteJoints:
     """The joints of the one system of a source; the caller reads all of its tables."""
     if not isinstance(source, MonwriteSource):
         raise TypeError(type(source).__name__)
-    group = next(group for group in source.groups if group.info.system == system)
+    (group,) = [group for group in source.groups if group.info.system == system]
     source.read_all()
     return MonwriteJoints(source, group)
 
@@ -60,9 +60,11 @@ class MonwriteJoints:
 
     def marks(self) -> list[Mark]:
         return [
-            Mark(self._us(tod), samples, offset)
+            Mark(self._us(tod), samples, offset, begin, digest)
             for file in self._group.files
-            for tod, samples, offset in file.interval_ends()
+            for (tod, samples, offset), begin, digest in zip(
+                file.interval_ends(), interval_begins(file), self._group.digests(file), strict=True
+            )
         ]
 
     def evidence(self) -> Iterable[Evidence]:

@@ -339,7 +339,7 @@ class MonwriteSource:
 
     def plan(self, group: Group, record: str, table: str) -> dict[str, Any]:
         """The decoder's plan of one table of one system."""
-        return next(plan for plan in self.plans(group, record) if plan["table"] == table)
+        return {plan["table"]: plan for plan in self.plans(group, record)}[table]
 
     # -- decoding ------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from zlens.catalog import layouts
 from zlens.catalog.interval_flags import GAP, flag
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, SystemInfo
+from zlens.readers.joints import Digest, Repeat, add_repeat
 
 NAME = "zvm-monitor"
 
@@ -31,6 +32,15 @@ MAX_RECORDS = 200_000
 MAX_REMARKS = 1000
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """An interval that was read: its samples, its file, its place among the ends there."""
+
+    samples: int
+    file: _native.MonwriteFile
+    place: int
+
+
 @dataclass(slots=True)
 class Group:
     """The files of one system, in order of their first time."""
@@ -47,18 +57,25 @@ class Group:
     repeats: list[list[tuple[int, int]]] = field(default_factory=list)
     #: Problems with its intervals.
     remarks: list[Problem] = field(default_factory=list)
+    _digests: dict[int, list[Digest]] = field(default_factory=dict)
+
+    def digests(self, file: _native.MonwriteFile) -> list[Digest]:
+        """The digests of a file's intervals, made when they are first needed."""
+        if id(file) not in self._digests:
+            self._digests[id(file)] = digests(file)
+        return self._digests[id(file)]
 
 
 def tell(group: Group, leap: int) -> None:
     """Set the intervals of a system across all its files, and their usual length."""
     info = group.info
-    ends: dict[int, int] = {}
+    ends: dict[int, _Known] = {}
     for file in group.files:
         group.strays[file.path] = _stray_ends(group, file, leap)
         _repeats(group, file, ends, leap)
     ends = dict(sorted(ends.items()))
     group.ends = list(ends)
-    times = [(_native.unix_us_from_tod(tod, leap), samples) for tod, samples in ends.items()]
+    times = [(_native.unix_us_from_tod(tod, leap), known.samples) for tod, known in ends.items()]
     lengths = [(b[0] - a[0]) / 1e6 for a, b in itertools.pairwise(times)]
     if not info.nominal_s and lengths:
         usual = _median(lengths)
@@ -185,33 +202,51 @@ def _stray_records(
         yield Problem(group.info.system, NAME, path, offset, name, "time", detail, None)
 
 
-def _repeats(group: Group, file: _native.MonwriteFile, ends: dict[int, int], leap: int) -> None:
-    """Add the interval ends of a file; an interval with a known end is the same data again.
+def interval_begins(file: _native.MonwriteFile) -> list[int]:
+    """Where the records of each interval of a file begin: behind the end before, or with a recording."""
+    controls = sorted(control for control, _ in file.configurations())
+    begins, previous = [], 0
+    for _, _, offset in file.interval_ends():
+        last = bisect.bisect_left(controls, offset) - 1
+        begins.append(max(previous, controls[last]) if last >= 0 else previous)
+        previous = offset + 1
+    return begins
+
+
+def digests(file: _native.MonwriteFile) -> list[Digest]:
+    """A digest of each interval of a file, which is read once more."""
+    return [Digest(*found) for found in file.digests()]
+
+
+def _repeats(group: Group, file: _native.MonwriteFile, ends: dict[int, _Known], leap: int) -> None:
+    """Add the interval ends of a file; an interval with a known end was already read.
 
     Overlapping recordings contain the same records, as does a file appended to itself. An interval that is
-    merely out of order is read as is.
+    merely out of order is read as is. Bytes are compared only where ends agree.
     """
-    ranges: list[tuple[int, int]] = []
-    times: list[tuple[int, int, int]] = []
-    previous_end = 0
-    for tod, samples, offset in file.interval_ends():
+    repeats: list[Repeat] = []
+    begins = interval_begins(file)
+    controls = {0, *(control for control, _ in file.configurations())}
+    first = True
+    for place, (tod, samples, offset) in enumerate(file.interval_ends()):
+        # The end of the configuration records that a recording begins with closes no samples.
+        first = first or begins[place] in controls
         if not samples or offset in group.strays[file.path]:
-            pass
-        elif tod not in ends:
-            ends[tod] = samples
-        elif ranges and ranges[-1][1] == previous_end:
-            ranges[-1] = (ranges[-1][0], offset + 1)
-            times[-1] = (times[-1][0], tod, times[-1][2] + 1)
-        else:
-            ranges.append((previous_end, offset + 1))
-            times.append((tod, tod, 1))
-        previous_end = offset + 1
-    group.repeats.append(ranges)
-    for (begin, end), (first, last, count) in zip(ranges[:MAX_REMARKS], times, strict=False):
-        span = " to ".join(f"{_time(tod, leap):{_CLOCK}}" for tod in dict.fromkeys((first, last)))
-        detail = f"the samples of {count:,} intervals were already read ({span} UTC); read once"
-        name, path = group.info.system, file.path
-        group.remarks.append(Problem(name, NAME, path, begin, None, "duplicate", detail, end - begin))
+            continue
+        begun, first = first, False
+        known = ends.setdefault(tod, _Known(samples, file, place))
+        if known.file is file and known.place == place:
+            continue
+        own = group.digests(file)[place]
+        agrees = own.repeats(group.digests(known.file)[known.place], first=begun)
+        add_repeat(repeats, Repeat(begins[place], offset + 1, tod, tod, agrees))
+    group.repeats.append([(repeat.begin, repeat.end) for repeat in repeats])
+    for repeat in repeats[:MAX_REMARKS]:
+        detail = repeat.detail(lambda tod: f"{_time(tod, leap):{_CLOCK}}")
+        lost = repeat.end - repeat.begin
+        group.remarks.append(
+            Problem(group.info.system, NAME, file.path, repeat.begin, None, repeat.kind, detail, lost)
+        )
 
 
 def _gaps(group: Group, nominal_s: float, leap: int) -> None:

@@ -194,9 +194,13 @@ export interface Finding {
   disagrees: string[];
 }
 
-export interface FindingsAnswer {
+/** The findings of some rules. */
+export interface FindingsPart {
   rows: Finding[];
-  asked: number;
+  /** By what each is sorted among those of all parts. */
+  orders: (string | number)[][];
+  /** The rules that were checked, and the systems each applies to; null: all. */
+  asked: { rule: string; title: string; systems: string[] | null }[];
   missing: { rule: string; why: string }[];
 }
 

@@ -9,7 +9,7 @@ import type {
   AggregateQuestion,
   AggregateAnswer,
   RowsAnswer,
-  FindingsAnswer,
+  FindingsPart,
   Evidence,
   Happened,
   MovedAnswer,
@@ -61,7 +61,13 @@ async function quiet(signal?: AbortSignal): Promise<void> {
   }
 }
 
-async function call<T>(path: string, body: object | null, signal?: AbortSignal): Promise<T> {
+/** Calls an endpoint, and `take` with what it answers. */
+async function call<T>(
+  path: string,
+  body: object | null,
+  signal?: AbortSignal,
+  take: (response: Response) => Promise<T> = (response) => response.json() as Promise<T>,
+): Promise<T> {
   const id = (body as { id?: string } | null)?.id ?? questionName();
   const ended = () => void fetch("/api/v1/cancel", post({ id })).catch(() => undefined);
   signal?.addEventListener("abort", ended, { once: true });
@@ -73,16 +79,8 @@ async function call<T>(path: string, body: object | null, signal?: AbortSignal):
         ? await fetch(`/api/v1${path}${path.includes("?") ? "&" : "?"}id=${id}`, { signal })
         : await fetch(`/api/v1${path}`, { ...post({ ...body, id }), signal });
     problems.update(response.headers.get("zlens-problems"));
-    const answer: unknown = await response.json();
-    if (response.ok) return answer as T;
-    const { error } = answer as { error?: Partial<ApiError> };
-    throw new ApiError(
-      error?.message ?? `the server answers ${response.status}`,
-      error?.expected ?? null,
-      error?.cure ?? null,
-      error?.kind,
-      response.status,
-    );
+    if (response.ok) return await take(response);
+    throw errorOf(await response.json(), response.status);
   } catch (error) {
     if (error instanceof ApiError || signal?.aborted) throw error;
     throw new ApiError("the server does not answer", null, "is zlens serve still running?", "Network");
@@ -91,6 +89,44 @@ async function call<T>(path: string, body: object | null, signal?: AbortSignal):
     signal?.removeEventListener("abort", ended);
   }
 }
+
+function errorOf(answer: unknown, status: number): ApiError {
+  const { error } = answer as { error?: Partial<ApiError> };
+  return new ApiError(
+    error?.message ?? `the server answers ${status}`,
+    error?.expected ?? null,
+    error?.cure ?? null,
+    error?.kind,
+    status,
+  );
+}
+
+/** The lines of an answer as they arrive, each an object. */
+export async function* linesOf<T>(body: ReadableStream<Uint8Array>): AsyncGenerator<T> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
+    rest = lines.pop()!;
+    for (const line of lines) yield JSON.parse(line) as T;
+  }
+}
+
+/** Calls an endpoint that answers line by line; `take` gets each line as it arrives. */
+const stream = <T extends object>(
+  path: string,
+  take: (line: T) => void,
+  signal?: AbortSignal,
+): Promise<void> =>
+  call(path, null, signal, async (response) => {
+    for await (const line of linesOf<T>(response.body!)) {
+      if ("error" in line) throw errorOf(line, response.status);
+      take(line);
+    }
+  });
 
 function post(body: object): RequestInit {
   return { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
@@ -128,8 +164,9 @@ export const api = {
     call<{ reports: { name: string; has: number; of: number; state: string }[] }>("/reports", null, signal),
   report: <T>(values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<T>(query("/report", values), null, signal),
-  findings: (values: Record<string, Cell | undefined> = {}, signal?: AbortSignal) =>
-    call<FindingsAnswer>(query("/findings", values), null, signal),
+  /** The findings of all systems, some rules at a time, those that are computed soonest first. */
+  findings: (take: (part: FindingsPart) => void, signal?: AbortSignal) =>
+    stream("/findings/stream", take, signal),
   /** The ends of a system's intervals, in runs of first, step and count. */
   intervals: (system: string, signal?: AbortSignal) =>
     call<{ runs: [number, number, number][] }>(query("/intervals", { system }), null, signal),

@@ -1,7 +1,7 @@
 /** Findings grouped by rule. */
 
 import { seconds } from "../time/format";
-import type { Finding } from "./answers";
+import type { Finding, FindingsPart } from "./answers";
 
 export interface Group {
   rule: string;
@@ -39,4 +39,38 @@ export function during(findings: readonly Finding[], from: number, to: number): 
     const last = seconds(finding.to);
     return first !== null && last !== null && first <= to && last >= from;
   });
+}
+
+export interface Findings {
+  /** Worst first. */
+  rows: Finding[];
+  /** How many rules were checked. */
+  asked: number;
+  missing: { rule: string; why: string }[];
+}
+
+/** What the parts so far say of a system. */
+export function gathered(parts: readonly FindingsPart[], system: string): Findings {
+  const asked = parts.flatMap((part) => part.asked);
+  const applies = asked.filter(({ systems }) => systems === null || systems.includes(system));
+  const elsewhere = asked
+    .filter((rule) => !applies.includes(rule))
+    .map(({ rule, systems }) => ({ rule, why: `only for ${systems!.join(", ")}` }));
+  const rows = parts.flatMap((part) => part.rows.map((row, at) => ({ row, order: part.orders[at]! })));
+  return {
+    rows: rows
+      .filter(({ row }) => row.system === null || row.system === system)
+      .sort((a, b) => sooner(a.order, b.order))
+      .map(({ row }) => row),
+    asked: applies.length,
+    missing: [...parts.flatMap((part) => part.missing), ...elsewhere].sort((a, b) =>
+      a.rule < b.rule ? -1 : 1,
+    ),
+  };
+}
+
+/** Compares two lists by their first difference. */
+function sooner(a: (string | number)[], b: (string | number)[]): number {
+  const at = a.findIndex((part, at) => part !== b[at]);
+  return at < 0 ? 0 : a[at]! < b[at]! ? -1 : 1;
 }

@@ -1,8 +1,9 @@
 /** Findings and events of the selected system, asked once and shown on every time axis. */
 
 import { api } from "./api";
-import type { Finding, FindingsAnswer } from "./answers";
+import type { Finding, FindingsPart } from "./answers";
 import { ask, type Asked } from "./ask.svelte";
+import { gathered, type Findings } from "./findings";
 import { session } from "./session.svelte";
 import { seconds } from "../time/format";
 import type { Mark } from "../time/mark";
@@ -22,16 +23,17 @@ export interface SystemEvent {
 const MANY = 30;
 
 class Notable {
-  #answer: Asked<FindingsAnswer> | null = $state.raw(null);
+  #asked: Asked<void> | null = $state.raw(null);
+  #parts = $state.raw<FindingsPart[]>([]);
+  #found = $derived(gathered(this.#parts, session.system));
   #events: Asked<SystemEvent[]> | null = $state.raw(null);
 
   /** Called once, by a component that lives as long as the page. */
   begin(): void {
-    this.#answer = ask((signal) => {
-      if (!session.schema) return null;
-      const { system } = session;
-      // Findings take longest, so the charts of the view go first.
-      return api.quiet(signal).then(() => api.findings({ system }, signal));
+    // Before the schema says which systems there are: the first findings come with the first charts.
+    this.#asked = ask((signal) => {
+      let parts: FindingsPart[] = [];
+      return api.findings((part) => (this.#parts = parts = [...parts, part]), signal);
     });
     this.#events = ask((signal) => {
       if (!session.schema || !session.fills("event")) return null;
@@ -55,8 +57,14 @@ class Notable {
     });
   }
 
-  get answer(): Asked<FindingsAnswer> | null {
-    return this.#answer;
+  /** Whether more findings may come, or why there are none. */
+  get asked(): Asked<void> | null {
+    return this.#asked;
+  }
+
+  /** What was found by now. */
+  get found(): Findings {
+    return this.#found;
   }
 
   get events(): SystemEvent[] {
@@ -64,7 +72,7 @@ class Notable {
   }
 
   get findings(): Finding[] {
-    return this.#answer?.value?.rows ?? [];
+    return this.#found.rows;
   }
 
   /** Frequent kinds of events, such as parking: their marks would hide everything else. */

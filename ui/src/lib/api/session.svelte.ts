@@ -37,6 +37,13 @@ class Session {
       return first.then(() => api.rows(question, signal)).then((answer) => answer.rows.length > 0);
     });
     place.snap = (window) => snapped(this.ends, this.span[0], window);
+    // Addresses are typed and sent by others: what is shown is what the window says.
+    $effect(() => {
+      if (!this.ends.length || this.empty || (place.from === null && place.to === null)) return;
+      const [from, to] = place.snap(this.window).map(Math.round);
+      const moved = { from: place.from === null ? null : from, to: place.to === null ? null : to };
+      if (moved.from !== place.from || moved.to !== place.to) place.set(moved);
+    });
   }
 
   /** Ends of the system's intervals in seconds UTC, rounded up; none until they are known. */
@@ -48,6 +55,11 @@ class Session {
   get empty(): boolean {
     const whole = place.from === null && place.to === null;
     return !whole && this.ends.length > 0 && !anyWithin(this.ends, this.window);
+  }
+
+  /** Whether it is known where the selected window ends, and whether it is empty. */
+  get placed(): boolean {
+    return (place.from === null && place.to === null) || !this.#ends?.busy;
   }
 
   /** The window of the next interval after the selected window, or of the last one. */
@@ -145,7 +157,14 @@ class Session {
 
   /** Whether the selected system has data for one of these measures. */
   fills(...tables: string[]): boolean {
-    return tables.some((name) => this.sources.some((source) => source.fills.includes(name)));
+    return this.fillsOf(this.system, ...tables);
+  }
+
+  /** Whether a system has data for one of these measures. */
+  fillsOf(system: string, ...tables: string[]): boolean {
+    return this.systems.some(
+      (info) => info.system === system && tables.some((name) => info.fills.includes(name)),
+    );
   }
 }
 

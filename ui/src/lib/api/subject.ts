@@ -20,7 +20,6 @@ export interface Figure {
   column: string;
   statistic: Statistic;
   pieces: Pieces;
-  decimals: number | null;
   scale: number;
 }
 

@@ -2,7 +2,7 @@
 
 import type { Measured } from "./measures";
 import type { Cell, Kind, Statistic } from "./values";
-import { DOTS, figures } from "../text/numbers";
+import { DOTS, figures, printedFigures } from "../text/numbers";
 import type { ColumnInfo } from "./answers";
 import { session } from "./session.svelte";
 import { spoken } from "../text/names";
@@ -21,8 +21,8 @@ export interface TableColumn {
   times?: number;
   /** A fixed number of decimals, instead of one derived from the values. */
   decimals?: number;
-  /** Significant digits of the largest value, instead of those of tables. */
-  digits?: number;
+  /** Whether numbers have the digits that `zlens sql` prints, instead of those of tables. */
+  exact?: boolean;
   /** Custom formatting, also given the row's index. */
   show?: (value: Cell, row: number) => string;
 }
@@ -41,10 +41,8 @@ export function printed(
     if (column.decimals !== undefined) {
       return values.map((value) => (typeof value === "number" ? value.toFixed(column.decimals) : DOTS));
     }
-    return figures(
-      values.map((value) => (typeof value === "number" ? value : null)),
-      column.digits,
-    );
+    const numbers = values.map((value) => (typeof value === "number" ? value : null));
+    return column.exact ? printedFigures(numbers) : figures(numbers);
   }
   return values.map((value, row) => {
     if (value === null) return DOTS;
@@ -57,7 +55,6 @@ export interface Shown {
   column: string;
   /** The statistic; the usual one by default. */
   what?: Statistic;
-  decimals?: number;
 }
 
 /** The usual statistic of a column over time. */
@@ -127,7 +124,7 @@ export const WORDS = ["", "count", "index", "ratio"];
 
 /** Table columns as described in the catalog. */
 export function tableColumns(table: string, keys: string[], shown: Shown[]): TableColumn[] {
-  const of = (name: string, what?: Statistic, decimals?: number): TableColumn => {
+  const of = (name: string, what?: Statistic): TableColumn => {
     const about = session.column(table, name);
     const integer =
       what === "count" || (about?.type === "int" && !["mean", "p50", "p95"].includes(what ?? ""));
@@ -140,12 +137,11 @@ export function tableColumns(table: string, keys: string[], shown: Shown[]): Tab
       ...besideUnit(what, number),
       explain: `${table}.${name}`,
       text: [about?.text ?? name, what ? SAID[what] : null].filter(Boolean).join("; of the intervals: "),
-      ...(decimals === undefined ? {} : { decimals }),
     };
   };
   return [
     ...keys.map((name) => of(name)),
-    ...shown.map((column) => of(column.column, statisticOf(table, column), column.decimals)),
+    ...shown.map((column) => of(column.column, statisticOf(table, column))),
   ];
 }
 

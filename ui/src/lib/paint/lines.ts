@@ -6,7 +6,7 @@ import type { Mark } from "../time/mark";
 import type { Level, Values, Line, Course } from "../api/course";
 import { dateTime } from "../time/format";
 import { short } from "../text/numbers";
-import { category, tone } from "./palette";
+import { category, colorsOf, tone } from "./palette";
 
 /** A line, and the band between its minimum and maximum per bucket. */
 export interface Trace {
@@ -44,7 +44,10 @@ export function traces(
   const sources = new Set(lines.map((line) => line.source)).size;
   const scaled = (values: Values): Values =>
     times === 1 ? values : values.map((value) => (value === null ? null : value * times));
-  const colors = lines.map((line, at) => color?.(line, at) ?? category(at));
+  // Lines of several subjects are colored by subject, others by their place.
+  const subjects = [...new Set(lines.map((line) => String(line.by)))];
+  const own = subjects.length > 1 ? colorsOf("", subjects) : null;
+  const colors = lines.map((line, at) => color?.(line, at) ?? own?.get(String(line.by)) ?? category(at));
   return lines.map((line, at) => ({
     // Two sources of one subject are different lines.
     name: sources > 1 ? `${name(line)} (${line.source})` : name(line),

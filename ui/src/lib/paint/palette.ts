@@ -14,7 +14,18 @@ export const CATEGORIES = [
   "#f0e442",
 ] as const;
 
-/** Brighter tones for the dark page, where lines need a contrast of at least 4.5. */
+/** Darker tones for the light page, where lines need a contrast of at least 4.5. */
+const ON_LIGHT: Record<string, string> = {
+  "#e69f00": "#946200",
+  "#009e73": "#007d5b",
+  "#cc79a7": "#b0407f",
+  "#56b4e9": "#6f4fc8",
+  "#d55e00": "#bf4b00",
+  "#999999": "#6f6f6f",
+  "#f0e442": "#756d00",
+};
+
+/** Brighter tones for the dark page. */
 const ON_DARK: Record<string, string> = {
   "#0072b2": "#4f86f7",
   "#d55e00": "#e8702a",
@@ -23,7 +34,7 @@ const ON_DARK: Record<string, string> = {
 
 /** A color as shown on the current theme. */
 export function shade(color: string): string {
-  return theme.dark ? (ON_DARK[color] ?? color) : color;
+  return (theme.dark ? ON_DARK : ON_LIGHT)[color] ?? color;
 }
 
 /** Stops of the map "cividis" (Nuñez, Anderton and Renslow 2018), dark to bright. */
@@ -74,9 +85,9 @@ export function colorsOf(kind: string, names: readonly string[]): Map<string, st
   return new Map(names.map((name) => [name, category(given.get(key(name))!)]));
 }
 
-/** A readable text color on a color of `heat`. */
+/** The text color on a color of `heat`: black and white have the same contrast on the color between them. */
 export function onHeat(share: number): string {
-  return share > 0.55 ? "#000" : "#fff";
+  return share > 0.468 ? "#000000" : "#ffffff";
 }
 
 /** The colors of the page's style, named as its CSS variables. */

@@ -9,33 +9,43 @@ const DIGITS = 4;
 export const PRECISE = 6;
 
 /**
- * Formats a column with a common number of decimals, so that decimal points align. The largest value has
- * `digits` significant digits; a value that these decimals would round to zero keeps two of its own. Missing
- * values are dots.
+ * Formats a column with a common number of decimals, so that decimal points align: four significant digits of
+ * its typical value, three of one below 1. Missing values are dots.
  */
-export function figures(values: (number | null)[], digits = DIGITS): string[] {
-  const finite = values
+export function figures(values: (number | null)[]): string[] {
+  const sizes = values
+    .filter((value): value is number => value !== null && Number.isFinite(value) && value !== 0)
+    .map(Math.abs)
+    .sort((a, b) => a - b);
+  const typical = sizes[Math.floor(sizes.length / 2)] ?? 0;
+  if (typical >= 1e15 || (typical > 0 && typical < 1e-6)) return values.map(shortest);
+  const power = Math.floor(Math.log10(typical || 1));
+  return aligned(values, Math.max(0, power < 0 ? DIGITS - 2 - power : DIGITS - 1 - power));
+}
+
+/** Formats a column as `zlens sql` does: the largest value has six significant digits, the smallest two. */
+export function printedFigures(values: (number | null)[]): string[] {
+  const sizes = values
     .filter((value) => value !== null && Number.isFinite(value))
     .map((value) => Math.abs(value!));
-  const largest = finite.length ? finite.reduce((a, b) => Math.max(a, b)) : 0;
-  const smallest = finite.reduce((a, b) => (b && b < a ? b : a), Infinity);
-  if (largest >= 1e15 || (largest < 1e-3 && largest > 0)) {
-    return values.map((value) => (value === null ? DOTS : general(value)));
-  }
-  const integerDigits = String(Math.trunc(largest)).length;
+  const largest = sizes.reduce((a, b) => Math.max(a, b), 0);
+  const smallest = sizes.reduce((a, b) => (b && b < a ? b : a), Infinity);
+  if (largest >= 1e15 || (largest < 1e-3 && largest > 0)) return values.map(shortest);
   const least = Number.isFinite(smallest) ? Math.min(4, 1 - Math.floor(Math.log10(smallest))) : 1;
-  // Tables for programs show the smallest value too, at the cost of more digits for the others.
-  const most = Math.max(digits - integerDigits, digits < PRECISE ? 0 : least, 0);
+  return aligned(values, Math.max(PRECISE - String(Math.trunc(largest)).length, least, 0));
+}
+
+const shortest = (value: number | null): string => (value === null ? DOTS : general(value));
+
+/** Formats numbers with as many decimals as one of them needs, and at most `most`. */
+function aligned(values: (number | null)[], most: number): string[] {
   let needed = 0;
-  for (const value of finite) {
+  for (const value of values) {
+    if (value === null) continue;
     const fraction = value.toFixed(most).split(".")[1]?.replace(/0+$/, "") ?? "";
     needed = Math.max(needed, fraction.length);
   }
-  return values.map((value) => {
-    if (value === null) return DOTS;
-    const text = value.toFixed(needed);
-    return value !== 0 && Number(text) === 0 && digits < PRECISE ? value.toPrecision(2) : text;
-  });
+  return values.map((value) => (value === null ? DOTS : value.toFixed(needed)));
 }
 
 /** Six significant digits, as C's %g. */

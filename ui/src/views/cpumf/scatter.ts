@@ -124,7 +124,7 @@ export function withoutRni(
       : " The table of hints is not for it either.";
     return (
       `No verified weights of RNI are known for ${String(values.generation)}. ` +
-      "Start zlens serve with --weights FILE, your own weights, or with --allow-unverified; explain tells more." +
+      "RNI needs weights of your own, or your consent to unverified ones, when zlens serve starts; explain tells more." +
       known
     );
   }

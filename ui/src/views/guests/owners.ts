@@ -3,7 +3,7 @@
 import type { Cell } from "../../lib/api/values";
 import { precise } from "../../lib/text/numbers";
 import type { Region, Painter } from "../../lib/paint/painter";
-import { category, type Theme } from "../../lib/paint/palette";
+import { colorsOf, type Theme } from "../../lib/paint/palette";
 
 export interface Owner {
   name: string;
@@ -95,7 +95,10 @@ export function drawOwners(
   open: (owner: Owner) => void,
 ): Region[] {
   const regions: Region[] = [];
-  const colors = new Map(root.children.map((child, at) => [child.name, category(at)]));
+  const colors = colorsOf(
+    "owner",
+    root.children.map((child) => child.name),
+  );
   const lines = (owner: Owner): string[] => [
     owner.path.length ? owner.path.join(" / ") : owner.name,
     `${precise(owner.value)} ${unit}`,

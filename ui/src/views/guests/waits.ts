@@ -46,10 +46,15 @@ export interface Bar {
 }
 
 /** Start and end of each state in a bar, in percent. */
-export function parts(states: State[], shares: Shares): Bar[] {
+export function parts(
+  states: State[],
+  shares: Shares,
+  hides: (name: string) => boolean = () => false,
+): Bar[] {
   const bars: Bar[] = [];
   let at = 0;
   for (const state of legend(states)) {
+    if (hides(state.name)) continue;
     const share = shareOf(state, shares) ?? 0;
     if (share > 0) bars.push({ state, from: at, to: at + share });
     at += share;
@@ -90,7 +95,13 @@ export function stretches(answer: AggregateAnswer, columns: string[]): Stretch[]
 
 const SCALE = { low: 0, high: 100, ticks: [0, 25, 50, 75, 100] };
 
-export function drawWaits(states: State[], all: Stretch[], window: [number, number], offset: number): Draw {
+export function drawWaits(
+  states: State[],
+  all: Stretch[],
+  window: [number, number],
+  offset: number,
+  hides?: (name: string) => boolean,
+): Draw {
   return (painter, width, height, theme) => {
     const { x, y, top, bottom } = timeAxes(painter, width, height, theme, { window, offset, scale: SCALE });
     painter.clip(LEFT, 0, width - LEFT - RIGHT, height, () => {
@@ -101,7 +112,7 @@ export function drawWaits(states: State[], all: Stretch[], window: [number, numb
           painter.hatch(left, top, wide, bottom - top, theme.grid);
           continue;
         }
-        for (const part of parts(states, stretch.shares)) {
+        for (const part of parts(states, stretch.shares, hides)) {
           painter.rect(left, y(part.to), wide + 0.4, y(part.from) - y(part.to), { fill: part.state.color });
         }
       }

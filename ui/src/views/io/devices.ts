@@ -18,16 +18,16 @@ export const DISKS = ["ECKD", "FBA"];
 export const TIMES = ["queue_s", "pend_s", "disc_s", "conn_s", "serv_s"];
 
 export const MEANS: Shown[] = [
-  { column: "rate", decimals: 1 },
-  { column: "resp_s", decimals: 3 },
-  { column: "resp_s", what: "max", decimals: 3 },
-  ...TIMES.map((column) => ({ column, decimals: 3 })),
-  { column: "queued", decimals: 2 },
-  { column: "busy_pct", decimals: 1 },
-  { column: "read_pct", decimals: 1 },
+  { column: "rate" },
+  { column: "resp_s" },
+  { column: "resp_s", what: "max" },
+  ...TIMES.map((column) => ({ column })),
+  { column: "queued" },
+  { column: "busy_pct" },
+  { column: "read_pct" },
 ];
 
-export const SPREAD: Shown[] = [{ column: "resp_s", what: "p95", decimals: 3 }];
+export const SPREAD: Shown[] = [{ column: "resp_s", what: "p95" }];
 
 /** All columns the questions need, so that they are computed once. */
 export const KEEP = [...new Set([...FACTS, ...MEANS, ...SPREAD].map((shown) => shown.column))];

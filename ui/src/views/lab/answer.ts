@@ -28,8 +28,15 @@ export function cutBars(chart: AnswerChart): AnswerChart {
   return { ...chart, places: chart.places.slice(0, SHORT), series };
 }
 
-export const legendOf = (chart: AnswerChart): { name: string; color: string }[] =>
-  chart.series.map((series, at) => ({ name: series.name, color: category(at) }));
+export type ColoredChart = Omit<AnswerChart, "series"> & {
+  series: (AnswerChart["series"][number] & { color: string })[];
+};
+
+/** Each series with its color, also while others are hidden. */
+export const colored = (chart: AnswerChart): ColoredChart => ({
+  ...chart,
+  series: chart.series.map((series, at) => ({ ...series, color: category(at) })),
+});
 
 /** The chart's data as rows. */
 export function chartRows(chart: AnswerChart): { columns: string[]; rows: Cell[][] } {

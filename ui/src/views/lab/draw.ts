@@ -1,9 +1,9 @@
 /** Draws the charts of a model's answer. */
 
 import { levels, uprights, axis } from "../../lib/paint/axes";
-import type { AnswerChart } from "./answer";
+import type { ColoredChart } from "./answer";
 import type { Region, Painter } from "../../lib/paint/painter";
-import { category, type Theme } from "../../lib/paint/palette";
+import type { Theme } from "../../lib/paint/palette";
 
 const BAR = 13;
 
@@ -11,7 +11,7 @@ const GAP = 9;
 
 const TOP = 4;
 
-export const answerHeight = (chart: AnswerChart): number =>
+export const answerHeight = (chart: ColoredChart): number =>
   chart.kind === "bars" ? TOP + chart.places.length * (chart.series.length * BAR + GAP) + 22 : 280;
 
 export function drawAnswer(
@@ -19,7 +19,7 @@ export function drawAnswer(
   width: number,
   height: number,
   theme: Theme,
-  chart: AnswerChart,
+  chart: ColoredChart,
 ): Region[] {
   return chart.kind === "bars"
     ? bars(painter, width, theme, chart)
@@ -33,7 +33,7 @@ const shortly = (value: number): string =>
   value.toLocaleString("en-US", { maximumSignificantDigits: Math.abs(value) >= 1000 ? 5 : 4 });
 
 /** Grouped horizontal bars. */
-function bars(painter: Painter, width: number, theme: Theme, chart: AnswerChart): Region[] {
+function bars(painter: Painter, width: number, theme: Theme, chart: ColoredChart): Region[] {
   const labels = chart.places.map(String);
   const left = Math.min(width * 0.35, Math.max(40, ...labels.map((words) => painter.measure(words))) + 10);
   const right = 66;
@@ -58,7 +58,7 @@ function bars(painter: Painter, width: number, theme: Theme, chart: AnswerChart)
         return;
       }
       const [from, to] = [Math.min(x(0), x(value)), Math.max(x(0), x(value))];
-      painter.rect(from, high, Math.max(1, to - from), BAR - 3, { fill: category(number) });
+      painter.rect(from, high, Math.max(1, to - from), BAR - 3, { fill: series.color });
       painter.text(to + 4, high + BAR / 2 - 1, shortly(value), { color: theme.faint, size: 11 });
     });
     return {
@@ -80,7 +80,7 @@ function courses(
   width: number,
   height: number,
   theme: Theme,
-  chart: AnswerChart,
+  chart: ColoredChart,
 ): Region[] {
   const places = chart.places.map(Number);
   const left = 62;
@@ -104,12 +104,12 @@ function courses(
       size: 11,
     });
   }
-  chart.series.forEach((series, number) => {
+  chart.series.forEach((series) => {
     let run: [number, number][] = [];
     const flush = (): void => {
-      if (run.length > 1) painter.path(run, { stroke: category(number), width: 1.8 });
+      if (run.length > 1) painter.path(run, { stroke: series.color, width: 1.8 });
       if (run.length === 1 || (run.length && places.length <= 30)) {
-        for (const [px, py] of run) painter.circle(px, py, 2.4, { fill: category(number) });
+        for (const [px, py] of run) painter.circle(px, py, 2.4, { fill: series.color });
       }
       run = [];
     };

@@ -1,10 +1,9 @@
 /** The SQL console: history, column descriptions, and lines of an answer. */
 
 import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/answers";
-import { LEADING, type TableColumn } from "../../lib/api/tables";
-import { PRECISE } from "../../lib/text/numbers";
+import { LEADING, WORDS, type TableColumn } from "../../lib/api/tables";
 import type { Trace } from "../../lib/paint/lines";
-import { category } from "../../lib/paint/palette";
+import { category, colorsOf } from "../../lib/paint/palette";
 
 export interface HistoryEntry {
   q: string;
@@ -76,7 +75,7 @@ export function columnsOf(
     return {
       key: count > 1 ? `${name}_${count}` : name,
       heading: name,
-      digits: PRECISE,
+      exact: true,
       type: answer.types[at] ?? "text",
       unit: about?.unit || null,
       text: about?.text ?? `${name}: ${answer.types[at] ?? "text"}`,
@@ -124,20 +123,22 @@ export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): An
     });
     const largest = (points: { value: number | null }[]): number =>
       points.reduce((most, point) => Math.max(most, point.value ?? -Infinity), -Infinity);
-    return [...groups]
-      .sort(([, a], [, b]) => largest(b) - largest(a))
-      .slice(0, LINES)
-      .map(([name, points], n) => {
-        const sorted = points.sort((a, b) => a.t - b.t);
-        return {
-          name,
-          color: category(n),
-          t: sorted.map((point) => point.t),
-          value: sorted.map((point) => point.value),
-          low: null,
-          high: null,
-        };
-      });
+    const chosen = [...groups].sort(([, a], [, b]) => largest(b) - largest(a)).slice(0, LINES);
+    const colors = colorsOf(
+      "answer",
+      chosen.map(([name]) => name),
+    );
+    return chosen.map(([name, points]) => {
+      const sorted = points.sort((a, b) => a.t - b.t);
+      return {
+        name,
+        color: chosen.length > 1 ? colors.get(name)! : category(0),
+        t: sorted.map((point) => point.t),
+        value: sorted.map((point) => point.value),
+        low: null,
+        high: null,
+      };
+    });
   };
   return {
     columns: numbers,
@@ -150,8 +151,10 @@ export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): An
 export function drawnFirst(names: string[], columns: TableColumn[]): string {
   const about = new Map(columns.map((column) => [column.heading, column]));
   const own = names.filter((name) => !LEADING.includes(name));
+  const measure = (name: string): boolean => !!about.get(name)?.explain && about.get(name)?.type === "float";
   return (
-    own.find((name) => about.get(name)?.explain && about.get(name)?.type === "float") ??
+    own.find((name) => measure(name) && !WORDS.includes(about.get(name)?.unit ?? "")) ??
+    own.find(measure) ??
     own.find((name) => about.get(name)?.type === "float") ??
     own[0] ??
     names[0]!

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../../src/lib/api/answers";
-import { during, grouped } from "../../../src/lib/api/findings";
+import { during, gathered, grouped } from "../../../src/lib/api/findings";
 import { placeOf } from "../../../src/views/findings/target";
 
 const finding = (rule: string, severity: Finding["severity"], subject: string, area = "io"): Finding =>
@@ -43,5 +43,39 @@ describe("findings", () => {
       holds("AFTER", "1970-01-01T00:09:00Z", "1970-01-01T00:10:00Z"),
     ];
     expect(during(rows, 120, 300).map((row) => row.rule)).toEqual(["ACROSS", "WITHIN"]);
+  });
+
+  it("of several parts are those of one system, worst first", () => {
+    const row = (rule: string, system: string | null): Finding => ({ ...finding(rule, "warn", ""), system });
+    const parts = [
+      {
+        rows: [row("B", "ONE"), row("X", "TWO")],
+        orders: [
+          [1, -0.5, "B"],
+          [0, 0, "X"],
+        ],
+        asked: [
+          { rule: "B", title: "", systems: null },
+          { rule: "X", title: "", systems: ["TWO"] },
+        ],
+        missing: [{ rule: "M", why: "without a.b" }],
+      },
+      {
+        rows: [row("A", "ONE"), row("C", null)],
+        orders: [
+          [0, 0, "A"],
+          [1, -0.7, "C"],
+        ],
+        asked: [{ rule: "A", title: "", systems: ["ONE", "TWO"] }],
+        missing: [],
+      },
+    ];
+    const found = gathered(parts, "ONE");
+    expect(found.rows.map((one) => one.rule)).toEqual(["A", "C", "B"]);
+    expect(found.asked).toBe(2);
+    expect(found.missing).toEqual([
+      { rule: "M", why: "without a.b" },
+      { rule: "X", why: "only for TWO" },
+    ]);
   });
 });

@@ -14,6 +14,6 @@ describe("cells of a column", () => {
   it("have four digits, or those asked for", () => {
     const column = { key: "a", heading: "a", type: "float" as const };
     expect(printed(column, [12.345678], String)).toEqual(["12.35"]);
-    expect(printed({ ...column, digits: 6 }, [12.345678], String)).toEqual(["12.3457"]);
+    expect(printed({ ...column, exact: true }, [12.345678], String)).toEqual(["12.3457"]);
   });
 });

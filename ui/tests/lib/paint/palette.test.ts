@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { readFileSync } from "node:fs";
-import { CATEGORIES, colorsOf, shade } from "../../../src/lib/paint/palette";
+import { CATEGORIES, colorsOf, heat, onHeat, shade } from "../../../src/lib/paint/palette";
 import { svgPainter } from "../../../src/lib/paint/painter";
 import { theme } from "../../../src/lib/page/theme.svelte";
 
@@ -18,21 +18,51 @@ function luminance(color: string): number {
   return 0.2126 * linear[0]! + 0.7152 * linear[1]! + 0.0722 * linear[2]!;
 }
 
-const paper = /data-theme="dark"[^}]*--paper: (#\w+)/.exec(readFileSync("src/app/page.css", "utf8"))![1]!;
+/** The colors of a theme by their names in the style sheet. */
+function tokens(selector: RegExp): Map<string, string> {
+  const block = new RegExp(selector.source + "[^}]*").exec(readFileSync("src/app/page.css", "utf8"))![0];
+  return new Map([...block.matchAll(/--([\w-]+): (#\w{6})/g)].map((match) => [match[1]!, match[2]!]));
+}
+
+const THEMES = {
+  light: tokens(/:root \{/),
+  dark: tokens(/:root\[data-theme="dark"\] \{/),
+};
+const LEAST = 4.5;
+const TEXT = ["ink", "faint", "accent", "crit", "warn", "info", "string", "number"];
+const GROUNDS = ["paper", "ground", "hover"];
 
 afterEach(() => {
   theme.dark = false;
 });
 
 describe("colors of lines", () => {
-  it("have a contrast of 4.5 on the dark page", () => {
-    theme.dark = true;
-    const pale = CATEGORIES.filter((color) => contrast(shade(color), paper) < 4.5);
+  it.each(["light", "dark"] as const)("have a contrast of 4.5 on the %s page", (name) => {
+    theme.dark = name === "dark";
+    const pale = CATEGORIES.filter((color) => contrast(shade(color), THEMES[name].get("paper")!) < LEAST);
+    expect(pale).toEqual([]);
+    expect(new Set(CATEGORIES.map(shade)).size).toBe(CATEGORIES.length);
+  });
+
+  it.each(["light", "dark"] as const)("so has text on the %s page", (name) => {
+    const color = (token: string): string => THEMES[name].get(token)!;
+    const pairs = [
+      ...TEXT.flatMap((text) => GROUNDS.map((ground) => [text, ground] as const)),
+      ...["crit", "warn", "info"].map((text) => [text, `${text}-ground`] as const),
+      ["on-accent", "accent"] as const,
+    ];
+    const pale = pairs.filter(([text, ground]) => contrast(color(text), color(ground)) < LEAST);
     expect(pale).toEqual([]);
   });
 
-  it("are those of the palette on the light page", () => {
-    expect(CATEGORIES.map(shade)).toEqual([...CATEGORIES]);
+  it("so has text on the colors of heat", () => {
+    const hex = (color: string): string =>
+      `#${color
+        .match(/\d+/g)!
+        .map((part) => Number(part).toString(16).padStart(2, "0"))
+        .join("")}`;
+    const shares = Array.from({ length: 201 }, (_, at) => at / 200);
+    expect(shares.filter((share) => contrast(onHeat(share), hex(heat(share))) < LEAST)).toEqual([]);
   });
 
   it("belong to a subject, whatever it is drawn with", () => {

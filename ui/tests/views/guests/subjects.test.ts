@@ -44,7 +44,6 @@ describe("questions", () => {
     column: "",
     statistic: "mean",
     pieces: [],
-    decimals: 1,
     scale: 1,
     ...facts,
   });

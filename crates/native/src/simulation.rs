@@ -1,0 +1,90 @@
+//! `simulate`: a scenario becomes monitor data.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use zlens_frames::zvm::WriteError;
+use zlens_sim::record::{RECORDS, RecordError, Recorder};
+use zlens_sim::run::{SimulationError, simulate as run};
+use zlens_sim::scenario::Scenario;
+
+use crate::output;
+
+/// The records that a simulation writes, for the plan of their layouts.
+#[pyfunction]
+pub fn simulated_records() -> Vec<&'static str> {
+    RECORDS.to_vec()
+}
+
+/// Simulates a scenario, given as JSON with every default filled in, and writes the monitor data of the systems that
+/// `outputs` names to these paths. `progress` is called with the seconds simulated after every interval; if it returns
+/// False, or a signal comes, the simulation ends there with whole intervals. Returns a summary as JSON.
+#[pyfunction]
+#[pyo3(signature = (scenario, layouts, outputs, progress = None))]
+pub fn simulate(
+    py: Python<'_>,
+    scenario: &str,
+    layouts: &str,
+    outputs: BTreeMap<String, PathBuf>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let scenario: Scenario = serde_json::from_str(scenario)
+        .map_err(|error| PyValueError::new_err(format!("the scenario: {error}")))?;
+    let mut recorders: Vec<Recorder<BufWriter<File>>> = Vec::new();
+    for (name, path) in outputs {
+        let Some(system) = scenario.systems.iter().position(|of| of.name == name) else {
+            return Err(PyValueError::new_err(format!(
+                "the scenario has no system {name}"
+            )));
+        };
+        let recorder = Recorder::new(system, layouts, output::create(path)?)
+            .map_err(|error| record_error(&error))?;
+        recorders.push(recorder);
+    }
+    let mut raised = None;
+    let mut report = |seconds: f64| {
+        let goes_on = Python::attach(|py| {
+            py.check_signals()?;
+            match &progress {
+                None => Ok(true),
+                Some(callback) => callback.call1(py, (seconds,))?.extract::<bool>(py),
+            }
+        });
+        match goes_on {
+            Ok(goes_on) => goes_on,
+            Err(error) => {
+                raised = Some(error);
+                false
+            }
+        }
+    };
+    let (summary, finished) = py.detach(|| {
+        let summary = run(scenario, &mut recorders, &mut report);
+        let finished = recorders
+            .into_iter()
+            .try_for_each(|recorder| recorder.finish().map(drop));
+        (summary, finished)
+    });
+    let summary = summary.map_err(|error| match error {
+        SimulationError::Record(error) => record_error(&error),
+        SimulationError::Law { .. } => PyRuntimeError::new_err(error.to_string()),
+        refused => PyValueError::new_err(refused.to_string()),
+    })?;
+    finished.map_err(|error| record_error(&error))?;
+    match raised {
+        Some(error) => Err(error),
+        None => serde_json::to_string(&summary)
+            .map_err(|error| PyValueError::new_err(error.to_string())),
+    }
+}
+
+fn record_error(error: &RecordError) -> PyErr {
+    match error {
+        RecordError::Write(WriteError::Io(error)) => PyOSError::new_err(error.to_string()),
+        other => PyValueError::new_err(other.to_string()),
+    }
+}

@@ -1,0 +1,451 @@
+//! Hardware counters (CPU MF) of every thread, by a model of footprint, sharing and distance.
+//!
+//! **Misses.** By the power law of caches (Hartstein, Srinivasan, Puzak, Emma, "Cache miss behavior: is it
+//! √2?", 2006), instructions miss a cache of size `S` in proportion to `1/√S - 1/√F`: a cache that holds the
+//! footprint `F` has no misses. `l1_misses` are those of the L1 cache, so the law gives those of every other
+//! level, and what one level misses and the next does not comes from there; the same holds for what the TLB
+//! covers. Two running threads halve the caches of their core and its TLB. Of the caches of chip and drawer,
+//! a workload has the part that its footprint is of all that runs there; the other chips of the drawer are
+//! taken to be as full as the own one. The drawer's cache holds lines besides those of the chip's.
+//!
+//! **Sharing.** Of the misses, the shared part of the footprint was last changed by any of the cores that run
+//! the same system with equal probability; if by another one, the line comes from there by intervention.
+//! Memory is spread over the drawers like these cores.
+//!
+//! **Distance.** After a move, lines that would be in the core's cache come from the core that was left: a
+//! part of those that it held. What is not loaded in a piece stays for those that follow.
+//!
+//! **Cost.** A miss costs cycles by where its line comes from, and a TLB miss too. Work at the speed of a
+//! single thread has the instructions that these costs allow it by itself on the core; in its time it has no
+//! more than the costs in effect allow. So cycles per instruction rise with misses whether the time of a
+//! piece was longer because of them (multithreading, the cost of a move) or not; what is longer beyond the
+//! cost of misses counts as complexity of instructions.
+//!
+//! Cycles are exact: ticks times megahertz, with what is left over carried on. Lines that came from somewhere
+//! add up to L1 misses, and what happens in problem state is at most all that happens.
+
+use crate::hardware::{Caches, Costs, Role, SOURCES, Side, Source, Table};
+use crate::scenario::Memory;
+use crate::time::{MICROSECOND, Ratio, Ticks};
+
+/// Lines of 256 bytes in a MiB.
+const LINES_PER_MIB: f64 = 4_096.0;
+/// Sources of what a virtual CPU left behind, of what another core changed, and of memory, by distance.
+const LEFT: [Source; 3] = [Source::Chip, Source::Drawer, Source::Machine];
+const CHANGED: [Source; 3] = [
+    Source::ChipChanged,
+    Source::DrawerChanged,
+    Source::MachineChanged,
+];
+/// Place of the cost of each source.
+const LEVELS: [usize; SOURCES] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
+
+/// How far a virtual CPU moved, or how far away another core is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distance {
+    /// The same chip.
+    Chip,
+    /// Another chip of the drawer.
+    Drawer,
+    /// Another drawer.
+    Machine,
+}
+
+impl Distance {
+    /// All of them, from near to far.
+    pub const ALL: [Self; 3] = [Self::Chip, Self::Drawer, Self::Machine];
+}
+
+/// The character of memory references on a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Profile {
+    shared: f64,
+    /// Cycles per instruction without misses.
+    perfect: f64,
+    /// L1 misses per instruction, and how fast misses grow with `1/√S`.
+    l1_misses: f64,
+    slope: f64,
+    of_footprint: f64,
+    /// Lines that are used again after a move.
+    kept: f64,
+    /// Cryptographic functions per cycle, and the part of time that they take.
+    crypto: f64,
+    crypto_busy: f64,
+}
+
+impl Profile {
+    /// Misses per instruction beyond a cache, from `1/√S` of its size.
+    fn beyond(&self, of_size: f64) -> f64 {
+        (self.slope * (of_size - self.of_footprint)).clamp(0.0, self.l1_misses)
+    }
+}
+
+/// Where the cores are that run the same system: parts of all of them, the own one included, by distance.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sharers([f64; 3]);
+
+impl Sharers {
+    /// Of this many other cores.
+    #[must_use]
+    pub fn new(cores: [u32; 3]) -> Self {
+        let all = 1.0 + cores.iter().map(|cores| f64::from(*cores)).sum::<f64>();
+        Self(cores.map(|cores| f64::from(cores) / all))
+    }
+}
+
+/// Something that ran on a thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece<'p> {
+    /// Character of its memory references.
+    pub memory: &'p Profile,
+    /// Time that the thread ran.
+    pub ticks: Ticks,
+    /// Work that was done, as time that it takes at the speed of a single thread; at most `ticks`.
+    pub work: Ticks,
+    /// Part of `ticks` in problem state.
+    pub problem: Ticks,
+    /// Part of `ticks` in which the other thread of the core ran too.
+    pub both: Ticks,
+    /// The virtual CPU ran on another core before, so far away.
+    pub moved: Option<Distance>,
+    /// Footprint of what else runs on the chip, in MiB.
+    pub other_work_on_chip: f64,
+    /// Other cores that run the same system.
+    pub sharers: Sharers,
+}
+
+/// Cycles of ticks, exactly.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cycles {
+    whole: u64,
+    left: u64,
+}
+
+impl Cycles {
+    fn add(&mut self, ticks: Ticks, megahertz: u64) {
+        let sum = u128::from(ticks) * u128::from(megahertz) + u128::from(self.left);
+        self.whole += (sum / u128::from(MICROSECOND)) as u64;
+        self.left = (sum % u128::from(MICROSECOND)) as u64;
+    }
+}
+
+/// Sums of what is not whole; their integer parts are the counts. Rounding never makes the sum of smaller
+/// numbers the larger one, and loses less than one of 2^53.
+#[derive(Clone, Copy, Debug, Default)]
+struct Thread {
+    cycles: Cycles,
+    problem_cycles: Cycles,
+    instructions: f64,
+    problem_instructions: f64,
+    sourced: [f64; SOURCES],
+    outstanding: f64,
+    translations: f64,
+    crypto: f64,
+    blocked: f64,
+    /// Lines that are still where the virtual CPU came from.
+    left_behind: f64,
+    from: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Core {
+    one: Cycles,
+    two: Cycles,
+}
+
+/// What a counter shows: one of so many with the same role.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    role: Role,
+    nth: u64,
+    of: u64,
+}
+
+/// Misses per instruction: of the L1 cache, beyond the caches of core, chip and drawer, and of the TLB.
+#[derive(Clone, Copy, Debug)]
+struct Misses {
+    l1: f64,
+    core: f64,
+    chip: f64,
+    drawer: f64,
+    tlb: f64,
+}
+
+/// The counters of all threads.
+#[derive(Clone, Debug)]
+pub struct Counters {
+    caches: Caches,
+    costs: Costs,
+    megahertz: u64,
+    chips: f64,
+    /// `1/√S` of the cache of the core, of what its TLB covers, and of the cache of the chip.
+    of_core: f64,
+    of_tlb: f64,
+    of_chip: f64,
+    instruction_part: Ratio,
+    at_once: Ratio,
+    tlb_cycles: Ratio,
+    crypto_cycles: Ratio,
+    sets: Vec<Vec<Option<Shown>>>,
+    core_of: Vec<u32>,
+    threads: Vec<Thread>,
+    cores: Vec<Core>,
+}
+
+impl Counters {
+    /// All at 0. The core of each thread is given; there are `chips` in a drawer.
+    #[must_use]
+    pub fn new(
+        table: &Table,
+        caches: &Caches,
+        costs: &Costs,
+        megahertz: u32,
+        chips: u32,
+        core_of: &[u32],
+    ) -> Self {
+        let shown = |number: u32| {
+            let role = table.counters.iter().find(|one| one.number == number)?.role;
+            let alike = table.counters.iter().filter(|one| one.role == role);
+            Some(Shown {
+                role,
+                nth: alike.clone().filter(|one| one.number < number).count() as u64,
+                of: alike.count() as u64,
+            })
+        };
+        let numbers = table
+            .sets
+            .iter()
+            .map(|set| set.first..set.first + set.count);
+        let cores = core_of.iter().max().map_or(0, |last| *last as usize + 1);
+        Self {
+            caches: *caches,
+            costs: *costs,
+            megahertz: u64::from(megahertz),
+            chips: f64::from(chips.max(1)),
+            of_core: 1.0 / caches.core_mib.sqrt(),
+            of_tlb: 1.0 / costs.tlb_mib.sqrt(),
+            of_chip: 1.0 / caches.chip_mib.sqrt(),
+            instruction_part: Ratio::of(costs.instruction_misses_pct / 100.0),
+            at_once: Ratio::of(costs.misses_at_once),
+            tlb_cycles: Ratio::of(costs.tlb_cycles * costs.misses_at_once),
+            crypto_cycles: Ratio::of(costs.crypto_cycles),
+            sets: numbers.map(|set| set.map(shown).collect()).collect(),
+            core_of: core_of.to_vec(),
+            threads: vec![Thread::default(); core_of.len()],
+            cores: vec![Core::default(); cores],
+        }
+    }
+
+    /// What references to memory of this character are on this machine.
+    #[must_use]
+    pub fn profile(&self, memory: &Memory) -> Profile {
+        let Caches {
+            l1_mib, core_mib, ..
+        } = self.caches;
+        // What the L1 cache holds has the misses that it has, and none beyond.
+        let footprint = memory.footprint_mib.max(l1_mib);
+        let l1_misses = memory.l1_misses / 100.0;
+        let of_footprint = 1.0 / footprint.sqrt();
+        let below_l1 = 1.0 / l1_mib.sqrt() - of_footprint;
+        let second = self.megahertz as f64 * 1e6;
+        let crypto_busy = memory.crypto_rate * self.costs.crypto_cycles / second;
+        let possible = if crypto_busy > 1.0 {
+            1.0 / crypto_busy
+        } else {
+            1.0
+        };
+        Profile {
+            shared: memory.shared_pct / 100.0,
+            perfect: 1.0 / memory.instructions_per_cycle,
+            l1_misses,
+            slope: if below_l1 > 0.0 {
+                l1_misses / below_l1
+            } else {
+                0.0
+            },
+            of_footprint,
+            kept: footprint.min(core_mib) * LINES_PER_MIB * self.costs.kept_pct / 100.0,
+            crypto: memory.crypto_rate / second * possible,
+            crypto_busy: crypto_busy * possible,
+        }
+    }
+
+    /// A thread ran something.
+    pub fn run(&mut self, cpu: usize, piece: Piece) {
+        let Piece { memory, ticks, .. } = piece;
+        if ticks == 0 {
+            return;
+        }
+        let problem = piece.problem.min(ticks);
+        let to_cycles = self.megahertz as f64 / MICROSECOND as f64;
+        let worked = piece.work.min(ticks) as f64 * to_cycles;
+        let mut time = ticks as f64 * to_cycles;
+
+        let mut misses = self.misses(&piece, 1.0);
+        let mut sourced = self.sourced(&piece, &misses);
+        let mut cost = self.cost(&misses, &sourced);
+        let at_most = worked / (memory.perfect + cost);
+        let mut both = 0.0;
+        if piece.both > 0 {
+            both = piece.both.min(ticks) as f64 / ticks as f64;
+            misses = self.misses(&piece, (1.0 + both).sqrt());
+            sourced = self.sourced(&piece, &misses);
+            cost = self.cost(&misses, &sourced);
+        }
+
+        let thread = &mut self.threads[cpu];
+        if let Some(distance) = piece.moved {
+            thread.left_behind = memory.kept;
+            thread.from = distance as usize;
+        }
+        // As long as lines are left behind, they come from there and not from the core's cache.
+        let mut instructions = 0.0;
+        let mut fetched = 0.0;
+        let mut farther = 0.0;
+        let near = sourced[Source::Core as usize];
+        if thread.left_behind > 0.0 && near > 0.0 {
+            farther = self.costs.miss_cycles[thread.from + 1] - self.costs.miss_cycles[0];
+            let slowly = memory.perfect + cost + near * farther;
+            let first = (thread.left_behind / near).min(time / slowly);
+            time -= first * slowly;
+            instructions = first.min(at_most);
+            fetched = (instructions * near).min(thread.left_behind);
+            thread.left_behind -= fetched;
+        }
+        if time > 0.0 {
+            instructions += (time / (memory.perfect + cost)).min(at_most - instructions);
+        }
+
+        thread.cycles.add(ticks, self.megahertz);
+        thread.problem_cycles.add(problem, self.megahertz);
+        thread.instructions += instructions;
+        thread.problem_instructions += instructions * (problem as f64 / ticks as f64);
+        let mut lines = sourced.map(|rate| instructions * rate);
+        lines[Source::Core as usize] = (lines[Source::Core as usize] - fetched).max(0.0);
+        lines[LEFT[thread.from] as usize] += fetched;
+        for (sum, lines) in thread.sourced.iter_mut().zip(lines) {
+            *sum += lines;
+        }
+        thread.outstanding += instructions * cost + fetched * farther;
+        thread.translations += instructions * misses.tlb;
+        let functions = worked * memory.crypto;
+        thread.crypto += functions;
+        thread.blocked += functions * both * memory.crypto_busy;
+    }
+
+    /// Misses per instruction; the caches of the core are smaller by the square of `narrower`.
+    fn misses(&self, piece: &Piece, narrower: f64) -> Misses {
+        let memory = piece.memory;
+        let Caches {
+            chip_mib,
+            drawer_mib,
+            ..
+        } = self.caches;
+        let others = piece.other_work_on_chip * memory.of_footprint * memory.of_footprint;
+        let on_chip = 1.0 + others;
+        let in_drawer = 1.0 + others * self.chips;
+        let of_drawer = on_chip * in_drawer / (chip_mib * in_drawer + drawer_mib * on_chip);
+        let core = memory.beyond(narrower * self.of_core);
+        let chip = core.min(memory.beyond(on_chip.sqrt() * self.of_chip));
+        let drawer = chip.min(memory.beyond(of_drawer.sqrt()));
+        Misses {
+            l1: memory.l1_misses * narrower,
+            core,
+            chip,
+            drawer,
+            tlb: memory.beyond(narrower * self.of_tlb) * self.costs.tlb_misses_pct / 100.0,
+        }
+    }
+
+    /// L1 misses per instruction by where their lines come from.
+    fn sourced(&self, piece: &Piece, misses: &Misses) -> [f64; SOURCES] {
+        let Sharers(places) = piece.sharers;
+        let changed = piece.memory.shared * misses.l1;
+        let own = 1.0 - piece.memory.shared * (places[0] + places[1] + places[2]);
+        // Memory is spread over the drawers like the cores of the system, and evenly over the chips of each.
+        let memory = own * misses.drawer;
+        let elsewhere = memory * places[2];
+        let here = (memory - elsewhere) / self.chips;
+        let mut sourced = [0.0; SOURCES];
+        sourced[Source::Core as usize] = own * (misses.l1 - misses.core);
+        sourced[Source::Chip as usize] = own * (misses.core - misses.chip);
+        sourced[Source::Drawer as usize] = own * (misses.chip - misses.drawer);
+        for (from, place) in CHANGED.into_iter().zip(places) {
+            sourced[from as usize] = changed * place;
+        }
+        sourced[Source::ChipMemory as usize] = here;
+        sourced[Source::DrawerMemory as usize] = memory - elsewhere - here;
+        sourced[Source::MachineMemory as usize] = elsewhere;
+        sourced
+    }
+
+    /// Cycles per instruction that misses cost.
+    fn cost(&self, misses: &Misses, sourced: &[f64; SOURCES]) -> f64 {
+        let mut cycles = misses.tlb * self.costs.tlb_cycles;
+        for (rate, level) in sourced.iter().zip(LEVELS) {
+            cycles += rate * self.costs.miss_cycles[level];
+        }
+        cycles
+    }
+
+    /// The core of a thread ran, so long with one thread and so long with two.
+    pub fn run_core(&mut self, core: usize, one: Ticks, two: Ticks) {
+        let counts = &mut self.cores[core];
+        counts.one.add(one, self.megahertz);
+        counts.two.add(two, self.megahertz);
+    }
+
+    /// The counters of a set by its place in the table, in the order of their numbers.
+    pub fn set(&self, cpu: usize, set: usize) -> impl Iterator<Item = u64> {
+        let value = move |shown: &Option<Shown>| shown.map_or(0, |shown| self.value(cpu, shown));
+        self.sets[set].iter().map(value)
+    }
+
+    fn value(&self, cpu: usize, shown: Shown) -> u64 {
+        let thread = &self.threads[cpu];
+        let core = &self.cores[self.core_of[cpu] as usize];
+        let sourced = |from: Source| thread.sourced[from as usize] as u64;
+        let misses = |side| {
+            thread
+                .sourced
+                .iter()
+                .map(|from| self.side(*from as u64, side))
+                .sum()
+        };
+        let crypto_cycles = |functions: u64| self.crypto_cycles.times(functions);
+        let count = match shown.role {
+            Role::Cycles => thread.cycles.whole,
+            Role::Instructions => thread.instructions as u64,
+            Role::ProblemCycles => thread.problem_cycles.whole,
+            Role::ProblemInstructions => thread.problem_instructions as u64,
+            Role::Misses(side) => misses(side),
+            Role::Penalty(side) => self.side(self.at_once.times(thread.outstanding as u64), side),
+            Role::Sourced(side, from) => self.side(sourced(from), side),
+            Role::Outstanding => thread.outstanding as u64,
+            Role::Translations(side) => self.side(thread.translations as u64, side),
+            Role::TranslationCycles(side) => {
+                self.side(self.tlb_cycles.times(thread.translations as u64), side)
+            }
+            Role::PageEntries => thread.translations as u64,
+            Role::CryptoFunctions => thread.crypto as u64,
+            Role::CryptoCycles => crypto_cycles(thread.crypto as u64),
+            Role::CryptoBlockedFunctions => thread.blocked as u64,
+            // One that waits finds the other function half done.
+            Role::CryptoBlockedCycles => crypto_cycles(thread.blocked as u64) / 2,
+            Role::OneThread => core.one.whole,
+            Role::TwoThreads => core.two.whole,
+        };
+        // The parts of counters with the same role add up to the count, and none ever decreases.
+        (count + shown.nth) / shown.of
+    }
+
+    /// The part of a side; both sides add up, and neither ever decreases.
+    fn side(&self, count: u64, side: Side) -> u64 {
+        let instruction = self.instruction_part.times(count);
+        match side {
+            Side::Both => count,
+            Side::Instruction => instruction,
+            Side::Data => count - instruction,
+        }
+    }
+}

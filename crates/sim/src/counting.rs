@@ -1,0 +1,136 @@
+//! What runs where, as pieces for the hardware counters.
+
+use crate::counters::{Counters, Distance, Piece, Sharers};
+use crate::state::{Counting, NONE};
+use crate::world::World;
+
+impl Counting {
+    /// The counters of a world at its beginning.
+    #[must_use]
+    pub(crate) fn new(world: &World) -> Self {
+        let machine = &world.scenario.machine;
+        let Some(hardware) = &machine.counters else {
+            return Self::default();
+        };
+        let core_of: Vec<u32> = world.cpus.iter().map(|cpu| cpu.core).collect();
+        let counters = Counters::new(
+            &hardware.table,
+            &hardware.caches,
+            &hardware.costs,
+            machine.megahertz,
+            machine.chips_per_drawer,
+            &core_of,
+        );
+        let memory = |user: &crate::state::User| {
+            &world.scenario.systems[user.system as usize].users[user.number as usize].memory
+        };
+        let footprint = |user| {
+            let memory = memory(user);
+            let problem = memory.problem_pct.clamp(0.0, 100.0) / 100.0;
+            (
+                (memory.footprint_mib * 1_024.0) as u64,
+                (problem * 65_536.0) as u64,
+            )
+        };
+        let place = |core: &crate::state::Core| {
+            if core.home == NONE {
+                core.number
+            } else {
+                world.physical[core.home as usize].number
+            }
+        };
+        let chips: Vec<u32> = world
+            .cores
+            .iter()
+            .map(|core| place(core) / machine.cores_per_chip.max(1))
+            .collect();
+        let sharers = (0..world.cores.len()).map(|core| {
+            let mut others = [0; 3];
+            for other in 0..world.cores.len() {
+                if other != core && world.cores[other].system == world.cores[core].system {
+                    others[world.distance(core, other)] += 1;
+                }
+            }
+            Sharers::new(others)
+        });
+        Self {
+            active: true,
+            profiles: world
+                .users
+                .iter()
+                .map(|user| counters.profile(memory(user)))
+                .collect(),
+            footprints: world.users.iter().map(footprint).collect(),
+            sharers: sharers.collect(),
+            resident: vec![0; chips.iter().max().map_or(1, |last| *last as usize + 1)],
+            adds: vec![0; world.cpus.len()],
+            counted: vec![(0, 0); world.cores.len()],
+            chips,
+            counters: Some(counters),
+        }
+    }
+
+    /// The counters of a logical processor's set, in the order of their numbers.
+    pub fn set(&self, cpu: usize, set: usize) -> Vec<u64> {
+        self.counters
+            .as_ref()
+            .map_or_else(Vec::new, |counters| counters.set(cpu, set).collect())
+    }
+}
+
+impl World {
+    /// Counts what ran on a logical processor, whose virtual CPU goes or is counted again.
+    pub(crate) fn count_piece(&mut self, number: usize) {
+        let counting = &mut self.counting;
+        let Some(counters) = &mut counting.counters else {
+            return;
+        };
+        let cpu = &mut self.cpus[number];
+        let core = cpu.core as usize;
+        let chip = counting.chips[core] as usize;
+        counting.resident[chip] -= std::mem::take(&mut counting.adds[number]);
+        if cpu.vcpu == NONE {
+            return;
+        }
+        let user = self.vcpus[cpu.vcpu as usize].user as usize;
+        let piece = std::mem::take(&mut cpu.piece);
+        let problem = counting.footprints[user].1;
+        let moved = Distance::ALL.get(usize::from(piece.moved).wrapping_sub(1));
+        counters.run(
+            number,
+            Piece {
+                memory: &counting.profiles[user],
+                ticks: piece.ticks,
+                work: piece.work,
+                problem: ((u128::from(piece.emulation) * u128::from(problem)) >> 16) as u64,
+                both: piece.both,
+                moved: moved.copied(),
+                other_work_on_chip: counting.resident[chip] as f64 / 1_024.0,
+                sharers: counting.sharers[core],
+            },
+        );
+    }
+
+    /// Notes what runs on a logical processor now.
+    pub(crate) fn resides(&mut self, number: usize) {
+        let counting = &mut self.counting;
+        let cpu = &self.cpus[number];
+        if counting.active && cpu.vcpu != NONE {
+            let user = self.vcpus[cpu.vcpu as usize].user as usize;
+            let footprint = counting.footprints[user].0;
+            counting.resident[counting.chips[cpu.core as usize] as usize] += footprint;
+            counting.adds[number] = footprint;
+        }
+    }
+
+    /// Brings the counters of cores up to date.
+    pub(crate) fn count_cores(&mut self) {
+        if let Some(counters) = &mut self.counting.counters {
+            for (number, core) in self.cores.iter().enumerate() {
+                let counted = &mut self.counting.counted[number];
+                counters.run_core(number, core.one - counted.0, core.two - counted.1);
+                *counted = (core.one, core.two);
+            }
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! Records from values by field name, with the layouts of a compiled plan.
+//!
+//! The plan comes from the catalog; this crate does not know where a field is. A field that a layout lacks is
+//! remembered and reported, not guessed.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use zlens_frames::zvm::MAX_RECORD;
+
+use crate::time::Ticks;
+
+/// Bytes of a record's header.
+const HEADER: usize = 20;
+
+/// Why records cannot be encoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EncodeError {
+    /// The plan is not one.
+    #[error("the plan of layouts cannot be read: {0}")]
+    Plan(String),
+    /// Fields or records that the plan lacks.
+    #[error("the plan lacks {}", .0.join(", "))]
+    Missing(Vec<String>),
+    /// A record became too long.
+    #[error("record {record} has {length} bytes; at most {MAX_RECORD} fit")]
+    Long {
+        /// Its name.
+        record: String,
+        /// Its length.
+        length: usize,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Form {
+    Number,
+    Ebcdic,
+    Ascii,
+    Bytes,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Field {
+    at: usize,
+    length: usize,
+    count: usize,
+    form: Form,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Place {
+    Fixed(#[allow(dead_code, reason = "a fixed place needs no field")] usize),
+    Field(String),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Section {
+    length: usize,
+    stride: Option<Place>,
+    offset: Option<Place>,
+    count: Option<Place>,
+    fields: HashMap<String, Field>,
+    #[serde(skip)]
+    memo: Memo,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Layout {
+    record: String,
+    domain: u8,
+    number: u16,
+    length: usize,
+    fields: HashMap<String, Field>,
+    sections: HashMap<String, Section>,
+    #[serde(skip)]
+    memo: Memo,
+}
+
+/// Records are written with the same fields in the same order each time: the field of each turn, with the name
+/// that asked for it, saves looking it up again.
+#[derive(Clone, Debug, Default)]
+struct Memo {
+    turns: Vec<(usize, usize, Field)>,
+    turn: usize,
+}
+
+// Addresses of names are compared, never followed.
+impl Memo {
+    fn field(&mut self, fields: &HashMap<String, Field>, name: &'static str) -> Option<Field> {
+        if let Some((pointer, length, field)) = self.turns.get(self.turn)
+            && (*pointer, *length) == (name.as_ptr().addr(), name.len())
+        {
+            self.turn += 1;
+            return Some(*field);
+        }
+        let field = *fields.get(name)?;
+        self.turns.truncate(self.turn);
+        self.turns.push((name.as_ptr().addr(), name.len(), field));
+        self.turn += 1;
+        Some(field)
+    }
+}
+
+/// Encodes records one after another.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    layouts: Vec<Layout>,
+    index: HashMap<String, usize>,
+    missing: Vec<String>,
+    long: Option<EncodeError>,
+}
+
+/// A record that is being written.
+#[derive(Debug)]
+pub struct Record<'e> {
+    layout: &'e mut Layout,
+    missing: &'e mut Vec<String>,
+    long: &'e mut Option<EncodeError>,
+    bytes: Vec<u8>,
+}
+
+/// An entry of a section that is being written.
+#[derive(Debug)]
+pub struct EntryOf<'r> {
+    section: &'r mut Section,
+    record: &'r str,
+    missing: &'r mut Vec<String>,
+    bytes: &'r mut [u8],
+}
+
+impl Encoder {
+    /// An encoder with the layouts of a plan in JSON.
+    ///
+    /// # Errors
+    /// If the plan cannot be read, or a field lies outside of its record.
+    pub fn new(plan: &str) -> Result<Self, EncodeError> {
+        let layouts: Vec<Layout> =
+            serde_json::from_str(plan).map_err(|error| EncodeError::Plan(error.to_string()))?;
+        let mut index = HashMap::new();
+        for (at, layout) in layouts.iter().enumerate() {
+            let inside = |field: &Field, length: usize| {
+                field.length == 0
+                    || field
+                        .length
+                        .checked_mul(field.count)
+                        .and_then(|span| span.checked_add(field.at))
+                        .is_some_and(|end| end <= length)
+            };
+            let sections = layout.sections.values();
+            let fits = (HEADER..=MAX_RECORD).contains(&layout.length)
+                && layout
+                    .fields
+                    .values()
+                    .all(|field| inside(field, layout.length))
+                && sections.into_iter().all(|section| {
+                    section.length <= MAX_RECORD
+                        && section
+                            .fields
+                            .values()
+                            .all(|field| inside(field, section.length))
+                });
+            if !fits {
+                let what = format!("a field of {} is outside of it", layout.record);
+                return Err(EncodeError::Plan(what));
+            }
+            index.insert(layout.record.clone(), at);
+        }
+        Ok(Self {
+            layouts,
+            index,
+            missing: Vec::new(),
+            long: None,
+        })
+    }
+
+    /// Begins a record, all zeros; `None` if the plan lacks it.
+    pub fn record(&mut self, name: &str, tod: Ticks) -> Option<Record<'_>> {
+        let Some(at) = self.index.get(name) else {
+            remember(&mut self.missing, name.to_owned());
+            return None;
+        };
+        let layout = &mut self.layouts[*at];
+        layout.memo.turn = 0;
+        let mut bytes = vec![0; layout.length];
+        bytes[4] = layout.domain;
+        bytes[6..8].copy_from_slice(&layout.number.to_be_bytes());
+        bytes[8..16].copy_from_slice(&tod.to_be_bytes());
+        Some(Record {
+            layout,
+            missing: &mut self.missing,
+            long: &mut self.long,
+            bytes,
+        })
+    }
+
+    /// What went wrong since the beginning.
+    ///
+    /// # Errors
+    /// Fields and records that the plan lacks, or a record that is too long.
+    pub fn check(&self) -> Result<(), EncodeError> {
+        if !self.missing.is_empty() {
+            return Err(EncodeError::Missing(self.missing.clone()));
+        }
+        self.long.clone().map_or(Ok(()), Err)
+    }
+}
+
+fn remember(missing: &mut Vec<String>, name: String) {
+    if missing.len() < 100 && !missing.contains(&name) {
+        missing.push(name);
+    }
+}
+
+/// Stores a number in the last bytes that fit; counters of a machine lose their upper bytes like this.
+fn store(bytes: &mut [u8], field: Field, element: usize, value: u64) {
+    let begin = field.at + element * field.length;
+    let place = &mut bytes[begin..begin + field.length];
+    let value = value.to_be_bytes();
+    for (at, byte) in place.iter_mut().rev().enumerate() {
+        *byte = if at < 8 { value[7 - at] } else { 0 };
+    }
+}
+
+fn store_text(bytes: &mut [u8], field: Field, text: &str) {
+    let span = field.length * field.count;
+    let place = &mut bytes[field.at..field.at + span];
+    match field.form {
+        Form::Ebcdic | Form::Number => {
+            place.fill(0x40);
+            for (byte, letter) in place.iter_mut().zip(text.chars()) {
+                *byte =
+                    zlens_frames::ebcdic::from_char(letter).unwrap_or(zlens_frames::ebcdic::BLANK);
+            }
+        }
+        Form::Ascii => {
+            place.fill(b' ');
+            for (byte, letter) in place.iter_mut().zip(text.bytes()) {
+                *byte = letter;
+            }
+        }
+        Form::Bytes => {
+            for (byte, letter) in place.iter_mut().zip(text.bytes()) {
+                *byte = letter;
+            }
+        }
+    }
+}
+
+impl Record<'_> {
+    fn field(&mut self, name: &'static str) -> Option<Field> {
+        let found = self.layout.memo.field(&self.layout.fields, name);
+        if found.is_none() {
+            remember(self.missing, format!("{}.{name}", self.layout.record));
+        }
+        found
+    }
+
+    /// A number.
+    pub fn number(&mut self, name: &'static str, value: u64) -> &mut Self {
+        if let Some(field) = self.field(name) {
+            store(&mut self.bytes, field, 0, value);
+        }
+        self
+    }
+
+    /// An element of an array.
+    pub fn element(&mut self, name: &'static str, element: usize, value: u64) -> &mut Self {
+        if let Some(field) = self.field(name)
+            && element < field.count
+        {
+            store(&mut self.bytes, field, element, value);
+        }
+        self
+    }
+
+    /// A text, padded with blanks.
+    pub fn text(&mut self, name: &'static str, value: &str) -> &mut Self {
+        if let Some(field) = self.field(name) {
+            store_text(&mut self.bytes, field, value);
+        }
+        self
+    }
+
+    /// Bytes, padded with zeros; in a field that runs to the record's end, all of them.
+    pub fn bytes(&mut self, name: &'static str, value: &[u8]) -> &mut Self {
+        if let Some(field) = self.field(name) {
+            if field.length == 0 {
+                self.bytes.extend_from_slice(value);
+            } else {
+                let span = (field.length * field.count).min(value.len());
+                self.bytes[field.at..field.at + span].copy_from_slice(&value[..span]);
+            }
+        }
+        self
+    }
+
+    /// The entries of a section, appended to the record; each is filled by `fill`.
+    pub fn entries(
+        &mut self,
+        name: &'static str,
+        count: usize,
+        mut fill: impl FnMut(usize, &mut EntryOf<'_>),
+    ) -> &mut Self {
+        let Some(section) = self.layout.sections.get_mut(name) else {
+            remember(
+                self.missing,
+                format!("{} section {name}", self.layout.record),
+            );
+            return self;
+        };
+        let begin = self.bytes.len();
+        for (place, value) in [
+            (&section.offset, begin),
+            (&section.stride, section.length),
+            (&section.count, count),
+        ] {
+            if let Some(Place::Field(field)) = place {
+                match self.layout.fields.get(field) {
+                    Some(field) => store(&mut self.bytes, *field, 0, value as u64),
+                    None => remember(self.missing, format!("{}.{field}", self.layout.record)),
+                }
+            }
+        }
+        for number in 0..count {
+            let from = self.bytes.len();
+            self.bytes.resize(from + section.length, 0);
+            section.memo.turn = 0;
+            let mut entry = EntryOf {
+                record: &self.layout.record,
+                missing: self.missing,
+                bytes: &mut self.bytes[from..],
+                section,
+            };
+            fill(number, &mut entry);
+        }
+        self
+    }
+
+    /// The record.
+    #[must_use]
+    pub fn end(mut self) -> Vec<u8> {
+        let length = self.bytes.len();
+        if length > MAX_RECORD {
+            *self.long = Some(EncodeError::Long {
+                record: self.layout.record.clone(),
+                length,
+            });
+            self.bytes.truncate(self.layout.length);
+        }
+        let length = self.bytes.len() as u16;
+        self.bytes[..2].copy_from_slice(&length.to_be_bytes());
+        self.bytes
+    }
+}
+
+impl EntryOf<'_> {
+    fn field(&mut self, name: &'static str) -> Option<Field> {
+        let found = self.section.memo.field(&self.section.fields, name);
+        if found.is_none() {
+            remember(self.missing, format!("{}.{name}", self.record));
+        }
+        found
+    }
+
+    /// A number.
+    pub fn number(&mut self, name: &'static str, value: u64) -> &mut Self {
+        if let Some(field) = self.field(name) {
+            store(self.bytes, field, 0, value);
+        }
+        self
+    }
+
+    /// A text, padded with blanks.
+    pub fn text(&mut self, name: &'static str, value: &str) -> &mut Self {
+        if let Some(field) = self.field(name) {
+            store_text(self.bytes, field, value);
+        }
+        self
+    }
+}

@@ -1,0 +1,143 @@
+//! The event queue: the next moment of every subject, in a tournament tree.
+//!
+//! Every subject (a processor, a customer, a volume, a timer) has one slot and at most one pending event, so
+//! an event that no longer holds is moved or removed in place, nothing is allocated while the simulation runs,
+//! and the queue never contains events that are void. Events at the same moment come in the order of slots.
+//!
+//! The slots are the leaves of a binary tree whose inner nodes are the earlier of their two children. Setting
+//! a slot plays its matches again, one per level, without a branch that depends on the outcome; `examples/
+//! speed.rs` measures it against a binary heap.
+
+use crate::time::{NEVER, Ticks};
+
+/// A subject's place in the queue.
+pub type Slot = u32;
+
+/// A moment and its slot in one number, so that one comparison orders both.
+type Entry = u128;
+
+const VOID: Entry = Entry::MAX;
+
+const fn entry(at: Ticks, slot: Slot) -> Entry {
+    (at as u128) << 32 | slot as u128
+}
+
+/// A tournament.
+#[derive(Clone, Debug, Default)]
+struct Tree {
+    /// The root is node 1, the children of node n are 2n and 2n+1, the leaves come last.
+    nodes: Vec<Entry>,
+    leaves: usize,
+}
+
+impl Tree {
+    fn new(slots: usize) -> Self {
+        let leaves = slots.next_power_of_two().max(2);
+        Self {
+            nodes: vec![VOID; 2 * leaves],
+            leaves,
+        }
+    }
+
+    fn set(&mut self, leaf: usize, mut winner: Entry) {
+        let mut node = self.leaves + leaf;
+        self.nodes[node] = winner;
+        while node > 1 {
+            let other = self.nodes[node ^ 1];
+            winner = std::hint::select_unpredictable(other < winner, other, winner);
+            node /= 2;
+            // Above a match whose winner stays the same nothing changes.
+            if self.nodes[node] == winner {
+                break;
+            }
+            self.nodes[node] = winner;
+        }
+    }
+}
+
+/// The pending events of all subjects.
+///
+/// The first slots, those of processors, change most often; they play in a tree of their own, which is small.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    near: Tree,
+    far: Tree,
+    /// Slots below this one are near.
+    split: usize,
+}
+
+impl Events {
+    /// A queue for this many subjects, the first `near` of which change most often, without events.
+    #[must_use]
+    pub fn new(near: usize, slots: usize) -> Self {
+        Self {
+            near: Tree::new(near),
+            far: Tree::new(slots.saturating_sub(near)),
+            split: near,
+        }
+    }
+
+    /// The earliest event.
+    #[must_use]
+    pub fn first(&self) -> Option<(Ticks, Slot)> {
+        let first = self.near.nodes[1].min(self.far.nodes[1]);
+        (first != VOID).then_some(((first >> 32) as Ticks, first as Slot))
+    }
+
+    /// The moment of a subject's event, or `NEVER`.
+    #[must_use]
+    pub fn at(&self, slot: Slot) -> Ticks {
+        let (tree, leaf) = match (slot as usize).checked_sub(self.split) {
+            Some(leaf) => (&self.far, leaf),
+            None => (&self.near, slot as usize),
+        };
+        match tree.nodes[tree.leaves + leaf] {
+            VOID => NEVER,
+            entry => (entry >> 32) as Ticks,
+        }
+    }
+
+    /// Number of pending events.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let leaves = |tree: &Tree| {
+            let leaves = &tree.nodes[tree.leaves..];
+            leaves.iter().filter(|leaf| **leaf != VOID).count()
+        };
+        leaves(&self.near) + leaves(&self.far)
+    }
+
+    /// Whether no event is pending.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.first().is_none()
+    }
+
+    /// Sets a subject's event, in place of the one it had; `NEVER` removes it.
+    pub fn set(&mut self, slot: Slot, at: Ticks) {
+        let winner = if at == NEVER { VOID } else { entry(at, slot) };
+        match (slot as usize).checked_sub(self.split) {
+            Some(leaf) => self.far.set(leaf, winner),
+            None => self.near.set(slot as usize, winner),
+        }
+    }
+}
+
+/// The slots of one mechanism, numbered from 0.
+#[derive(Debug)]
+pub struct Schedule<'e> {
+    events: &'e mut Events,
+    base: Slot,
+}
+
+impl<'e> Schedule<'e> {
+    /// The slots from `base`.
+    pub const fn new(events: &'e mut Events, base: Slot) -> Self {
+        Self { events, base }
+    }
+
+    /// Sets the event of a slot, in place of the one it had; `NEVER` removes it.
+    pub fn set(&mut self, slot: usize, at: Ticks) {
+        self.events.set(self.base + slot as Slot, at);
+    }
+}

@@ -1,0 +1,128 @@
+//! A heap whose entries can be moved and removed: the base of the event queue and of dispatch vectors.
+
+/// Children of a node: four share a cache line.
+const WAYS: usize = 4;
+/// The position of what is in no heap.
+pub const ABSENT: u32 = u32::MAX;
+
+/// An entry: the least key comes first, and among equal keys the least number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// What the heap is ordered by.
+    pub key: u64,
+    /// What it is of; its place in the array of positions.
+    pub number: u32,
+}
+
+/// A heap of entries. Positions are kept in an array outside, which several heaps share if nothing is in
+/// two of them.
+#[derive(Clone, Debug, Default)]
+pub struct Heap {
+    entries: Vec<Entry>,
+}
+
+impl Heap {
+    /// An empty heap with room for this many entries.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self {
+            entries: Vec::with_capacity(capacity),
+        }
+    }
+
+    /// The first entry.
+    #[must_use]
+    pub fn first(&self) -> Option<Entry> {
+        self.entries.first().copied()
+    }
+
+    /// The entry at a position.
+    #[must_use]
+    pub fn at(&self, position: u32) -> Option<Entry> {
+        self.entries.get(position as usize).copied()
+    }
+
+    /// Number of entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Adds an entry, or moves the one of this number.
+    pub fn set(&mut self, entry: Entry, positions: &mut [u32]) {
+        let position = positions[entry.number as usize];
+        if position == ABSENT {
+            self.entries.push(entry);
+            self.up(self.entries.len() - 1, entry, positions);
+        } else if entry < self.entries[position as usize] {
+            self.up(position as usize, entry, positions);
+        } else {
+            self.down(position as usize, entry, positions);
+        }
+    }
+
+    /// Removes the entry of this number, if it is here.
+    pub fn remove(&mut self, number: u32, positions: &mut [u32]) {
+        let position = positions[number as usize];
+        if position == ABSENT {
+            return;
+        }
+        positions[number as usize] = ABSENT;
+        let Some(last) = self.entries.pop() else {
+            return;
+        };
+        let position = position as usize;
+        if position == self.entries.len() {
+            return;
+        }
+        if last < self.entries[position] {
+            self.up(position, last, positions);
+        } else {
+            self.down(position, last, positions);
+        }
+    }
+
+    fn up(&mut self, mut position: usize, entry: Entry, positions: &mut [u32]) {
+        while position > 0 {
+            let parent = (position - 1) / WAYS;
+            if self.entries[parent] < entry {
+                break;
+            }
+            self.put(position, self.entries[parent], positions);
+            position = parent;
+        }
+        self.put(position, entry, positions);
+    }
+
+    fn down(&mut self, mut position: usize, entry: Entry, positions: &mut [u32]) {
+        loop {
+            let first = position * WAYS + 1;
+            let end = (first + WAYS).min(self.entries.len());
+            let Some(children) = self.entries.get(first..end) else {
+                break;
+            };
+            let Some((child, least)) = children.iter().enumerate().min_by_key(|(_, child)| **child)
+            else {
+                break;
+            };
+            if entry < *least {
+                break;
+            }
+            let least = *least;
+            self.put(position, least, positions);
+            position = first + child;
+        }
+        self.put(position, entry, positions);
+    }
+
+    fn put(&mut self, position: usize, entry: Entry, positions: &mut [u32]) {
+        self.entries[position] = entry;
+        positions[entry.number as usize] = position as u32;
+    }
+}

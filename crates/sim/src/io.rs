@@ -1,0 +1,590 @@
+//! Volumes and HyperPAV aliases.
+//!
+//! A request uses the base device of its volume if that is free, else an alias of the volume's control unit,
+//! else it waits. An alias that becomes free goes to the use (minidisk or paging I/O) with the least aliases
+//! for its share, and there to the request that waits longest; so a use that wants less than its entitlement
+//! leaves the rest to the other. A base device takes the request of its volume that waits longest.
+//!
+//! Service is pending, disconnect and connect time. Only reads that miss the cache disconnect. Paging I/O
+//! carries a block of pages; its connect time is that of one page for each.
+
+use crate::events::Schedule;
+use crate::random::{Spans, Stream};
+use crate::scenario::{ControlUnit, Volume};
+use crate::time::{MICROSECOND, NEVER, Ticks};
+
+/// No node, exposure or request.
+const NONE: u32 = u32::MAX;
+/// Weight of the newest operation in CP's estimate of a volume's service time.
+const SMOOTHING: i64 = 16;
+
+/// What is asked of a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Whose it is; comes back with its completion.
+    pub token: u32,
+    /// Pages of paging I/O; 0 for minidisk I/O.
+    pub pages: u32,
+    /// Whether it writes; `None` is left to the volume's part of reads.
+    pub write: Option<bool>,
+}
+
+/// A request that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Whose it was.
+    pub token: u32,
+    /// Volume.
+    pub volume: u32,
+    /// Pages.
+    pub pages: u32,
+    /// Time it waited for an exposure.
+    pub queued: Ticks,
+    /// Time of the operation.
+    pub service: Ticks,
+}
+
+/// What a volume did since the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VolumeCounts {
+    /// Operations that ended.
+    pub operations: u64,
+    /// Of these, reads.
+    pub reads: u64,
+    /// Of the reads, those found in the cache.
+    pub hits: u64,
+    /// Operations on aliases.
+    pub alias_uses: u64,
+    /// Pending, disconnect and connect time.
+    pub pending: Ticks,
+    /// Disconnect time.
+    pub disconnect: Ticks,
+    /// Connect time.
+    pub connect: Ticks,
+    /// Time that requests waited, all together.
+    pub queued: Ticks,
+    /// Pages read and written.
+    pub pages: [u64; 2],
+    /// High-frequency samples, and requests that waited at them.
+    pub samples: [u64; 2],
+    /// Requests that arrived.
+    pub arrived: u64,
+    /// Time in which the base device was busy.
+    pub base_busy: Ticks,
+    /// Operations that the minidisk cache avoided.
+    pub avoided: u64,
+}
+
+/// What the aliases of a control unit did; minidisk I/O, then paging.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolCounts {
+    /// Aliases in use, integrated over time.
+    pub in_use: [u128; 2],
+    /// Requests that waited, integrated over time.
+    pub waited: [u128; 2],
+    /// Times an alias was asked for, and none was free.
+    pub tries: u64,
+    /// Times none was free.
+    pub fails: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Disk {
+    unit: u32,
+    usage: usize,
+    pending: Spans,
+    connect: Spans,
+    miss: Spans,
+    /// Of 2^32 requests, the reads, and of 2^32 reads, the hits.
+    reads: u64,
+    hits: u64,
+    stream: Stream,
+    queue: List,
+    running: u32,
+    since: Ticks,
+    estimate: i64,
+    /// Cylinders and the one that the arm is at, if seeks are recorded.
+    arm: Option<(u32, u32)>,
+    seeks: Stream,
+    counts: VolumeCounts,
+}
+
+#[derive(Clone, Debug)]
+struct Pool {
+    shares: Option<[u64; 2]>,
+    aliases: u32,
+    free: Vec<u32>,
+    in_use: [u32; 2],
+    waiting: [List; 2],
+    since: Ticks,
+    counts: PoolCounts,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Exposure {
+    /// Control unit of an alias; `NONE` for a base device, whose number is that of its volume.
+    unit: u32,
+    volume: u32,
+    request: Request,
+    parts: [Ticks; 3],
+    write: bool,
+    hit: bool,
+    queued: Ticks,
+    began: Ticks,
+}
+
+/// A doubly linked list of waiting requests.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+    count: u32,
+}
+
+impl List {
+    const EMPTY: Self = Self {
+        first: NONE,
+        last: NONE,
+        count: 0,
+    };
+}
+
+/// A waiting request, in the list of its volume (0) and of its pool and use (1).
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    volume: u32,
+    request: Request,
+    arrived: Ticks,
+    before: [u32; 2],
+    after: [u32; 2],
+}
+
+/// All volumes of a system.
+#[derive(Clone, Debug)]
+pub struct Io {
+    disks: Vec<Disk>,
+    pools: Vec<Pool>,
+    exposures: Vec<Exposure>,
+    nodes: Vec<Node>,
+    free: u32,
+    paging: Vec<u32>,
+    turn: usize,
+}
+
+impl Io {
+    /// The volumes of a system, at rest.
+    #[must_use]
+    pub fn new(units: &[ControlUnit], volumes: &[Volume], seed: u64, system: &str) -> Self {
+        let us = |mean: f64, variation| Spans::new(mean * MICROSECOND as f64, variation);
+        let part = |percent: f64| (percent.clamp(0.0, 100.0) / 100.0 * 4_294_967_296.0) as u64;
+        let idle = |unit| Exposure {
+            unit,
+            volume: NONE,
+            request: Request {
+                token: NONE,
+                pages: 0,
+                write: None,
+            },
+            parts: [0; 3],
+            write: false,
+            hit: false,
+            queued: 0,
+            began: 0,
+        };
+        let mut disks = Vec::with_capacity(volumes.len());
+        for volume in volumes {
+            let connect = volume.connect_us * volume.transport_pct.unwrap_or(100.0) / 100.0;
+            let service = volume.pending_us + connect;
+            disks.push(Disk {
+                unit: volume.control_unit,
+                usage: usize::from(volume.paging),
+                pending: us(volume.pending_us, volume.variation),
+                connect: us(connect, volume.variation),
+                miss: us(volume.miss_us, volume.variation),
+                reads: part(volume.read_pct),
+                hits: part(volume.read_hit_pct),
+                stream: Stream::new(seed, &format!("{system}/volume/{}", volume.name)),
+                queue: List::EMPTY,
+                running: 0,
+                since: 0,
+                estimate: (service * MICROSECOND as f64) as i64,
+                arm: volume.seek_cylinders.map(|cylinders| (cylinders.max(1), 0)),
+                seeks: Stream::new(seed, &format!("{system}/seeks/{}", volume.name)),
+                counts: VolumeCounts::default(),
+            });
+        }
+        let mut exposures = vec![idle(NONE); volumes.len()];
+        let mut pools = Vec::with_capacity(units.len());
+        for (number, unit) in units.iter().enumerate() {
+            let first = exposures.len() as u32;
+            exposures.extend((0..unit.aliases).map(|_| idle(number as u32)));
+            pools.push(Pool {
+                shares: unit
+                    .shares
+                    .map(|shares| shares.map(|share| u64::from(share.max(1)))),
+                aliases: unit.aliases,
+                free: (first..first + unit.aliases).rev().collect(),
+                in_use: [0; 2],
+                waiting: [List::EMPTY; 2],
+                since: 0,
+                counts: PoolCounts::default(),
+            });
+        }
+        let paging = (0..volumes.len() as u32)
+            .filter(|volume| volumes[*volume as usize].paging)
+            .collect();
+        Self {
+            disks,
+            pools,
+            exposures,
+            nodes: Vec::new(),
+            free: NONE,
+            paging,
+            turn: 0,
+        }
+    }
+
+    /// Slots of the event queue: the base device of each volume, then all aliases.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.exposures.len()
+    }
+
+    /// The paging volume where a request would wait least, by CP's estimate of service times.
+    pub fn paging_volume(&mut self) -> Option<u32> {
+        let count = self.paging.len();
+        if count == 0 {
+            return None;
+        }
+        // Among equals they take turns.
+        self.turn = (self.turn + 1) % count;
+        (0..count)
+            .map(|step| self.paging[(self.turn + step) % count])
+            .min_by_key(|volume| {
+                let disk = &self.disks[*volume as usize];
+                let ahead = i64::from(disk.running + disk.queue.count);
+                disk.estimate.saturating_mul(ahead + 1)
+            })
+    }
+
+    /// Starts a request, or lets it wait.
+    pub fn start(
+        &mut self,
+        now: Ticks,
+        volume: u32,
+        request: Request,
+        schedule: &mut Schedule<'_>,
+    ) {
+        self.disks[volume as usize].counts.arrived += 1;
+        if self.exposures[volume as usize].volume == NONE {
+            self.run(now, volume as usize, volume, request, 0, schedule);
+            return;
+        }
+        let unit = self.disks[volume as usize].unit as usize;
+        self.settle_pool(now, unit);
+        let pool = &mut self.pools[unit];
+        if pool.aliases > 0 {
+            pool.counts.tries += 1;
+            if let Some(alias) = pool.free.pop() {
+                self.run(now, alias as usize, volume, request, 0, schedule);
+                return;
+            }
+            pool.counts.fails += 1;
+        }
+        self.wait(now, volume, request);
+    }
+
+    /// An exposure has ended its operation.
+    pub fn fire(&mut self, now: Ticks, slot: usize, schedule: &mut Schedule<'_>) -> Completion {
+        let done = self.exposures[slot];
+        let volume = done.volume as usize;
+        let unit = self.disks[volume].unit as usize;
+        self.settle_pool(now, unit);
+        self.settle_disk(now, volume);
+        let disk = &mut self.disks[volume];
+        disk.running -= 1;
+        let service = now - done.began;
+        disk.estimate += (service as i64 - disk.estimate) / SMOOTHING;
+        let counts = &mut disk.counts;
+        counts.operations += 1;
+        counts.reads += u64::from(!done.write);
+        counts.hits += u64::from(done.hit);
+        counts.pending += done.parts[0];
+        counts.disconnect += done.parts[1];
+        counts.connect += done.parts[2];
+        counts.pages[usize::from(done.write)] += u64::from(done.request.pages);
+        let usage = disk.usage;
+        self.exposures[slot].volume = NONE;
+        schedule.set(slot, NEVER);
+        if done.unit == NONE {
+            self.disks[volume].counts.base_busy += service;
+            if let Some(node) = self.take(now, 0, volume, usage) {
+                let queued = now - node.arrived;
+                self.run(now, slot, node.volume, node.request, queued, schedule);
+            }
+        } else {
+            self.disks[volume].counts.alias_uses += 1;
+            self.pools[unit].in_use[usage] -= 1;
+            match self
+                .next_usage(unit)
+                .and_then(|usage| self.take(now, 1, unit, usage))
+            {
+                Some(node) => {
+                    let queued = now - node.arrived;
+                    self.run(now, slot, node.volume, node.request, queued, schedule);
+                }
+                None => self.pools[unit].free.push(slot as u32),
+            }
+        }
+        Completion {
+            token: done.request.token,
+            volume: done.volume,
+            pages: done.request.pages,
+            queued: done.queued,
+            service,
+        }
+    }
+
+    /// Counts an operation that the minidisk cache avoided.
+    pub fn avoid(&mut self, volume: usize) {
+        self.disks[volume].counts.avoided += 1;
+    }
+
+    /// Moves the arm of a volume whose seeks are recorded: the cylinder it was at, and the one sought.
+    pub fn seek(&mut self, volume: usize) -> Option<(u32, u32)> {
+        let disk = &mut self.disks[volume];
+        let (cylinders, from) = disk.arm?;
+        let to = disk.seeks.below(u64::from(cylinders)) as u32;
+        disk.arm = Some((cylinders, to));
+        Some((from, to))
+    }
+
+    /// High-frequency samples of all volumes.
+    pub fn sample(&mut self) {
+        for disk in &mut self.disks {
+            disk.counts.samples[0] += 1;
+            disk.counts.samples[1] += u64::from(disk.queue.count);
+        }
+    }
+
+    /// Brings integrals up to date.
+    pub fn settle(&mut self, now: Ticks) {
+        for unit in 0..self.pools.len() {
+            self.settle_pool(now, unit);
+        }
+        for disk in 0..self.disks.len() {
+            self.settle_disk(now, disk);
+        }
+    }
+
+    /// What a volume did.
+    #[must_use]
+    pub fn volume(&self, volume: usize) -> &VolumeCounts {
+        &self.disks[volume].counts
+    }
+
+    /// CP's estimate of a volume's service time, and the requests that wait for it now.
+    #[must_use]
+    pub fn load(&self, volume: usize) -> (Ticks, u32) {
+        let disk = &self.disks[volume];
+        (disk.estimate.max(0) as Ticks, disk.queue.count)
+    }
+
+    /// What the aliases of a control unit did.
+    #[must_use]
+    pub fn pool(&self, unit: usize) -> &PoolCounts {
+        &self.pools[unit].counts
+    }
+
+    /// Laws that hold at any moment.
+    ///
+    /// # Errors
+    /// What does not hold.
+    pub fn check(&self) -> Result<(), String> {
+        for (number, pool) in self.pools.iter().enumerate() {
+            let used = pool.in_use[0] + pool.in_use[1];
+            if used + pool.free.len() as u32 != pool.aliases {
+                return Err(format!(
+                    "control unit {number}: {used} aliases in use and {} free of {}",
+                    pool.free.len(),
+                    pool.aliases
+                ));
+            }
+            if !pool.free.is_empty() && pool.waiting.iter().any(|list| list.count > 0) {
+                return Err(format!(
+                    "control unit {number}: requests wait for free aliases"
+                ));
+            }
+        }
+        for (number, disk) in self.disks.iter().enumerate() {
+            let inside = u64::from(disk.running + disk.queue.count);
+            if disk.counts.operations + inside != disk.counts.arrived {
+                return Err(format!(
+                    "volume {number}: {} arrived, {} ended, {inside} are inside",
+                    disk.counts.arrived, disk.counts.operations
+                ));
+            }
+            if self.exposures[number].volume == NONE && disk.queue.count > 0 {
+                return Err(format!(
+                    "volume {number}: requests wait for a free base device"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The use whose turn it is to get an alias.
+    fn next_usage(&self, unit: usize) -> Option<usize> {
+        let pool = &self.pools[unit];
+        match (pool.waiting[0].count > 0, pool.waiting[1].count > 0) {
+            (false, false) => None,
+            (true, false) => Some(0),
+            (false, true) => Some(1),
+            (true, true) => match pool.shares {
+                Some(shares) => {
+                    let claims =
+                        [0, 1].map(|usage| u64::from(pool.in_use[usage]) * shares[1 - usage]);
+                    Some(usize::from(claims[1] < claims[0]))
+                }
+                // First come, first served.
+                None => {
+                    let arrived = pool
+                        .waiting
+                        .map(|list| self.nodes[list.first as usize].arrived);
+                    Some(usize::from(arrived[1] < arrived[0]))
+                }
+            },
+        }
+    }
+
+    fn run(
+        &mut self,
+        now: Ticks,
+        slot: usize,
+        volume: u32,
+        request: Request,
+        queued: Ticks,
+        schedule: &mut Schedule<'_>,
+    ) {
+        self.settle_disk(now, volume as usize);
+        let disk = &mut self.disks[volume as usize];
+        disk.running += 1;
+        let write = request
+            .write
+            .unwrap_or_else(|| disk.stream.bits() >> 32 >= disk.reads);
+        let hit = !write && disk.stream.bits() >> 32 < disk.hits;
+        let pending = disk.pending.sample(&mut disk.stream);
+        let disconnect = if write || hit {
+            0
+        } else {
+            disk.miss.sample(&mut disk.stream)
+        };
+        let connect = disk.connect.sample(&mut disk.stream) * u64::from(request.pages.max(1));
+        let (usage, unit) = (disk.usage, self.exposures[slot].unit);
+        if unit != NONE {
+            self.pools[unit as usize].in_use[usage] += 1;
+        }
+        self.exposures[slot] = Exposure {
+            unit,
+            volume,
+            request,
+            parts: [pending, disconnect, connect],
+            write,
+            hit,
+            queued,
+            began: now,
+        };
+        schedule.set(slot, now + pending + disconnect + connect);
+    }
+
+    fn settle_disk(&mut self, now: Ticks, volume: usize) {
+        let disk = &mut self.disks[volume];
+        disk.counts.queued += (now - disk.since.min(now)) * u64::from(disk.queue.count);
+        disk.since = now;
+    }
+
+    fn settle_pool(&mut self, now: Ticks, unit: usize) {
+        let pool = &mut self.pools[unit];
+        let span = u128::from(now - pool.since.min(now));
+        pool.since = now;
+        for usage in 0..2 {
+            pool.counts.in_use[usage] += span * u128::from(pool.in_use[usage]);
+            pool.counts.waited[usage] += span * u128::from(pool.waiting[usage].count);
+        }
+    }
+
+    fn wait(&mut self, now: Ticks, volume: u32, request: Request) {
+        self.settle_disk(now, volume as usize);
+        let node = Node {
+            volume,
+            request,
+            arrived: now,
+            before: [NONE; 2],
+            after: [NONE; 2],
+        };
+        let at = if self.free == NONE {
+            self.nodes.push(node);
+            (self.nodes.len() - 1) as u32
+        } else {
+            let at = self.free;
+            self.free = self.nodes[at as usize].after[0];
+            self.nodes[at as usize] = node;
+            at
+        };
+        for kind in 0..2 {
+            let list = self.list(kind, at);
+            let last = list.last;
+            list.last = at;
+            list.count += 1;
+            if last == NONE {
+                list.first = at;
+            } else {
+                self.nodes[last as usize].after[kind] = at;
+                self.nodes[at as usize].before[kind] = last;
+            }
+        }
+    }
+
+    /// Takes the first request from the list of a volume (kind 0) or of a pool and use (kind 1).
+    fn take(&mut self, now: Ticks, kind: usize, number: usize, usage: usize) -> Option<Node> {
+        let list = if kind == 0 {
+            &self.disks[number].queue
+        } else {
+            &self.pools[number].waiting[usage]
+        };
+        let at = list.first;
+        let node = *self.nodes.get(at as usize)?;
+        self.settle_disk(now, node.volume as usize);
+        for kind in 0..2 {
+            let node = self.nodes[at as usize];
+            let (before, after) = (node.before[kind], node.after[kind]);
+            if before != NONE {
+                self.nodes[before as usize].after[kind] = after;
+            }
+            if after != NONE {
+                self.nodes[after as usize].before[kind] = before;
+            }
+            let list = self.list(kind, at);
+            list.count -= 1;
+            if before == NONE {
+                list.first = after;
+            }
+            if after == NONE {
+                list.last = before;
+            }
+        }
+        self.nodes[at as usize].after[0] = self.free;
+        self.free = at;
+        Some(node)
+    }
+
+    fn list(&mut self, kind: usize, node: u32) -> &mut List {
+        let volume = self.nodes[node as usize].volume as usize;
+        let disk = &mut self.disks[volume];
+        if kind == 0 {
+            &mut disk.queue
+        } else {
+            &mut self.pools[disk.unit as usize].waiting[disk.usage]
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Records of virtual switches and PCI functions: traffic in proportion to the virtual CPU time of users.
+
+use std::io::Write;
+
+use crate::record::{Recorder, virtual_s};
+use crate::scenario::Function;
+use crate::time::Ticks;
+use crate::world::World;
+
+const MIB: f64 = 1_048_576.0;
+/// A communication controller, in the class of a device.
+const CLASS_OSA: u64 = 2;
+
+impl<W: Write> Recorder<W> {
+    pub(crate) fn network_configuration(&mut self, world: &World, tod: Ticks) {
+        let system = &world.scenario.systems[self.system];
+        for switch in &system.switches {
+            self.put("D1R6", tod, |record| {
+                record
+                    .number("RDEVDEV", u64::from(switch.device))
+                    .number("RDEVCLAS", CLASS_OSA)
+                    .bytes("RDEVDVID", &[0x17, 0x31]);
+            });
+        }
+        for function in &system.functions {
+            self.put("D1R27", tod, |record| {
+                record
+                    .number("ZLPFID", u64::from(function.id))
+                    .number("RPCIPFT", u64::from(function.kind));
+            });
+        }
+    }
+
+    pub(crate) fn network(&mut self, world: &World, tod: Ticks) {
+        let system = &world.scenario.systems[self.system];
+        let first = world.users_of[self.system];
+        for switch in &system.switches {
+            let ports: Vec<_> = switch
+                .ports
+                .iter()
+                .map(|port| {
+                    let used = virtual_s(world, (first + port.user) as usize) * MIB;
+                    [port.out_mib, port.in_mib, port.next_mib].map(|rate| (rate * used) as u64)
+                })
+                .collect();
+            let packets = |bytes: u64| (bytes as f64 / switch.packet_bytes.max(1.0)) as u64;
+            // What every port sends and receives, and what passes the uplink.
+            let mut outwards = 0;
+            let mut inwards = 0;
+            for (at, port) in switch.ports.iter().enumerate() {
+                let before = ports[(at + ports.len() - 1) % ports.len()];
+                let sent = ports[at][0] + ports[at][2];
+                let received = ports[at][1] + before[2];
+                outwards += ports[at][0];
+                inwards += ports[at][1];
+                let user = (first + port.user) as usize;
+                if !world.users[user].logged_on {
+                    continue;
+                }
+                self.put("D8R1", tod, |record| {
+                    record
+                        .text("OWNER", &system.users[port.user as usize].name)
+                        .number("VDEVDEV", u64::from(port.device))
+                        .number("NICBASE", u64::from(port.device))
+                        .text("LANID", &switch.name)
+                        .number("SESTXBYT", sent)
+                        .number("SESRXBYT", received)
+                        .number("SESTXPKT", packets(sent))
+                        .number("SESRXPKT", packets(received));
+                });
+            }
+            let discarded = (packets(inwards) as f64 * switch.discarded_ppm / 1e6) as u64;
+            // The data device is the third of the adapter's.
+            let device = u64::from(switch.device) + 2;
+            self.put("D6R21", tod, |record| {
+                record
+                    .number("RDEVDEV", device)
+                    .text("VMDUSER", &switch.controller)
+                    .text("LANID", &switch.name)
+                    .number("NICTXBYT", outwards)
+                    .number("NICRXBYT", inwards)
+                    .number("NICTXPKT", packets(outwards))
+                    .number("NICRXPKT", packets(inwards))
+                    .number("NICRXDSC", discarded)
+                    .number("VQSIQOVR", discarded);
+            });
+            self.put("D6R26", tod, |record| {
+                record
+                    .number("RDEVDEV", device)
+                    .number("BYTOA", outwards)
+                    .number("BYFRA", inwards);
+            });
+            self.put("D6R3", tod, |record| {
+                record
+                    .number("RDEVDEV", u64::from(switch.device))
+                    .number("RDEVLPM", 0x80);
+            });
+        }
+        for function in &system.functions {
+            let used = virtual_s(world, (first + function.user) as usize);
+            self.function(function, used, tod);
+        }
+    }
+
+    fn function(&mut self, function: &Function, used: f64, tod: Ticks) {
+        let count = |rate: f64| (rate * used) as u64;
+        let [received, sent] = [function.in_mib, function.out_mib].map(|rate| count(rate * MIB));
+        let packets = |bytes: u64| (bytes as f64 / function.packet_bytes.max(1.0)) as u64;
+        self.put("D6R39", tod, |record| {
+            record
+                .number("RPCIPFID", u64::from(function.id))
+                .number("VPCIPFID", u64::from(function.id))
+                .number("ZLFORMAT", u64::from(function.form))
+                .number("ZLLOADS", count(function.loads))
+                .number("ZLSTORES", count(function.stores))
+                .number("ZLREFRSH", count(function.refreshes));
+            match function.form {
+                0 => {
+                    record.number("ZLDMARD", received).number("ZLDMAWR", sent);
+                }
+                1 => {
+                    record
+                        .number("ZLRXBYTE", received)
+                        .number("ZLRXPACK", packets(received))
+                        .number("ZLTXBYTE", sent)
+                        .number("ZLTXPACK", packets(sent));
+                }
+                3 => {
+                    record
+                        .number("ZLTXBYTE", sent)
+                        .number("ZLTXPACK", packets(sent));
+                }
+                _ => {}
+            }
+        });
+    }
+
+    /// PCI functions that were attached from one moment to another.
+    pub(crate) fn attachments(&mut self, world: &World, from: Ticks, to: Ticks) {
+        let system = &world.scenario.systems[self.system];
+        for function in &system.functions {
+            let Some(at) = function.attached_s else {
+                continue;
+            };
+            let at = world.begin + crate::time::seconds(at);
+            if at < from || at >= to {
+                continue;
+            }
+            self.put("D6R36", at, |record| {
+                record
+                    .number("RPCIPFID", u64::from(function.id))
+                    .number("VPCIPFID", u64::from(function.id))
+                    .text("VMDUSER", &system.users[function.user as usize].name);
+            });
+        }
+    }
+}

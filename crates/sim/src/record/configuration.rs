@@ -1,0 +1,238 @@
+//! What a system is, recorded before its first sample.
+
+use std::io::Write;
+
+use super::*;
+
+impl<W: Write> Recorder<W> {
+    pub(super) fn configuration(&mut self, world: &World, tod: Ticks) {
+        let system = &world.scenario.systems[self.system];
+        let machine = &world.scenario.machine;
+        let partition = &world.scenario.partitions[system.partition as usize];
+        let cores: u32 = partition.shares.iter().map(|share| share.cores).sum();
+        let dedicated: u32 = partition
+            .shares
+            .iter()
+            .filter(|share| share.dedicated)
+            .map(|share| share.cores)
+            .sum();
+        let threads = |name: &str| {
+            let kind = machine.types.iter().position(|kind| kind == name);
+            u64::from(kind.map_or(1, |kind| system.threads[kind].max(1)))
+        };
+        let multithreading = system.threads.iter().any(|threads| *threads > 1);
+        self.put("D1R4", tod, |record| {
+            record
+                .text("HCPCPEID", "ZLENSSIM")
+                .number("SYSTODST", system.ipl_tod)
+                .number("SYSZONE", world.scenario.zone_s as u64)
+                .text("SYSTMID", &system.name)
+                .text("SYSMTYPE", &machine.machine_type)
+                .text("SYSMMODL", &machine.model)
+                .text("SYSMSEQC", &machine.serial)
+                .text("SYSMPOM", "ZL")
+                .number("LPNUMBER", u64::from(partition.number))
+                .number("CPUCHAR", if dedicated > 0 { 0x80 } else { 0x40 })
+                .number("CPUCOUNT", u64::from(cores))
+                .number("CPUCFGCT", u64::from(cores))
+                .text("LPARNAME", &partition.name)
+                .number("CPUDEDCT", u64::from(dedicated))
+                .number("CPUSHARD", u64::from(cores - dedicated))
+                .number("CPUCAPAB", u64::from(machine.capability))
+                .number("SCPCAPAB", u64::from(machine.capability))
+                .number("ZLMTSTAT", if multithreading { 3 } else { 1 })
+                .number("ZLMTCP", threads("CP"))
+                .number("ZLMTIFL", threads("IFL"))
+                .number("ZLMTICF", threads("ICF"))
+                .number("ZLMTZIIP", threads("ZIIP"))
+                .number("ZLRCPTOT", world.physical.len() as u64)
+                .number("ZLRCPCFG", u64::from(cores));
+        });
+        let interval = (world.spans.interval / SECOND).max(1);
+        let rate = world.spans.high_frequency / (SECOND / 100);
+        self.put("D1R9", tod, |record| {
+            record
+                .number("INTERVAL", interval)
+                .number("HFRATE", rate)
+                .number("SDOMAINS", 0xFE)
+                .number("CONFIG", 241);
+        });
+        let serial = machine.serial.as_bytes();
+        let mut identity = [0; 3];
+        for (byte, pair) in identity.iter_mut().rev().zip(serial.rchunks(2)) {
+            let text = std::str::from_utf8(pair).unwrap_or("0");
+            *byte = u8::from_str_radix(text, 16).unwrap_or(0);
+        }
+        for core in self.cores(world) {
+            for cpu in world.cores[core].first..world.cores[core].first + world.cores[core].threads
+            {
+                let (number, thread) = self.address(world, cpu as usize);
+                self.put("D1R5", tod, |record| {
+                    record
+                        .number("PFXCPUAD", number)
+                        .bytes("PFXIDSER", &identity)
+                        .number("PFXCPUTY", code(world, core))
+                        .number("ZLCORE", u64::from(world.cores[core].number))
+                        .number("ZLTHRD", thread)
+                        .number("ZLSTATUS", u64::from(number > 0));
+                });
+            }
+        }
+        for (at, volume) in system.volumes.iter().enumerate() {
+            if !online(world, volume) {
+                continue;
+            }
+            let unit = &system.control_units[volume.control_unit as usize];
+            let mut paths = [0; 8];
+            for (place, chpid) in paths.iter_mut().zip(&unit.chpids) {
+                *place = *chpid;
+            }
+            let mask = 0xFF00_u16 >> unit.chpids.len().min(8);
+            self.put("D1R6", tod, |record| {
+                record
+                    .number("RDEVDEV", u64::from(volume.device))
+                    .number("RDEVSID", subchannel(at))
+                    .number("RDEVCLAS", 4)
+                    .bytes("RDEVDVID", &[0x33, 0x90])
+                    .number("CALMODLN", 9)
+                    .text("RDEVSER", &volume.name)
+                    .number("RDEVLPM", u64::from(mask & 0xFF))
+                    .bytes("RDEVCHPS", &paths)
+                    .bytes("RDEVCUID", &[0x21, 0x07])
+                    .number("RDEVHPPL", u64::from(volume.control_unit));
+            });
+        }
+        self.network_configuration(world, tod);
+        let bytes = (system.storage_mib * 1_048_576.0) as u64;
+        self.put("D1R7", tod, |record| {
+            record.number("RSAGSTOR", bytes);
+        });
+        for (at, volume) in system.volumes.iter().enumerate() {
+            if volume.paging {
+                self.put("D1R8", tod, |record| {
+                    record
+                        .text("CPVOLSER", &volume.name)
+                        .text("CALTYPE", "page")
+                        .number("CALSTART", at as u64)
+                        .number("RDEVDEV", u64::from(volume.device))
+                        .number("RDEVSID", subchannel(at))
+                        .number("ZLSLOTS", volume.slots);
+                });
+            }
+        }
+        for (at, volume) in system.volumes.iter().enumerate() {
+            if volume.spool_slots > 0 {
+                self.put("D1R8", tod, |record| {
+                    record
+                        .text("CPVOLSER", &volume.name)
+                        .text("CALTYPE", "spol")
+                        .number("CALSTART", 1)
+                        .number("RDEVDEV", u64::from(volume.device))
+                        .number("RDEVSID", subchannel(at))
+                        .number("ZLSLOTS", volume.spool_slots);
+                });
+            }
+        }
+        for user in world.users_of[self.system]..world.users_of[self.system + 1] {
+            let user = user as usize;
+            if world.users[user].logged_on {
+                let of_type = count_field(world, user);
+                self.put("D1R15", tod, |record| {
+                    identify(record, world, user);
+                    record
+                        .number("VMDCPUCT", u64::from(world.users[user].count))
+                        .number(of_type, u64::from(world.users[user].count));
+                });
+            }
+        }
+        let cp = &system.cp;
+        let unparking = &cp.unparking;
+        let slice = (cp.slice_ms * 1_000.0) as u64 * MICROSECOND;
+        let excess = excess_use(unparking.excess_pct);
+        // 0 says that there are no such processors.
+        let of_kind = |name: &str, value: u64| {
+            let has = |share: &PartitionShare| machine.types[usize::from(share.kind)] == name;
+            if partition.shares.iter().any(has) {
+                value
+            } else {
+                0
+            }
+        };
+        self.put("D1R16", tod, |record| {
+            record
+                .number("SRMBIASI", u64::from(cp.settings.iabias[0]))
+                .number("SRMBIASD", u64::from(cp.settings.iabias[1]))
+                .number("SRMTSLIC", slice)
+                .number("SRMP1LDG", u64::from(cp.settings.ldubuf[0]))
+                .number("SRMP2LDG", u64::from(cp.settings.ldubuf[1]))
+                .number("SRMP3LDG", u64::from(cp.settings.ldubuf[2]))
+                .number("SRMP1WSS", u64::from(cp.settings.storbuf[0]))
+                .number("SRMP2WSS", u64::from(cp.settings.storbuf[1]))
+                .number("SRMP3WSS", cp.storbuf_pct as u64)
+                .number("SRML1DSP", u64::from(cp.settings.dspbuf[0]))
+                .number("SRML2DSP", u64::from(cp.settings.dspbuf[1]))
+                .number("SRML3DSP", u64::from(cp.settings.dspbuf[2]))
+                .number("ZLMTSTAT", if multithreading { 3 } else { 1 })
+                .number("ZLMTRQMX", 255)
+                .number("ZLMTACMX", if multithreading { 2 } else { 1 })
+                .number("ZLEXUCP", of_kind("CP", excess))
+                .number("ZLEXUIFL", of_kind("IFL", excess))
+                .number("ZLEXUZIIP", of_kind("ZIIP", excess))
+                .number("ZLTHWCP", 2)
+                .number("ZLTRQCP", 255)
+                .number("ZLTSYCP", threads("CP"))
+                .number("ZLTACCP", threads("CP"))
+                .number("ZLTHWIFL", 2)
+                .number("ZLTRQIFL", 255)
+                .number("ZLTSYIFL", threads("IFL"))
+                .number("ZLTACIFL", threads("IFL"))
+                .number("ZLTHWICF", 2)
+                .number("ZLTRQICF", 255)
+                .number("ZLTSYICF", threads("ICF"))
+                .number("ZLTACICF", threads("ICF"))
+                .number("ZLTHWZIIP", 2)
+                .number("ZLTRQZIIP", 255)
+                .number("ZLTSYZIIP", threads("ZIIP"))
+                .number("ZLTACZIIP", threads("ZIIP"))
+                .number("ZLLIMIT", 1)
+                .number("ZLDSPWD", u64::from(!cp.rebalance))
+                .number("ZLPOLAR", u64::from(partition.vertical))
+                .number("ZLGPD", u64::from(unparking.global_performance_data))
+                .number("ZLUNPARK", unparking.model as u64 + 1)
+                .number("ZLPADIFL", unparking.pad_pct as u64);
+        });
+        let cores: Vec<usize> = self.cores(world).collect();
+        self.put("D1R26", tod, |record| {
+            record.entries("CORES", cores.len(), |at, entry| {
+                let core = &world.cores[cores[at]];
+                let place = if core.home == NONE {
+                    core.number
+                } else {
+                    world.physical[core.home as usize].number
+                };
+                let chip = place / machine.cores_per_chip.max(1);
+                let drawer = chip / machine.chips_per_drawer.max(1);
+                entry
+                    .number("ZLCORE", u64::from(core.number))
+                    .number("ZLTYPE", code(world, cores[at]))
+                    .number("ZLPOLAR", polarity(core.polarity))
+                    .number("ZLNEST3", 1 + u64::from(drawer))
+                    .number("ZLNEST2", 1 + u64::from(chip))
+                    .number("ZLNEST1", 1 + u64::from(chip));
+            });
+        });
+        for pool in &system.pools {
+            let (kind, limit) = limit_of(pool);
+            self.put("D1R28", tod, |record| {
+                record
+                    .text("LIMPOOL", &pool.name)
+                    .number(
+                        "ZLTYPE",
+                        u64::from(machine.type_codes[usize::from(pool.kind)]),
+                    )
+                    .number("ZLLIMTY", kind)
+                    .number("ZLLIMIT", limit);
+            });
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What happened in an interval.
+
+use std::io::Write;
+
+use super::*;
+
+impl<W: Write> Recorder<W> {
+    /// Volumes and functions that came and went.
+    pub(super) fn changes(&mut self, world: &World, from: Ticks, to: Ticks) {
+        self.attachments(world, from, to);
+        let system = &world.scenario.systems[self.system];
+        for (at, volume) in system.volumes.iter().enumerate() {
+            let device = u64::from(volume.device);
+            for (off, on) in &volume.offline_s {
+                let moment = world.begin + seconds(*off);
+                if *off > 0.0 && (from..to).contains(&moment) {
+                    self.put("D6R2", moment, |record| {
+                        record
+                            .number("RDEVDEV", device)
+                            .number("RDEVSID", subchannel(at));
+                    });
+                }
+                let moment = world.begin + seconds(*on);
+                if (from..to).contains(&moment) {
+                    self.put("D6R1", moment, |record| {
+                        record
+                            .number("RDEVDEV", device)
+                            .number("RDEVSID", subchannel(at))
+                            .number("RDEVCLAS", 4)
+                            .number("RDEVDVID", 0x3390)
+                            .number("CALMODLN", 9)
+                            .text("RDEVSER", &volume.name);
+                    });
+                }
+            }
+        }
+    }
+
+    pub(super) fn parking(
+        &mut self,
+        world: &World,
+        tod: Ticks,
+        decisions: &[(u8, crate::unpark::Decision)],
+    ) {
+        let unparking = &world.scenario.systems[self.system].cp.unparking;
+        self.put("D5R16", tod, |record| {
+            record.entries("TYPES", decisions.len(), |at, entry| {
+                let (kind, decision) = &decisions[at];
+                let mask = match decision.unparked {
+                    0 => 0,
+                    count => u64::MAX << (64 - count.min(64)),
+                };
+                let kind = world.scenario.machine.type_codes[usize::from(*kind)];
+                entry
+                    .number("ZLTYPE", u64::from(kind))
+                    .number("ZLEXU", excess_use(unparking.excess_pct))
+                    .number("ZLPAD", unparking.pad_pct as u64)
+                    .number("ZLONLINE", u64::from(decision.online))
+                    .number("ZLUNPARK", u64::from(decision.unparked))
+                    .number("ZLENTITL", u64::from(decision.entitlement))
+                    .number("ZLPROJLD", u64::from(decision.projection))
+                    .number("ZLCAP", u64::from(decision.cap))
+                    .number("ZLPROJXP", u64::from(decision.excess))
+                    .number("ZLMASK", mask);
+            });
+        });
+    }
+
+    pub(super) fn event(&mut self, world: &World, event: &Happened) {
+        match &event.what {
+            Happening::Logon(user) => self.put("D4R1", event.at, |record| {
+                identify(record, world, *user as usize);
+            }),
+            Happening::Logoff(user, times) => {
+                let user = *user as usize;
+                for (number, times) in times.iter().enumerate() {
+                    self.put("D4R2", event.at, |record| {
+                        identify(record, world, user);
+                        activity(record, times);
+                        record.number("VMDCPUAD", number as u64);
+                    });
+                }
+            }
+            Happening::VaryOn(core) | Happening::VaryOff(core) => {
+                let on = matches!(event.what, Happening::VaryOn(_));
+                let core = *core as usize;
+                let state = &world.cores[core];
+                for cpu in state.first as usize..(state.first + state.threads) as usize {
+                    let (number, _) = self.address(world, cpu);
+                    if on {
+                        self.put("D5R1", event.at, |record| {
+                            record
+                                .number("PFXCPUAD", number)
+                                .number("PFXCPUTY", code(world, core));
+                        });
+                    } else {
+                        self.put("D5R2", event.at, |record| {
+                            record.number("PFXCPUAD", number);
+                        });
+                    }
+                }
+            }
+            Happening::Share(_) => {}
+            Happening::Joined(user, pool) => {
+                let system = &world.scenario.systems[self.system];
+                let user = &system.users[world.users[*user as usize].number as usize];
+                self.put("D4R13", event.at, |record| {
+                    record
+                        .text("ZLUSER", &user.name)
+                        .text("ZLPOOL", &system.pools[*pool as usize].name)
+                        .number("ZLACTN", 1)
+                        .number("ZLCMD", 1);
+                });
+            }
+            Happening::Limited(pool) => {
+                let pool = &world.scenario.systems[self.system].pools[*pool as usize];
+                let kind = world.scenario.machine.type_codes[usize::from(pool.kind)];
+                let (limited, limit) = limit_of(pool);
+                self.put("D1R29", event.at, |record| {
+                    record
+                        .text("LIMPOOL", &pool.name)
+                        .number("ZLACTN", 2)
+                        .number("ZLTYPE", u64::from(kind))
+                        .number("ZLLIMTY", limited)
+                        .number("ZLLIMIT", limit);
+                });
+            }
+            Happening::Seek {
+                user,
+                volume,
+                from,
+                to,
+            } => {
+                let system = &world.scenario.systems[self.system];
+                let user = &system.users[world.users[*user as usize].number as usize];
+                let volume = &system.volumes[*volume as usize];
+                self.put("D7R1", event.at, |record| {
+                    record
+                        .number("RDEVDEV", u64::from(volume.device))
+                        .text("VMDUSER", &user.name)
+                        .number("VDEVDEV", MINIDISK)
+                        .number("CALCURCY", u64::from(*from))
+                        .number("CALSKCYL", u64::from(*to));
+                });
+            }
+            Happening::RelocationBegan(which) => {
+                let spec = &world.scenario.systems[self.system].relocations[*which as usize];
+                self.put("D4R11", event.at, |record| {
+                    relocated(record, world, self_name(world, event), spec)
+                });
+            }
+            Happening::RelocationEnded(which, state) => {
+                let spec = &world.scenario.systems[self.system].relocations[*which as usize];
+                let quiesced = if state.stopped > 0 {
+                    state.ended - state.stopped
+                } else {
+                    0
+                };
+                self.put("D4R12", event.at, |record| {
+                    relocated(record, world, self_name(world, event), spec);
+                    record
+                        .number("ZLSTART", state.began)
+                        .number("ZLRLTM", state.ended - state.began)
+                        .number("ZLQUTM", quiesced)
+                        .number("ZLPASS", u64::from(state.passes))
+                        .number("ZLPAGE", (state.sent * PAGES + 0.5) as u64)
+                        .number("ZLCODE", u64::from(state.code));
+                });
+            }
+            Happening::Parking(decisions) => self.parking(world, event.at, decisions),
+        }
+    }
+}
+
+/// The name of the system of an event.
+fn self_name<'w>(world: &'w World, event: &Happened) -> &'w str {
+    &world.scenario.systems[event.system as usize].name
+}
+
+/// What both records of a relocation begin with.
+fn relocated(
+    record: &mut crate::encode::Record<'_>,
+    world: &World,
+    from: &str,
+    spec: &crate::scenario::Relocation,
+) {
+    let system = world.scenario.systems.iter().find(|of| of.name == from);
+    if let Some(user) = system.and_then(|of| of.users.get(spec.user as usize)) {
+        record
+            .text("ZLUSER", &user.name)
+            .text("ZLFROM", from)
+            .text("ZLTO", &spec.to);
+    }
+}

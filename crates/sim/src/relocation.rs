@@ -1,0 +1,308 @@
+//! Live guest relocation: passes over a guest's storage while it runs, then the quiesce.
+//!
+//! The first pass sends all storage that was ever touched, every other one what changed since. Writes go to any
+//! page of the changing storage with equal probability, so of `N` pages `N (1 - e^(-w/N))` are different after
+//! `w` writes. The guest is stopped when little is left, when a pass leaves about as much as it sent, or when
+//! passes run out; what is left is sent in the quiesce, with a fixed time for devices and restart.
+//!
+//! Relocations that send at the same time share the link equally. Sending is done in pieces of 50 ms, each at
+//! the rate at its beginning.
+
+use crate::scenario::{Link, Relocation};
+use crate::time::{SECOND, Ticks, seconds};
+
+/// The length of a piece.
+const PIECE: Ticks = SECOND / 20;
+/// Less than this much of a MiB is nothing.
+const NOTHING: f64 = 1e-9;
+/// A page in MiB.
+const PAGE: f64 = 1.0 / 256.0;
+
+/// Result codes of monitor record D4R12.
+pub const SUCCESS: u32 = 0;
+/// MAXTOTAL exceeded.
+pub const MAXTOTAL: u32 = 4;
+/// MAXQUIESCE exceeded.
+pub const MAXQUIESCE: u32 = 5;
+
+/// Where a relocation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Its command has not been given, or it waits for others.
+    Waiting,
+    /// Before the first pass.
+    Setup,
+    /// Sending while the guest runs.
+    Live,
+    /// Sending while it is stopped.
+    Stopped,
+    /// After everything is sent.
+    Fixed,
+    /// Ended.
+    Over,
+}
+
+/// What follows for the guest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Effect {
+    /// The relocation begins.
+    Begin,
+    /// The guest stops.
+    Stop,
+    /// It goes on here.
+    Resume,
+    /// It goes on there.
+    Move,
+    /// Storage was sent, in MiB.
+    Sent(f64),
+}
+
+/// A relocation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Where it is.
+    pub phase: Phase,
+    /// When it began.
+    pub began: Ticks,
+    /// When the guest stopped, or 0.
+    pub stopped: Ticks,
+    /// Passes so far.
+    pub passes: u32,
+    /// Sent so far, in MiB.
+    pub sent: f64,
+    /// When it ended.
+    pub ended: Ticks,
+    /// How it ended.
+    pub code: u32,
+    /// Left to send in this pass.
+    left: f64,
+    /// What this pass sends.
+    pass: f64,
+    /// Virtual time of the guest at the beginning of the pass.
+    cpu: Ticks,
+    /// Rate of the piece that is being sent, in MiB/s, and when it began.
+    rate: f64,
+    piece: Ticks,
+}
+
+/// The relocations of one system.
+#[derive(Clone, Debug)]
+pub struct Relocations {
+    specs: Vec<Relocation>,
+    link: Option<Link>,
+    /// Their states.
+    pub states: Vec<State>,
+}
+
+impl Relocations {
+    /// Relocations of which none has begun.
+    #[must_use]
+    pub fn new(specs: &[Relocation], link: Option<&Link>) -> Self {
+        let state = State {
+            phase: Phase::Waiting,
+            began: 0,
+            stopped: 0,
+            passes: 0,
+            sent: 0.0,
+            ended: 0,
+            code: SUCCESS,
+            left: 0.0,
+            pass: 0.0,
+            cpu: 0,
+            rate: 0.0,
+            piece: 0,
+        };
+        Self {
+            specs: specs.to_vec(),
+            link: link.cloned(),
+            states: vec![state; specs.len()],
+        }
+    }
+
+    /// Whether another one of the same guest is under way, or as many as may be at once.
+    fn must_wait(&self, which: usize) -> bool {
+        let active = |at: &usize| !matches!(self.states[*at].phase, Phase::Waiting | Phase::Over);
+        let most = self.link.as_ref().map_or(1, |link| link.at_once.max(1)) as usize;
+        let others: Vec<usize> = (0..self.states.len()).filter(active).collect();
+        others.len() >= most
+            || others
+                .iter()
+                .any(|other| self.specs[*other].user == self.specs[which].user)
+    }
+
+    /// The rate of each of those that send now, in MiB/s.
+    fn rate(&self) -> f64 {
+        let Some(link) = &self.link else { return 0.0 };
+        let sending = self
+            .states
+            .iter()
+            .filter(|state| matches!(state.phase, Phase::Live | Phase::Stopped))
+            .count();
+        let part = link.rate_mib / sending.max(1) as f64;
+        link.most_per_guest_mib.map_or(part, |most| part.min(most))
+    }
+
+    /// The event of a relocation: what follows, and when it wants its next event (`None` if it is over). `cpu` is
+    /// the guest's virtual time.
+    pub fn fire(&mut self, now: Ticks, which: usize, cpu: Ticks) -> (Vec<Effect>, Option<Ticks>) {
+        let spec = self.specs[which].clone();
+        let mut effects = Vec::new();
+        let late = |state: &State| {
+            spec.maxtotal_s
+                .is_some_and(|most| now >= state.began + seconds(most))
+        };
+        match self.states[which].phase {
+            Phase::Over => return (effects, None),
+            Phase::Waiting => {
+                if self.must_wait(which) {
+                    return (effects, Some(now + PIECE));
+                }
+                let state = &mut self.states[which];
+                state.phase = Phase::Setup;
+                state.began = now;
+                effects.push(Effect::Begin);
+                return (effects, Some(now + seconds(spec.setup_s).max(1)));
+            }
+            Phase::Setup => {
+                let state = &mut self.states[which];
+                state.phase = Phase::Live;
+                state.cpu = cpu;
+                state.pass = spec.touched_mib.max(PAGE);
+                state.left = state.pass;
+            }
+            Phase::Live | Phase::Stopped => {
+                let state = &mut self.states[which];
+                let span = (now - state.piece) as f64 / SECOND as f64;
+                let sent = (state.rate * span).min(state.left);
+                state.left -= sent;
+                state.sent += sent;
+                effects.push(Effect::Sent(sent));
+                if state.phase == Phase::Live && late(state) {
+                    return (self.cancel(now, which, MAXTOTAL, effects), None);
+                }
+                if state.left <= NOTHING {
+                    self.pass_over(now, which, cpu, &mut effects);
+                }
+            }
+            Phase::Fixed => {
+                let state = &mut self.states[which];
+                let stopped = now - state.stopped;
+                let too_long = spec
+                    .maxquiesce_s
+                    .is_some_and(|most| stopped > seconds(most));
+                if too_long || late(state) {
+                    let code = if too_long { MAXQUIESCE } else { MAXTOTAL };
+                    return (self.cancel(now, which, code, effects), None);
+                }
+                state.phase = Phase::Over;
+                state.ended = now;
+                effects.push(Effect::Move);
+                return (effects, None);
+            }
+        }
+        if self.states[which].phase == Phase::Fixed {
+            return (effects, Some(now + seconds(spec.fixed_quiesce_s).max(1)));
+        }
+        let state = &self.states[which];
+        if state.phase == Phase::Stopped {
+            let over = spec
+                .maxquiesce_s
+                .is_some_and(|most| now > state.stopped + seconds(most));
+            if over {
+                return (self.cancel(now, which, MAXQUIESCE, effects), None);
+            }
+        }
+        let rate = self.rate();
+        let state = &mut self.states[which];
+        state.rate = rate;
+        state.piece = now;
+        let span = if rate > 0.0 {
+            seconds(state.left / rate).clamp(1, PIECE)
+        } else {
+            PIECE
+        };
+        (effects, Some(now + span))
+    }
+
+    /// A pass has sent everything.
+    fn pass_over(&mut self, now: Ticks, which: usize, cpu: Ticks, effects: &mut Vec<Effect>) {
+        let spec = &self.specs[which];
+        let state = &mut self.states[which];
+        if state.phase == Phase::Stopped {
+            state.phase = Phase::Fixed;
+            return;
+        }
+        state.passes += 1;
+        let ran = (cpu.saturating_sub(state.cpu)) as f64 / SECOND as f64;
+        let changed = changed(spec.changing_mib, spec.change_mib * ran);
+        let live_most = spec.passes_most.saturating_sub(spec.quiesce_passes).max(1);
+        let stops = spec.immediate
+            || state.passes >= live_most
+            || (state.passes >= spec.live_passes
+                && (changed <= spec.stop_below_mib || changed >= spec.no_progress * state.pass));
+        state.cpu = cpu;
+        state.pass = changed;
+        state.left = changed;
+        if stops {
+            state.passes += spec.quiesce_passes;
+            state.stopped = now;
+            state.phase = if changed <= NOTHING {
+                Phase::Fixed
+            } else {
+                Phase::Stopped
+            };
+            effects.push(Effect::Stop);
+        } else if changed <= NOTHING {
+            // Nothing changed: the passes that are still due send nothing.
+            state.pass = PAGE;
+            state.left = PAGE;
+        }
+    }
+
+    fn cancel(
+        &mut self,
+        now: Ticks,
+        which: usize,
+        code: u32,
+        mut effects: Vec<Effect>,
+    ) -> Vec<Effect> {
+        let state = &mut self.states[which];
+        state.phase = Phase::Over;
+        state.ended = now;
+        state.code = code;
+        effects.push(Effect::Resume);
+        effects
+    }
+}
+
+/// MiB that are different after so many MiB of writes to any page of so many MiB.
+fn changed(storage: f64, written: f64) -> f64 {
+    if storage <= 0.0 {
+        return 0.0;
+    }
+    storage * (1.0 - exp_of_minus(written / storage))
+}
+
+/// e to the power of a negative number, by exactly rounded operations only; the error is below 1e-14.
+fn exp_of_minus(x: f64) -> f64 {
+    if x > 700.0 {
+        return 0.0;
+    }
+    // Halved until small, then a Taylor series, then squared again.
+    let mut small = x;
+    let mut halvings = 0;
+    while small > 0.125 {
+        small *= 0.5;
+        halvings += 1;
+    }
+    let mut sum = 1.0;
+    let mut n = 12.0;
+    while n >= 1.0 {
+        sum = 1.0 - small / n * sum;
+        n -= 1.0;
+    }
+    for _ in 0..halvings {
+        sum *= sum;
+    }
+    sum
+}

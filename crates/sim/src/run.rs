@@ -1,0 +1,234 @@
+//! A whole simulation: the world from its warm-up to its end, recorded interval by interval.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::check::Refused;
+use crate::record::{RecordError, Recorder};
+use crate::scenario::Scenario;
+use crate::time::{SECOND, Ticks, seconds};
+use crate::world::World;
+
+/// Why a simulation came to no end.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulationError {
+    /// The scenario is not one.
+    #[error("the scenario cannot be read: {0}")]
+    Scenario(String),
+    /// The scenario contradicts itself.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// Its records cannot be written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A law of conservation does not hold: a fault of the simulator.
+    #[error("a law of the simulation is broken at {second} s: {what}")]
+    Law {
+        /// When.
+        second: u64,
+        /// Which one.
+        what: String,
+    },
+}
+
+/// What a simulation came to, after its warm-up.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Summary {
+    /// Events handled, with those of the warm-up.
+    pub events: u64,
+    /// Seconds recorded: all, unless it was interrupted.
+    pub seconds: f64,
+    /// By system.
+    pub systems: BTreeMap<String, SystemSummary>,
+    /// Cores used by partition and type.
+    pub partitions: BTreeMap<String, BTreeMap<String, f64>>,
+}
+
+/// What a system did.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SystemSummary {
+    /// By user.
+    pub users: BTreeMap<String, UserSummary>,
+    /// By class of transactions.
+    pub transactions: BTreeMap<String, TransactionSummary>,
+}
+
+/// What a user used.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct UserSummary {
+    /// CPU time charged to it.
+    pub cpu_s: f64,
+    /// Its own part of it.
+    pub virtual_s: f64,
+    /// Dispatches.
+    pub dispatches: u64,
+    /// Demand it gave up, in seconds of work.
+    pub refused_s: f64,
+}
+
+/// What a class of transactions did.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TransactionSummary {
+    /// Transactions that ended.
+    pub completed: u64,
+    /// Their mean response time.
+    pub mean_response_s: Option<f64>,
+    /// Transactions that were refused.
+    pub refused: u64,
+    /// By interval: its end in TOD clock units, transactions, and the sum of their response times in seconds.
+    pub throughput: Vec<(u64, u64, f64)>,
+}
+
+/// Simulates a scenario. `recorders` are of the systems whose records are wanted; `progress` is told the seconds
+/// simulated after every interval and may end the simulation there.
+///
+/// # Errors
+/// If the scenario contradicts itself, records cannot be written, or a law of conservation does not hold.
+pub fn simulate<W: Write>(
+    scenario: Scenario,
+    recorders: &mut [Recorder<W>],
+    progress: &mut dyn FnMut(f64) -> bool,
+) -> Result<Summary, SimulationError> {
+    let mut world = World::new(scenario)?;
+    let start = world.now;
+    let end = world.begin + seconds(world.scenario.seconds);
+    let checked = world.scenario.checked || cfg!(debug_assertions);
+    world.run(world.begin);
+    world.settle_all();
+    let first = Marks::of(&world);
+    let mut last = first.clone();
+    let mut summary = Summary::default();
+    world.happened.clear();
+    for recorder in recorders.iter_mut() {
+        recorder.begin(&world)?;
+    }
+    while world.now < end {
+        let until = (world.now + world.spans.interval).min(end);
+        world.run(until);
+        world.settle_all();
+        if checked {
+            let elapsed = world.now - start;
+            world.check(elapsed).map_err(|what| SimulationError::Law {
+                second: (world.now - world.begin) / SECOND,
+                what,
+            })?;
+        }
+        let mut happened = std::mem::take(&mut world.happened);
+        for recorder in recorders.iter_mut() {
+            recorder.interval(&world, &happened)?;
+        }
+        happened.clear();
+        world.happened = happened;
+        let marks = Marks::of(&world);
+        summary.add_interval(&world, &last, &marks);
+        last = marks;
+        let done = (world.now - world.begin) as f64 / SECOND as f64;
+        if !progress(done) {
+            break;
+        }
+    }
+    summary.close(&world, &first, &last);
+    Ok(summary)
+}
+
+/// Counters at one moment.
+#[derive(Clone, Debug)]
+struct Marks {
+    vcpus: Vec<(Ticks, Ticks, u64, Ticks)>,
+    classes: Vec<(u64, u128, u64)>,
+    cores: Vec<Ticks>,
+}
+
+impl Marks {
+    fn of(world: &World) -> Self {
+        let vcpus = world.vcpus.iter();
+        let classes = world.classes.iter();
+        Self {
+            vcpus: vcpus
+                .map(|v| {
+                    (
+                        v.times.total,
+                        v.times.emulation,
+                        v.counts.dispatches,
+                        v.refused,
+                    )
+                })
+                .collect(),
+            classes: classes
+                .map(|class| (class.completed, class.response, class.refused))
+                .collect(),
+            cores: world.cores.iter().map(|core| core.dispatched).collect(),
+        }
+    }
+}
+
+fn to_seconds(span: Ticks) -> f64 {
+    span as f64 / SECOND as f64
+}
+
+impl Summary {
+    fn add_interval(&mut self, world: &World, before: &Marks, after: &Marks) {
+        for (number, class) in world.classes.iter().enumerate() {
+            let system = &world.scenario.systems[class.system as usize];
+            let name = &system.transactions[class.number as usize].name;
+            let entry = self
+                .systems
+                .entry(system.name.clone())
+                .or_default()
+                .transactions
+                .entry(name.clone())
+                .or_default();
+            let completed = after.classes[number].0 - before.classes[number].0;
+            let response = after.classes[number].1 - before.classes[number].1;
+            let response = response as f64 / SECOND as f64;
+            entry.throughput.push((world.now, completed, response));
+        }
+    }
+
+    fn close(&mut self, world: &World, first: &Marks, last: &Marks) {
+        self.events = world.handled;
+        self.seconds = to_seconds(world.now - world.begin);
+        for user in &world.users {
+            let system = &world.scenario.systems[user.system as usize];
+            let mut sums = UserSummary::default();
+            for v in user.first as usize..(user.first + user.count) as usize {
+                let (before, after) = (first.vcpus[v], last.vcpus[v]);
+                // A logon in between starts the counters again.
+                sums.cpu_s += to_seconds(after.0.checked_sub(before.0).unwrap_or(after.0));
+                sums.virtual_s += to_seconds(after.1.checked_sub(before.1).unwrap_or(after.1));
+                sums.dispatches += after.2.checked_sub(before.2).unwrap_or(after.2);
+                sums.refused_s += to_seconds(after.3.saturating_sub(before.3));
+            }
+            let name = system.users[user.number as usize].name.clone();
+            let entry = self.systems.entry(system.name.clone()).or_default();
+            entry.users.insert(name, sums);
+        }
+        for (number, class) in world.classes.iter().enumerate() {
+            let system = &world.scenario.systems[class.system as usize];
+            let name = &system.transactions[class.number as usize].name;
+            let system = self.systems.entry(system.name.clone()).or_default();
+            let entry = system.transactions.entry(name.clone()).or_default();
+            entry.completed = last.classes[number].0 - first.classes[number].0;
+            entry.refused = last.classes[number].2 - first.classes[number].2;
+            let response = (last.classes[number].1 - first.classes[number].1) as f64;
+            entry.mean_response_s =
+                (entry.completed > 0).then(|| response / entry.completed as f64 / SECOND as f64);
+        }
+        let elapsed = to_seconds(world.now - world.begin).max(f64::MIN_POSITIVE);
+        for share in &world.shares {
+            let partition = &world.scenario.partitions[share.partition as usize].name;
+            let kind = &world.scenario.machine.types[usize::from(share.kind)];
+            let used: Ticks = share
+                .cores
+                .iter()
+                .map(|core| last.cores[*core as usize] - first.cores[*core as usize])
+                .sum();
+            self.partitions
+                .entry(partition.clone())
+                .or_default()
+                .insert(kind.clone(), to_seconds(used) / elapsed);
+        }
+    }
+}

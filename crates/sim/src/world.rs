@@ -1,0 +1,489 @@
+//! The world: everything that is simulated, the loop over its events, and what the mechanisms share.
+
+use crate::events::{Events, Schedule};
+use crate::heap::{ABSENT, Heap};
+use crate::idle::Set;
+use crate::scenario::Scenario;
+use crate::state::{
+    Class, Core, Cpu, CpuState, Customer, Limit, NONE, Physical, Pool, Share, SpinLock, Subject,
+    User, Vcpu, Vectors, WorkLock,
+};
+use crate::time::{NEVER, Ratio, Ticks, micros, seconds};
+
+/// First slots of the subjects that have fixed numbers of them.
+#[derive(Clone, Debug, Default)]
+pub struct Slots {
+    /// Physical cores.
+    pub physical: u32,
+    /// Bursts of virtual CPUs.
+    pub bursts: u32,
+    /// Customers.
+    pub customers: u32,
+    /// High-frequency samples, by system.
+    pub samples: u32,
+    /// Decisions on parking, by system.
+    pub unparks: u32,
+    /// Eligible lists, by system.
+    pub eligible: u32,
+    /// Reshuffles, by system.
+    pub reshuffles: u32,
+    /// Commands, by system.
+    pub commands: u32,
+}
+
+/// Spans of a scenario in ticks.
+#[derive(Clone, Debug)]
+pub struct Spans {
+    /// Monitor interval.
+    pub interval: Ticks,
+    /// High-frequency samples.
+    pub high_frequency: Ticks,
+    /// Cost of moves by distance.
+    pub moves: [Ticks; 3],
+    /// Run time of logical cores by type.
+    pub run_time: Vec<Ticks>,
+    /// That of vertical-high ones.
+    pub high_run_time: Ticks,
+    /// PR/SM's overhead per dispatch.
+    pub overhead: Ticks,
+    /// PR/SM's own time per dispatch.
+    pub management: Ticks,
+    /// Lag of partitions.
+    pub lag: Ticks,
+}
+
+/// What a system's CP takes, in ticks.
+#[derive(Clone, Debug)]
+pub struct CpSpans {
+    /// Slice with one thread per core, and with two.
+    pub slice: [Ticks; 2],
+    /// Lag of deadlines.
+    pub lag: Ticks,
+    /// Lag at which another vector is preferred.
+    pub steal_lag: Ticks,
+    /// Per dispatch, charged to the user.
+    pub dispatch_user: Ticks,
+    /// Per dispatch, charged to nobody.
+    pub dispatch_system: Ticks,
+    /// Hold of the scheduler lock.
+    pub lock_hold: Ticks,
+    /// Of 2^32 holds, the shared ones.
+    pub lock_shared: u64,
+    /// Between reshuffles.
+    pub reshuffle: Ticks,
+}
+
+/// Everything.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// What is simulated.
+    pub scenario: Scenario,
+    /// The present.
+    pub now: Ticks,
+    /// The first sample.
+    pub begin: Ticks,
+    /// Events handled.
+    pub handled: u64,
+    /// Pending events.
+    pub events: Events,
+    /// Whose slot a slot is.
+    pub subjects: Vec<Subject>,
+    /// Places of subjects among the slots.
+    pub slots: Slots,
+    /// Spans of the machine.
+    pub spans: Spans,
+    /// Spans of each system's CP.
+    pub cp: Vec<CpSpans>,
+    /// Physical cores, and the first one of each type.
+    pub physical: Vec<Physical>,
+    /// First physical core of each type.
+    pub physical_first: Vec<u32>,
+    /// Free ones by type.
+    pub free: Vec<Set>,
+    /// Partition shares.
+    pub shares: Vec<Share>,
+    /// Shares with ready cores by type, by claim.
+    pub contending: Vec<Heap>,
+    /// Their positions.
+    pub share_positions: Vec<u32>,
+    /// Logical cores.
+    pub cores: Vec<Core>,
+    /// Their positions among those that wait.
+    pub core_positions: Vec<u32>,
+    /// Until when PR/SM delays each core.
+    pub held_until: Vec<Ticks>,
+    /// Logical processors.
+    pub cpus: Vec<Cpu>,
+    /// Virtual CPU to which each is dedicated.
+    pub reserved: Vec<u32>,
+    /// Processors by system and type.
+    pub pools: Vec<Pool>,
+    /// Index of them by system and type.
+    pub pool_of: Vec<Vec<u32>>,
+    /// Dispatch vectors.
+    pub vectors: Vectors,
+    /// Virtual CPUs.
+    pub vcpus: Vec<Vcpu>,
+    /// Users.
+    pub users: Vec<User>,
+    /// First user of each system, and the end.
+    pub users_of: Vec<u32>,
+    /// First core of each system, and the end.
+    pub cores_of: Vec<u32>,
+    /// Limits.
+    pub limits: Vec<Limit>,
+    /// Limits of CPU pools by system and pool.
+    pub pool_limits: Vec<Vec<u32>>,
+    /// Scheduler locks by system.
+    pub scheduler_locks: Vec<SpinLock>,
+    /// Random numbers of locks by system.
+    pub lock_streams: Vec<crate::random::Stream>,
+    /// Serialized parts by system and number.
+    pub work_locks: Vec<Vec<WorkLock>>,
+    /// Classes of transactions, of all systems.
+    pub classes: Vec<Class>,
+    /// Customers of all classes.
+    pub customers: Vec<Customer>,
+    /// Next command by system.
+    pub next_command: Vec<usize>,
+    /// Volumes and aliases by system.
+    pub io: Vec<crate::io::Io>,
+    /// First slot of each.
+    pub io_slots: Vec<u32>,
+    /// The logical processor whose event is being handled.
+    pub handling: u32,
+    /// Relocations by system.
+    pub relocations: Vec<crate::relocation::Relocations>,
+    /// First slot of each.
+    pub relocation_slots: Vec<u32>,
+    /// Parking by system.
+    pub parking: Vec<Option<crate::state::Parking>>,
+    /// Eligible lists of systems whose users do not all fit at the same time.
+    pub eligible: Vec<Option<crate::state::Eligible>>,
+    /// Hardware counters.
+    pub counting: crate::state::Counting,
+    /// What happened, for event records; taken by the recorder.
+    pub happened: Vec<Happened>,
+}
+
+/// Something that event records tell of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Happened {
+    /// When.
+    pub at: Ticks,
+    /// System.
+    pub system: u32,
+    /// What.
+    pub what: Happening,
+}
+
+/// What can happen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Happening {
+    /// A user logged on.
+    Logon(u32),
+    /// A user logged off; the times and counts of its virtual CPUs at that moment.
+    Logoff(u32, Vec<crate::state::VcpuTimes>),
+    /// A core came online.
+    VaryOn(u32),
+    /// A core went offline.
+    VaryOff(u32),
+    /// A share was changed.
+    Share(u32),
+    /// A user joined a CPU pool.
+    Joined(u32, u32),
+    /// The limit of a CPU pool was changed.
+    Limited(u32),
+    /// The arm of a volume whose seeks are recorded moved.
+    Seek {
+        /// For whom.
+        user: u32,
+        /// The volume.
+        volume: u32,
+        /// The cylinder it was at.
+        from: u32,
+        /// The cylinder sought.
+        to: u32,
+    },
+    /// A relocation began: its number in the scenario.
+    RelocationBegan(u32),
+    /// A relocation ended.
+    RelocationEnded(u32, Box<crate::relocation::State>),
+    /// A system decided on parking: by type.
+    Parking(Vec<(u8, crate::unpark::Decision)>),
+}
+
+impl World {
+    /// Sets the event of a slot.
+    pub fn schedule(&mut self, slot: u32, at: Ticks) {
+        self.events.set(slot, at);
+    }
+
+    /// Runs to a moment; events at that moment are not handled yet.
+    pub fn run(&mut self, until: Ticks) {
+        while let Some((at, slot)) = self.events.first() {
+            if at >= until {
+                break;
+            }
+            self.now = at;
+            self.handled += 1;
+            match self.subjects[slot as usize] {
+                Subject::Cpu(cpu) => {
+                    self.handling = cpu;
+                    self.cpu_due(cpu as usize);
+                    self.handling = NONE;
+                }
+                Subject::Io(system) => self.io_due(system as usize, slot),
+                Subject::Relocation(system) => self.relocation_due(system as usize, slot),
+                subject => {
+                    // What comes again sets its event again.
+                    self.events.set(slot, NEVER);
+                    self.due(subject);
+                }
+            }
+        }
+        self.now = until;
+    }
+
+    fn due(&mut self, subject: Subject) {
+        match subject {
+            Subject::Cpu(_) | Subject::Io(_) | Subject::Relocation(_) => {}
+            Subject::Physical(physical) => self.run_time_over(physical as usize),
+            Subject::Limit(limit) => self.credit_is_back(limit as usize),
+            Subject::Burst(vcpu) => self.burst(vcpu as usize),
+            Subject::Customer(customer) => self.customer_due(customer as usize),
+            Subject::Arrival(class) => self.arrival(class as usize),
+            Subject::Sample(system) => self.sample(system as usize),
+            Subject::Unpark(system) => self.unpark(system as usize),
+            Subject::Eligible(system) => self.review_lists(system as usize),
+            Subject::Reshuffle(system) => self.reshuffle(system as usize),
+            Subject::Command(system) => self.command(system as usize),
+        }
+    }
+
+    /// An exposure of a system's volumes has ended its operation.
+    fn io_due(&mut self, system: usize, slot: u32) {
+        self.events.set(slot, NEVER);
+        let base = self.io_slots[system];
+        let mut schedule = Schedule::new(&mut self.events, base);
+        let done = self.io[system].fire(self.now, (slot - base) as usize, &mut schedule);
+        self.io_done(done.token);
+    }
+
+    /// Brings all times up to date.
+    pub fn settle_all(&mut self) {
+        for cpu in 0..self.cpus.len() {
+            self.settle(cpu);
+        }
+        for cpu in 0..self.cpus.len() {
+            self.count_piece(cpu);
+            self.resides(cpu);
+        }
+        for core in 0..self.cores.len() {
+            self.settle_core(core);
+        }
+        self.count_cores();
+        for vcpu in 0..self.vcpus.len() {
+            self.settle_state(vcpu);
+        }
+        for class in 0..self.classes.len() {
+            self.classes[class].settle(self.now);
+        }
+        for io in &mut self.io {
+            io.settle(self.now);
+        }
+    }
+
+    /// Distance of two cores: 0 the same chip, 1 the same drawer, 2 another one.
+    pub fn distance(&self, one: usize, other: usize) -> usize {
+        let place = |core: usize| {
+            let home = self.cores[core].home;
+            if home == NONE {
+                self.cores[core].number
+            } else {
+                self.physical[home as usize].number
+            }
+        };
+        let machine = &self.scenario.machine;
+        let chips = [place(one), place(other)].map(|core| core / machine.cores_per_chip.max(1));
+        if chips[0] == chips[1] {
+            0
+        } else if chips[0] / machine.chips_per_drawer.max(1)
+            == chips[1] / machine.chips_per_drawer.max(1)
+        {
+            1
+        } else {
+            2
+        }
+    }
+
+    /// High-frequency samples of a system.
+    fn sample(&mut self, system: usize) {
+        for user in self.users_of[system]..self.users_of[system + 1] {
+            let user = &self.users[user as usize];
+            if user.logged_on {
+                for vcpu in user.first..user.first + user.count {
+                    let vcpu = &mut self.vcpus[vcpu as usize];
+                    vcpu.samples[vcpu.state as usize] += 1;
+                }
+            }
+        }
+        for core in self.cores_of[system]..self.cores_of[system + 1] {
+            let core = &self.cores[core as usize];
+            let queued = self.vectors.heaps[core.vector as usize].len() as u64;
+            for cpu in core.first..core.first + core.threads {
+                let cpu = &mut self.cpus[cpu as usize];
+                if cpu.state != CpuState::Offline {
+                    cpu.counts.samples[0] += 1;
+                    cpu.counts.samples[1] += u64::from(queued == 0);
+                    cpu.counts.queued += queued;
+                }
+            }
+        }
+        self.io[system].sample();
+        let at = self.now + self.spans.high_frequency;
+        self.schedule(self.slots.samples + system as u32, at);
+    }
+
+    /// Laws that hold at any moment when all times are up to date.
+    ///
+    /// # Errors
+    /// What does not hold.
+    pub fn check(&self, elapsed: Ticks) -> Result<(), String> {
+        for (number, cpu) in self.cpus.iter().enumerate() {
+            if cpu.times.total() != elapsed {
+                return Err(format!(
+                    "processor {number}: {} ticks are accounted for, {elapsed} passed",
+                    cpu.times.total()
+                ));
+            }
+            if cpu.times.emulation > cpu.times.user || cpu.times.spin > cpu.times.system {
+                return Err(format!("processor {number}: a part is above its whole"));
+            }
+        }
+        let mut on = vec![NONE; self.vcpus.len()];
+        for (number, cpu) in self.cpus.iter().enumerate() {
+            if cpu.vcpu == NONE {
+                continue;
+            }
+            if on[cpu.vcpu as usize] != NONE {
+                return Err(format!(
+                    "virtual CPU {} is on two processors, {} and {number}",
+                    cpu.vcpu, on[cpu.vcpu as usize]
+                ));
+            }
+            on[cpu.vcpu as usize] = number as u32;
+        }
+        for (number, vcpu) in self.vcpus.iter().enumerate() {
+            let running = vcpu.state == crate::state::VcpuState::Running;
+            if running != (on[number] != NONE) {
+                return Err(format!(
+                    "virtual CPU {number} is {:?}, but on processor {}",
+                    vcpu.state, on[number]
+                ));
+            }
+            let ready = vcpu.state == crate::state::VcpuState::Ready;
+            if ready != (self.vectors.positions[number] != ABSENT) {
+                return Err(format!(
+                    "virtual CPU {number} is {:?}, but its place in a vector says otherwise",
+                    vcpu.state
+                ));
+            }
+        }
+        for pool in &self.pools {
+            let charged: Ticks = self
+                .vcpus
+                .iter()
+                .filter(|vcpu| {
+                    let user = &self.users[vcpu.user as usize];
+                    (user.system, user.kind) == (pool.system, pool.kind)
+                })
+                .map(|vcpu| vcpu.times.total)
+                .sum();
+            let users: Ticks = pool
+                .cores
+                .iter()
+                .flat_map(|core| {
+                    let core = &self.cores[*core as usize];
+                    &self.cpus[core.first as usize..(core.first + core.most) as usize]
+                })
+                .map(|cpu| cpu.times.user)
+                .sum();
+            if charged > users {
+                return Err(format!(
+                    "system {} type {}: users were charged {charged} of {users} ticks",
+                    pool.system, pool.kind
+                ));
+            }
+        }
+        for io in &self.io {
+            io.check()?;
+        }
+        for physical in &self.physical {
+            if physical.logical != NONE {
+                let core = &self.cores[physical.logical as usize];
+                if core.physical == NONE {
+                    return Err(format!("physical core {} lost its core", physical.number));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Spans of a machine's scenario.
+#[must_use]
+pub fn spans(scenario: &Scenario) -> Spans {
+    let machine = &scenario.machine;
+    let run = &machine.run_time_ms;
+    let run_time = (0..machine.types.len())
+        .map(|kind| {
+            let physical: u32 = machine
+                .cores
+                .iter()
+                .filter(|cores| usize::from(cores.kind) == kind)
+                .map(|cores| cores.count)
+                .sum();
+            let logical: u32 = scenario
+                .partitions
+                .iter()
+                .flat_map(|partition| &partition.shares)
+                .filter(|share| usize::from(share.kind) == kind && !share.dedicated)
+                .map(|share| share.cores)
+                .sum();
+            let ms = run.longest * f64::from(physical) / f64::from(logical.max(1));
+            micros(1_000.0 * ms.clamp(run.shortest, run.longest.max(run.shortest)))
+        })
+        .collect();
+    Spans {
+        interval: seconds(scenario.interval_s).max(1),
+        high_frequency: seconds(scenario.high_frequency_s).max(1),
+        moves: machine.move_us.map(micros),
+        run_time,
+        high_run_time: micros(1_000.0 * run.high).max(1),
+        overhead: micros(machine.dispatch_overhead_us),
+        management: micros(machine.dispatch_management_us),
+        lag: micros(1_000.0 * machine.lag_ms),
+    }
+}
+
+/// Spans of a system's CP.
+#[must_use]
+pub fn cp_spans(cp: &crate::scenario::Cp) -> CpSpans {
+    CpSpans {
+        slice: [cp.slice_ms, cp.slice_smt_ms].map(|ms| micros(1_000.0 * ms).max(1)),
+        lag: micros(1_000.0 * cp.lag_ms),
+        steal_lag: micros(1_000.0 * cp.steal_lag_ms),
+        dispatch_user: micros(cp.dispatch_user_us),
+        dispatch_system: micros(cp.dispatch_system_us),
+        lock_hold: micros(cp.lock_hold_us),
+        lock_shared: (cp.lock_shared_pct / 100.0 * 4_294_967_296.0) as u64,
+        reshuffle: seconds(cp.reshuffle_s),
+    }
+}
+
+/// The speed of one of two threads of a core whose work together is `speedup` times that of one.
+#[must_use]
+pub fn paired_speed(speedup: f64) -> Ratio {
+    Ratio::of(speedup.clamp(0.02, 2.0) / 2.0)
+}

@@ -1,0 +1,24 @@
+//! The shipped example in the build of the tests has the history that a release build gave.
+//!
+//! Both files are written by `tests/simulation/test_everywhere.py`.
+
+use std::io::Sink;
+
+use serde_json::Value;
+use zlens_sim::record::Recorder;
+use zlens_sim::run::simulate;
+use zlens_sim::scenario::Scenario;
+
+#[test]
+fn the_example_has_the_same_history_everywhere() {
+    let scenario: Scenario =
+        serde_json::from_str(include_str!("expected/example.json")).expect("a scenario");
+    let expected: Value =
+        serde_json::from_str(include_str!("expected/example_summary.json")).expect("a summary");
+    let none: &mut [Recorder<Sink>] = &mut [];
+    let summary = simulate(scenario, none, &mut |_| true).expect("it runs");
+    // Through text, as the other one went.
+    let text = serde_json::to_string(&summary).expect("JSON");
+    let summary: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(summary, expected);
+}

@@ -1,0 +1,242 @@
+//! Scenarios for tests, with everything that does not matter left at plain values.
+
+#![allow(dead_code, reason = "every test uses some of it")]
+
+use zlens_sim::scenario::*;
+use zlens_sim::world::World;
+
+pub fn load(demand_pct: Option<f64>) -> Load {
+    Load {
+        demand_pct,
+        burst_ms: 10.0,
+        variation: 1.0,
+        backlog_s: 10.0,
+        profile: Vec::new(),
+        io_rate: 0.0,
+        volumes: Vec::new(),
+        page_rate: 0.0,
+        simulation_rate: 0.0,
+        simulation_us: 0.0,
+        cached_pct: 0.0,
+    }
+}
+
+pub fn user(name: &str, share: u32, virtual_cpus: u32, loads: Vec<Load>) -> User {
+    User {
+        name: name.into(),
+        account: String::new(),
+        kind: 0,
+        virtual_cpus,
+        dedicated: 0,
+        share: Share::Relative(share),
+        maximum: None,
+        hard: true,
+        quick_dispatch: false,
+        pool: None,
+        storage_mib: 1024.0,
+        working_set_mib: 512.0,
+        logged_on: true,
+        loads,
+        quantum_ms: None,
+        smt_speedup: 1.4,
+        memory: Memory {
+            instructions_per_cycle: 0.5,
+            footprint_mib: 8.0,
+            shared_pct: 5.0,
+            l1_misses: 2.0,
+            crypto_rate: 0.0,
+            problem_pct: 60.0,
+        },
+    }
+}
+
+pub fn cp() -> Cp {
+    Cp {
+        scheduler: Scheduler::Deadline,
+        dispatch: Dispatch::Vectors,
+        slice_ms: 5.0,
+        slice_smt_ms: 10.0,
+        lag_ms: 100.0,
+        steal_lag_ms: 10.0,
+        reshuffle_s: 0.0,
+        rebalance: false,
+        dispatch_user_us: 0.0,
+        dispatch_system_us: 0.0,
+        preempts: true,
+        lock_hold_us: 0.0,
+        lock_shared_pct: 0.0,
+        limit_burst_ms: 100.0,
+        limits: true,
+        smt_speedup: 1.4,
+        idle_cores_first: true,
+        unparking: Unparking {
+            active: false,
+            model: UnparkingModel::Large,
+            excess_pct: Some(100.0),
+            global_performance_data: true,
+            pad_pct: 100.0,
+            projection_factor: 1.18,
+            projection_base_pct: 95.0,
+            low_powered_pct: 50.0,
+            pad_beyond_entitlement: false,
+            lows_evenly: false,
+        },
+        block_pages: 8,
+        storbuf_pct: 300.0,
+        eligible_slice_s: 5.0,
+        test_idle_ms: 300.0,
+        settings: Settings {
+            storbuf: [300, 250],
+            ldubuf: [100, 75, 60],
+            dspbuf: [32_767; 3],
+            iabias: [90, 2],
+        },
+        instructions: Instructions {
+            diagnose_pct: 25.0,
+            diagnose_44_pct: 10.0,
+            diagnose_9c_pct: 40.0,
+            diagnose_io_pct: 10.0,
+            dispatched_pct: 90.0,
+            sigp_pct: 10.0,
+            lpswe_pct: 30.0,
+            fast_pct: 60.0,
+        },
+        nonpageable_pct: 2.0,
+        available_pct: [0.01, 0.1],
+        steal_s: 1.0,
+        absolute_shares_at_most: 99.0,
+    }
+}
+
+pub fn system(name: &str, partition: u32, users: Vec<User>) -> System {
+    System {
+        name: name.into(),
+        partition,
+        recorded: true,
+        ipl_tod: 0,
+        threads: vec![1],
+        storage_mib: 65_536.0,
+        cp: cp(),
+        users,
+        pools: Vec::new(),
+        locks: Vec::new(),
+        transactions: Vec::new(),
+        control_units: Vec::new(),
+        volumes: Vec::new(),
+        switches: Vec::new(),
+        functions: Vec::new(),
+        relocations: Vec::new(),
+        link: None,
+        commands: Vec::new(),
+    }
+}
+
+pub fn partition(name: &str, cores: u32, weight: u32, entitlement: f64) -> Partition {
+    Partition {
+        name: name.into(),
+        number: 1,
+        vertical: false,
+        shares: vec![PartitionShare {
+            kind: 0,
+            cores,
+            highs: 0,
+            mediums: 0,
+            weight,
+            entitlement,
+            dedicated: false,
+            capped: false,
+            cap: None,
+            group: None,
+        }],
+    }
+}
+
+/// A machine of so many cores with these partitions and systems, for so many seconds.
+pub fn scenario(
+    cores: u32,
+    partitions: Vec<Partition>,
+    systems: Vec<System>,
+    seconds: f64,
+) -> Scenario {
+    Scenario {
+        seed: 1,
+        start_tod: 0xDA00_0000_0000_0000,
+        warmup_s: 10.0,
+        seconds,
+        interval_s: 60.0,
+        high_frequency_s: 2.0,
+        zone_s: 0,
+        machine: Machine {
+            machine_type: "8561".into(),
+            model: "T01".into(),
+            serial: "0000000000000001".into(),
+            name: "CPC1".into(),
+            megahertz: 5_200,
+            types: vec!["IFL".into()],
+            type_codes: vec![3],
+            cores: vec![Cores {
+                kind: 0,
+                count: cores,
+            }],
+            cores_per_chip: 10,
+            chips_per_drawer: 4,
+            move_us: [0.0; 3],
+            run_time_ms: RunTime {
+                longest: 25.0,
+                shortest: 12.5,
+                high: 100.0,
+            },
+            dispatch_overhead_us: 0.0,
+            dispatch_management_us: 0.0,
+            high_preempts: true,
+            caps: true,
+            cap_burst_ms: 200.0,
+            lag_ms: 100.0,
+            counters: None,
+            capability: 0,
+            channels: Channels {
+                bus_cycles: 2_000_000,
+                work_units: 8_000,
+                data_units: 200_000,
+                unit_bytes: 4_096,
+                cycles_per_unit: 9,
+            },
+        },
+        partitions,
+        partition_groups: Vec::new(),
+        systems,
+        checked: true,
+    }
+}
+
+/// One system on a machine of its own with so many cores.
+pub fn alone(cores: u32, users: Vec<User>, seconds: f64) -> Scenario {
+    let mut own = partition("LP1", cores, 0, f64::from(cores));
+    own.shares[0].dedicated = true;
+    scenario(cores, vec![own], vec![system("SYS1", 0, users)], seconds)
+}
+
+/// The world after its warm-up and its seconds, checked once a second.
+pub fn run(scenario: Scenario) -> World {
+    let seconds = scenario.seconds as u64;
+    let mut world = World::new(scenario).expect("a scenario that can be simulated");
+    let begin = world.now;
+    for second in 1..=seconds {
+        world.run(world.begin + second * zlens_sim::time::SECOND);
+        world.settle_all();
+        let elapsed = world.now - begin;
+        world.check(elapsed).expect("laws hold");
+    }
+    world
+}
+
+/// CPU time charged to each user from the start of the world, in percent of one processor.
+pub fn used(world: &World) -> Vec<f64> {
+    let elapsed = world.now - (world.begin - zlens_sim::time::seconds(world.scenario.warmup_s));
+    let of = |user: &zlens_sim::state::User| {
+        let vcpus = &world.vcpus[user.first as usize..(user.first + user.count) as usize];
+        let total: u64 = vcpus.iter().map(|vcpu| vcpu.times.total).sum();
+        100.0 * total as f64 / elapsed as f64
+    };
+    world.users.iter().map(of).collect()
+}

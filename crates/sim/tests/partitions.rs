@@ -1,0 +1,133 @@
+//! What partitions get, against published and derived cases of PR/SM.
+
+mod made;
+
+use made::{load, partition, run, scenario, system, user};
+use zlens_sim::scenario::{Partition, Scenario};
+use zlens_sim::world::World;
+
+/// A machine whose partitions want all they can get, unless `demands` says how many cores.
+fn machine(cores: u32, partitions: Vec<Partition>, demands: &[Option<f64>]) -> Scenario {
+    let systems = partitions
+        .iter()
+        .enumerate()
+        .map(|(at, of)| {
+            let logical = of.shares[0].cores;
+            let demand = demands[at].map(|demand| 100.0 * demand / f64::from(logical));
+            let guest = user("G", 100, logical, vec![load(demand)]);
+            system(&of.name, at as u32, vec![guest])
+        })
+        .collect();
+    scenario(cores, partitions, systems, 60.0)
+}
+
+/// Cores used by each partition, on average.
+fn cores_used(world: &World) -> Vec<f64> {
+    let elapsed = world.now - (world.begin - zlens_sim::time::seconds(world.scenario.warmup_s));
+    let of = |share: &zlens_sim::state::Share| {
+        let cores = share.cores.iter().map(|core| &world.cores[*core as usize]);
+        cores.map(|core| core.dispatched).sum::<u64>() as f64 / elapsed as f64
+    };
+    world.shares.iter().map(of).collect()
+}
+
+fn close(observed: &[f64], expected: &[f64], within: f64) {
+    for (observed, wanted) in observed.iter().zip(expected) {
+        assert!(
+            (observed - wanted).abs() <= within * wanted.max(0.01),
+            "{observed} for {wanted} ({within})"
+        );
+    }
+}
+
+/// The weights of partitions as entitlements on so many cores.
+fn weighted(cores: u32, of: &[(u32, u32)]) -> Vec<Partition> {
+    let all: u32 = of.iter().map(|(_, weight)| weight).sum();
+    of.iter()
+        .map(|(logical, weight)| {
+            let part = f64::from(cores * weight) / f64::from(all);
+            partition("LP", *logical, *weight, part)
+        })
+        .collect()
+}
+
+/// IBM, PR/SM Planning Guide: weights 500, 300 and 200 within 3.6 %, here within 1 %.
+#[test]
+fn weights_are_enforced() {
+    let world = run(machine(
+        6,
+        weighted(6, &[(6, 500), (6, 300), (6, 200)]),
+        &[None; 3],
+    ));
+    close(&cores_used(&world), &[3.0, 1.8, 1.2], 0.01);
+}
+
+/// prsm.weights_1300: 300, 100 and 900 with 1, 6 and 2 logical cores of 6: the first and the last cannot
+/// use their weight.
+#[test]
+fn a_partition_uses_no_more_than_its_logical_cores() {
+    let world = run(machine(
+        6,
+        weighted(6, &[(1, 300), (6, 100), (2, 900)]),
+        &[None; 3],
+    ));
+    close(&cores_used(&world), &[1.0, 3.0, 2.0], 0.01);
+}
+
+/// prsm.excess_uncapped, excess_one_capped, abs_cap, abs_group_cap: ten cores.
+#[test]
+fn excess_and_caps() {
+    let lps = || weighted(10, &[(10, 200), (10, 400), (10, 400)]);
+    let demand = [Some(2.0), None, None];
+    let world = run(machine(10, lps(), &demand));
+    close(&cores_used(&world), &[2.0, 4.0, 4.0], 0.02);
+    let mut capped = lps();
+    capped[1].shares[0].cap = Some(3.0);
+    let world = run(machine(10, capped, &demand));
+    close(&cores_used(&world), &[2.0, 3.0, 5.0], 0.02);
+    let mut two = weighted(10, &[(10, 500), (10, 500)]);
+    two[0].shares[0].cap = Some(2.5);
+    let world = run(machine(10, two, &[None; 2]));
+    close(&cores_used(&world), &[2.5, 7.5], 0.02);
+    let mut grouped = weighted(10, &[(10, 250), (10, 250), (10, 500)]);
+    for partition in &mut grouped[..2] {
+        partition.shares[0].group = Some(0);
+    }
+    let mut scenario = machine(10, grouped, &[None; 3]);
+    scenario.partition_groups = vec![zlens_sim::scenario::PartitionGroup {
+        name: "G".into(),
+        kind: 0,
+        cap: 2.5,
+    }];
+    close(&cores_used(&run(scenario)), &[1.25, 1.25, 7.5], 0.02);
+}
+
+/// Without enforcement of caps a capped partition takes the excess.
+#[test]
+fn without_caps_the_effect_is_gone() {
+    let mut lps = weighted(4, &[(4, 500), (4, 500)]);
+    lps[0].shares[0].cap = Some(1.0);
+    let mut scenario = machine(4, lps, &[None; 2]);
+    scenario.machine.caps = false;
+    close(&cores_used(&run(scenario)), &[2.0, 2.0], 0.02);
+}
+
+/// Vertical: entitlements 6.88 of 12 logical cores and the like; vertical-high cores keep theirs.
+#[test]
+fn vertical_high_cores_have_their_own() {
+    let mut lps = weighted(10, &[(7, 400), (10, 600)]);
+    for (of, highs, mediums) in [(0, 4, 0), (1, 6, 0)] {
+        lps[of].vertical = true;
+        lps[of].shares[0].highs = highs;
+        lps[of].shares[0].mediums = mediums;
+    }
+    let world = run(machine(10, lps, &[None, None]));
+    close(&cores_used(&world), &[4.0, 6.0], 0.02);
+    let elapsed = world.now - (world.begin - zlens_sim::time::seconds(world.scenario.warmup_s));
+    for core in &world.cores {
+        let part = core.dispatched as f64 / elapsed as f64;
+        if core.polarity == zlens_sim::state::Polarity::High {
+            assert!(part > 0.95, "a vertical-high core ran {part} of the time");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+"""zlens simulate: run a scenario as discrete events and write what its systems record."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from zlens.errors import InputError, QueryError, ScenarioError
+
+if TYPE_CHECKING:
+    from zlens.models.scenario import Values
+    from zlens.simulation.run import Prepared
+
+DESCRIPTION = """\
+Simulate a scenario: a machine, its partitions, CP, users and devices as discrete events. FILE receives what
+the z/VM system in it would record with MONWRITE (of several systems, FILE-NAME that of each), and
+FILE.throughput.csv its transactions. A scenario is a TOML file as for zlens solve; the model "system"
+describes a whole machine. The data are synthetic: nothing in them was measured.
+"""
+EXAMPLES = """\
+Examples:
+  zlens simulate --example > machine.toml
+  zlens simulate machine.toml -o machine.data
+  zlens simulate machine.toml -o machine.data --hours 8 --seed 7 --set user.DB1.relative=800
+  zlens simulate shares.toml -o shares.data --runs 10
+  zlens simulate machine.toml --explain
+  zlens report prclog machine.data
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "scenario", metavar="SCENARIO.toml", nargs="?", help="the scenario; - for standard input"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="file for the monitor records")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="seed of all random numbers (the scenario's, or 1)"
+    )
+    parser.add_argument("--hours", type=float, metavar="N", help="hours to record (the scenario's, or 1)")
+    parser.add_argument(
+        "--runs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="simulate with N seeds, one more each, on all processors, into FILE-001 and so on",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a key to another value: user.LINUX1.demand=50; may be repeated",
+    )
+    parser.add_argument("--explain", action="store_true", help="list the constants that the scenario uses")
+    parser.add_argument("--example", action="store_true", help="print an example of a scenario")
+    parser.add_argument("--keys", action="store_true", help="list the keys of a scenario")
+    parser.add_argument(
+        "--format",
+        choices=("text", "csv", "json", "html"),
+        default="text",
+        help="format of the summary (text)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from zlens.cli import INTERRUPTED, answers, output
+    from zlens.models import scenario
+    from zlens.models.system.spec import EXAMPLE, SPEC
+
+    if arguments.example or arguments.keys:
+        with output.opened(None) as out:
+            out.write(EXAMPLE if arguments.example else "".join(scenario.described(SPEC)))
+        return 0
+    from zlens.progress import Progress, duration_text
+    from zlens.simulation import run as simulation
+    from zlens.simulation import tables
+
+    ready = _ready(arguments)
+    if arguments.explain:
+        answer, complete = tables.constants(ready[0]), True
+    else:
+        if arguments.output in (None, "-"):
+            raise QueryError("no file to write to", cure="name one with -o FILE")
+        _protect(arguments, ready)
+        with Progress(amount=duration_text) as progress:
+            runs = simulation.simulate(ready, arguments.output, progress=progress)
+        answer, complete = tables.summary(ready[0], runs), len(runs) == len(ready)
+        complete = complete and all(one.complete for one in runs)
+    with output.opened(None) as out:
+        out.write(answers.rendered(answer, arguments.format))
+    return 0 if complete else INTERRUPTED
+
+
+def _ready(arguments: argparse.Namespace) -> list[Prepared]:
+    """The scenario with each seed."""
+    from zlens.simulation import run as simulation
+
+    return simulation.seeded(
+        _values(arguments),
+        arguments.runs,
+        file=arguments.scenario,
+        seed=arguments.seed,
+        hours=arguments.hours,
+    )
+
+
+def _values(arguments: argparse.Namespace) -> Values:
+    from zlens.models import scenario
+
+    if arguments.scenario is None:
+        raise QueryError("no scenario", cure="zlens simulate --example prints one to start from")
+    try:
+        values = scenario.read("/dev/stdin" if arguments.scenario == "-" else arguments.scenario)
+    except ScenarioError as error:
+        error.cure = "follow the example that zlens simulate --example prints"
+        raise
+    for setting in arguments.set:
+        values = scenario.changed(values, setting)
+    return values
+
+
+def _protect(arguments: argparse.Namespace, ready: list[Prepared]) -> None:
+    """Refuse files whose names follow from --output and that would replace the scenario."""
+    from zlens.simulation import run as simulation
+
+    for number, one in enumerate(ready, 1):
+        for path in simulation.outputs(one, arguments.output, number, len(ready)).values():
+            exist = os.path.exists(path) and os.path.exists(arguments.scenario)
+            if exist and os.path.samefile(path, arguments.scenario):
+                raise InputError("the output would replace an input", file=path, cure="write to another file")

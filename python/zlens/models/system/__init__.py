@@ -1,0 +1,1 @@
+"""A whole machine: partitions, z/VM systems, their users, devices and work."""

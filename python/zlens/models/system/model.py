@@ -1,0 +1,134 @@
+"""A whole machine at rest: what its partitions get, and what the users of each z/VM system get of that.
+
+Composes the models of partitions and shares; the moving parts are for zlens simulate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from zlens.models.answer import Answer, Figure
+from zlens.models.partitions import model as partitions
+from zlens.models.scenario import Scenario
+from zlens.models.shares import model as shares
+from zlens.models.system import parts as system_parts
+from zlens.models.system.parts import Entry, Part
+from zlens.models.system.spec import EXAMPLE as EXAMPLE
+from zlens.models.system.spec import SPEC as SPEC
+
+SUMMARY = "a whole machine: partitions, and the users of each z/VM system by what its partition gets"
+
+
+def solve(scenario: Scenario) -> Answer:
+    """Solve partitions by what their users want, then the users by what their partition gets."""
+    parts = system_parts.parts(scenario)
+    notes: list[str] = []
+    entries = [_wanting(scenario, part, entry, notes) for part in parts for entry in part.cores]
+    whole = partitions.solve(system_parts.partitions_scenario(scenario, entries))
+    table = whole.table("partitions")
+    in_order = [entry for kind in partitions.TYPES for entry in entries if entry["type"] == kind]
+    amounts = zip(in_order, table.column("allocation"), strict=True)
+    gets = {(entry["name"], entry["type"]): float(amount or 0.0) for entry, amount in amounts}
+    tables, figures, charts = list(whole.tables), list(whole.figures), list(whole.charts)
+    systems = [part for part in parts if part.users]
+    for part in systems:
+        processors = {}
+        for entry in part.cores:
+            amount = gets[part.name, entry["type"]]
+            own = [user for user in part.users if user["type"] == entry["type"] and user["logged_on"]]
+            dedicated = sum(user["dedicated"] for user in own)
+            # What is dedicated is not for sharing, and no more than the partition gets.
+            processors[entry["type"]] = max(amount, float(dedicated))
+        answer = shares.solve(system_parts.shares_scenario(scenario, part, processors))
+        key = "users" if len(systems) == 1 else f"users_{part.name}"
+        tables.append(replace(answer.table("users"), key=key, title=f"Users of {part.system}"))
+        figures += [
+            Figure(
+                figure.key if len(systems) == 1 else f"{figure.key}_{part.name}",
+                figure.value, figure.unit, f"{part.system}, {figure.text}", figure.decimals,
+            )
+            for figure in answer.figures
+            if not figure.key.startswith("idle")
+        ]  # fmt: skip
+        charts += [replace(chart, title=f"{chart.title}, {part.system}") for chart in answer.charts]
+        notes += [f"{part.system}: {note}" for note in answer.notes]
+    if not systems:
+        scenario.unused("absolute_shares_at_most")
+    return Answer(
+        "system",
+        scenario.title or "A machine",
+        tables,
+        _unique(figures),
+        charts,
+        [*whole.notes, *notes],
+        follow=("users", "allocation") if len(systems) == 1 else ("partitions", "allocation"),
+    )
+
+
+def _unique(figures: list[Figure]) -> list[Figure]:
+    """Figures of users under other keys than those of partitions."""
+    found: dict[str, Figure] = {}
+    for figure in figures:
+        key = figure.key if figure.key not in found else f"{figure.key}_by_users"
+        found[key] = replace(figure, key=key)
+    return list(found.values())
+
+
+def _wanting(scenario: Scenario, part: Part, entry: Entry, notes: list[str]) -> Entry:
+    """A partition's entry with the demand of its users, unless it has one."""
+    own = [user for user in part.users if user["type"] == entry["type"] and user["logged_on"]]
+    for user in own:
+        load = demand(part, user)
+        if user["demand"] is None and user["demands"] is None and load is not None:
+            user["demand"] = load
+            closed = any(
+                one["customers"] is not None and user["name"] in _named(one) for one in part.transactions
+            )
+            if closed:
+                notes.append(
+                    f"{user['name']}: its customers are taken to wait for nothing else; "
+                    "what they wait for elsewhere leaves it less to do"
+                )
+    if not part.users or entry["demand"] is not None:
+        return entry
+    wanted = math.fsum(_wants(user) for user in own) / 100
+    return {**entry, "demand": min(wanted, 1000.0)}
+
+
+def _wants(user: Entry) -> float:
+    """What a user would use, percent of one processor."""
+    dedicated: int = user["dedicated"]
+    sharing: int = user["virtual_cpus"] - dedicated
+    if user["demands"] is not None:
+        return 100.0 * dedicated + math.fsum(min(100.0, float(one)) for one in user["demands"])
+    most = 100.0 * sharing
+    return 100.0 * dedicated + (most if user["demand"] is None else min(float(user["demand"]), most))
+
+
+def _named(transaction: Entry) -> set[str]:
+    return {name for step in transaction["step"] for name in system_parts.users_of(step)}
+
+
+def demand(part: Part, user: Entry) -> float | None:
+    """CPU demand of transactions on a user, percent of one processor; None if it has none.
+
+    A closed class offers what its customers would if nothing made them wait.
+    """
+    total: float = 0.0
+    found = False
+    for transaction in part.transactions:
+        steps = [step for step in transaction["step"] if user["name"] in system_parts.users_of(step)]
+        if not steps:
+            continue
+        found = True
+        each = math.fsum(
+            step["cpu"] / 1000 / len(system_parts.users_of(step)) for step in steps if step["cpu"] is not None
+        )
+        rate = transaction["rate"]
+        if rate is None:
+            alone = math.fsum((step["cpu"] or 0.0) + (step["delay"] or 0.0) for step in transaction["step"])
+            cycle = transaction["think"] + alone / 1000
+            rate = transaction["customers"] / cycle if cycle else math.inf
+        total += rate * each if each else 0.0
+    return min(100.0 * total, 1e6) if found else None

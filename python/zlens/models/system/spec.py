@@ -1,0 +1,392 @@
+"""The keys of a scenario of a whole machine.
+
+Partitions, users and pools have the keys of their own models; the rest says what moves.
+"""
+
+from __future__ import annotations
+
+from zlens.catalog import processor_types
+from zlens.models import moving
+from zlens.models.moving import PROFILE, VARIATION
+from zlens.models.partitions import model as partitions
+from zlens.models.problem import Moving
+from zlens.models.relocation import link as relocation_link
+from zlens.models.shares import model as shares
+from zlens.schema.kinds import (
+    Choice,
+    Either,
+    Flag,
+    Integer,
+    Key,
+    Line,
+    Many,
+    Moment,
+    Number,
+    NumberOr,
+    Row,
+    Spec,
+)
+
+TYPES = processor_types.modeled()
+_MS = Number(0, 1e7)
+_MIB = Number(0, 1e9)
+_RATE = Number(0, 1e9)
+_SECONDS = Number(0, 1e7)
+_PERCENT = Number(0, 100)
+_SPAN = Row((_SECONDS, _SECONDS), "a list of two numbers: the seconds from and to")
+_LIMIT = NumberOr(_SECONDS, "NOLIMIT")
+_NAMES = Either(Line(), Many(Line(), 1))
+_VARIATION = "squared coefficient of variation of that"
+
+LOAD = Moving(
+    (
+        Key("burst", Number(0.001, 1e7), "mean CPU time of a burst", "ms", constant="sim_burst"),
+        Key("variation", VARIATION, _VARIATION, constant="sim_burst_variation"),
+        Key("backlog", _SECONDS, "work that may wait; more is given up", "seconds", constant="sim_backlog"),
+        Key("profile", PROFILE, "height of the demand over time: [[0, 1.0], [1800, 2.0]]", default=[]),
+        Key("io_rate", _RATE, "I/O per second of virtual CPU time", "per second", default=0.0),
+        Key("volumes", Many(Line()), "volumes of its I/O, in turn", default=[]),
+        Key("page_rate", _RATE, "page faults per second of virtual CPU time", "per second", default=0.0),
+        Key("simulation_rate", _RATE, "instructions that CP simulates, per second of virtual CPU time",
+            "per second", default=0.0),
+        Key("simulation_cost", Number(0, 1e6), "CP time of one of them", "µs",
+            constant="sim_simulation_cost"),
+        Key("cached", _PERCENT, "part of its I/O that the minidisk cache avoids", "%", default=0.0),
+        Key("quantum", Number(0.001, 1e7, above=True), "transactions take turns after this; if left out, "
+            "each runs to its end", "ms", default=None),
+        Key("smt_speedup", Number(50, 400), "work of two threads relative to one; if left out, that of CP",
+            "%", default=None),
+    )
+)  # fmt: skip
+
+PARTITION = Spec(
+    (
+        *partitions.PARTITION.keys,
+        Key("number", Integer(1, 255), "its number; if left out, its place", default=None),
+        Key("system", Line(), "name of its z/VM system; if left out, that of the partition", default=None),
+        Key("storage", Number(0, 1e9, above=True), "its storage", "MiB", default=None),
+        Key("ipl", Moment(), "when its system was IPLed; if left out, a day before the start", default=None),
+        Key("cp", moving.CP, "CP in this partition, instead of the common [cp]", default=None),
+        Key("load", LOAD, "how it uses what it demands, if it has no users", default=None),
+    )
+)  # fmt: skip
+
+MEMORY = Moving(
+    (
+        Key("instructions_per_cycle", Number(0.001, 100), "without misses", constant="sim_ipc"),
+        Key("footprint", _MIB, "what it refers to", "MiB", constant="sim_footprint"),
+        Key("shared", _PERCENT, "part of that which other virtual CPUs write", "%",
+            constant="sim_footprint_shared"),
+        Key("l1_misses", Number(0, 100), "L1 misses per 100 instructions", constant="sim_l1_misses"),
+        Key("crypto_rate", _RATE, "cryptographic functions per second of CPU time", "per second",
+            default=0.0),
+        Key("problem_state", _PERCENT, "part of virtual CPU time in problem state", "%",
+            constant="sim_problem_state"),
+    )
+)  # fmt: skip
+
+USER = Spec(
+    (
+        *(key for key in shares.USER.keys if key.name != "demand"),
+        Key(
+            "demand",
+            Number(0, 1_000_000),
+            "what it would use if unlimited, spread evenly over its virtual processors; if left out, all it "
+            "can get, or what its transactions need",
+            "% of one processor",
+            default=None,
+        ),
+        Key("partition", Line(), "its partition, if there are several", default=None),
+        Key("account", Line(8), "account number", default=None),
+        Key("quick_dispatch", Flag(), "QUICKDSP", default=False),
+        Key("logged_on", Flag(), "logged on from the beginning, or by a [[command]]", default=True),
+        Key("storage", Number(0, 1e9, above=True), "its storage", "MiB", default=None),
+        Key("working_set", _MIB, "part of it in use; if left out, a constant's part", "MiB", default=None),
+        Key("load", LOAD, "how it uses what it demands", default=None),
+        Key("memory", MEMORY, "character of its memory references", default=None),
+    )
+)  # fmt: skip
+
+POOL = Spec(
+    (*shares.POOL.keys, Key("partition", Line(), "its partition, if there are several", default=None))
+)
+
+_STEP = Moving(
+    (
+        Key("cpu", _MS, "mean CPU time on a virtual CPU of user", "ms", default=None),
+        Key("io", Integer(1, 1_000_000), "number of operations to volumes, one after another", default=None),
+        Key("delay", _MS, "mean wait for something outside", "ms", default=None),
+        Key("variation", VARIATION, _VARIATION, default=1.0),
+        Key("user", _NAMES, "the user, or users whom customers take in turn", default=None),
+        Key("volumes", Many(Line(), 1), "the volumes, in turn", default=None),
+        Key("lock", Line(), "name of a lock that is held meanwhile; one virtual CPU at a time", default=None),
+    )
+)
+
+TRANSACTION = Moving(
+    (
+        Key("name", Line(), "name of the class of transactions"),
+        Key("partition", Line(), "partition of its users, if there are several", default=None),
+        Key("customers", Integer(1, 1_000_000), "customers of a closed class", default=None),
+        Key("rate", Number(0, 1e9, above=True), "arrivals of an open class", "per second", default=None),
+        Key("rate_variation", VARIATION, "squared coefficient of variation of times between arrivals",
+            default=1.0),
+        Key("most", Integer(1, 1_000_000), "open: transactions in the system at most; more are refused",
+            default=10_000),
+        Key("think", _SECONDS, "closed: mean time between a transaction and the next", "seconds",
+            default=0.0),
+        Key("think_variation", VARIATION, _VARIATION, default=1.0),
+        Key("profile", PROFILE, "height of the load over time: [[0, 1.0], [1800, 2.0]]", default=[]),
+        Key("step", Many(_STEP, 1), "what a transaction does, in order: cpu, io or delay"),
+    )
+)  # fmt: skip
+
+CONTROL_UNIT = Moving(
+    (
+        Key("name", Line(), "name of the control unit (LCU)"),
+        Key("partition", Line(), "partition that it is attached to, if there are several", default=None),
+        Key("ssid", Integer(1, 0xFFFF), "its subsystem ID; if left out, its place", default=None),
+        Key("aliases", Integer(0, 4096), "HyperPAV aliases", default=0),
+        Key("minidisk_share", Integer(0, 1_000_000), "share of minidisk I/O (SET CU)", default=None),
+        Key("paging_share", Integer(0, 1_000_000), "share of paging I/O", default=None),
+        Key("chpids", Many(Integer(0, 255), 0, 8), "its channel paths", default=[]),
+        Key("others", Number(0, 99), "part of the work of these paths that is of other partitions", "%",
+            constant="sim_channel_others"),
+    )
+)  # fmt: skip
+
+VOLUME = Moving(
+    (
+        Key("name", Line(), "volume serial"),
+        Key("device", Integer(1, 0xFFFF), "device number: 0x0200; if left out, counted from 0x1000",
+            default=None),
+        Key("control_unit", Line(), "name of its control unit"),
+        Key("paging", Flag(), "whether CP pages to it", default=False),
+        Key("slots", Integer(1, 2**40), "slots of a paging volume", "pages", constant="sim_slots"),
+        Key("pending", _MS, "mean pending time of an operation", "ms", constant="sim_pending"),
+        Key("connect", _MS, "mean connect time", "ms", constant="sim_connect"),
+        Key("miss", _MS, "mean disconnect time of an operation that misses the cache", "ms",
+            constant="sim_miss"),
+        Key("read_hit", _PERCENT, "reads that the cache has", "%", constant="sim_read_hit"),
+        Key("read", _PERCENT, "operations that read", "%", constant="sim_read"),
+        Key("variation", VARIATION, "squared coefficient of variation of times",
+            constant="sim_io_variation"),
+        Key("transport", Number(0, 1000), "transport mode (zHPF) with this part of the connect time", "%",
+            default=None),
+        Key("operation", Number(0, 1e6), "data of an operation, if it is not paging", "KiB",
+            constant="sim_operation"),
+        Key("spool_slots", Integer(0, 2**40), "slots of its spool area", "pages", default=0),
+        Key("spool_used", _PERCENT, "part of them in use", "%", constant="sim_spool_used"),
+        Key("links", Integer(0, 65_535), "links of virtual machines to it", default=0),
+        Key("seek_cylinders", Integer(1, 2**31 - 1), "its cylinders; seeks are recorded if given",
+            default=None),
+        Key("offline", Many(_SPAN), "when it is offline: [[0, 1500]]; nothing may use it then", default=[]),
+    )
+)  # fmt: skip
+
+PORT = Moving(
+    (
+        Key("user", Line(), "the user"),
+        Key("device", Integer(1, 0xFFFF), "virtual device number", default=0x0600),
+        Key("out", _MIB, "what it sends by the uplink, per second of virtual CPU time", "MiB/s", default=0.0),
+        Key("in", _MIB, "what it receives by it", "MiB/s", default=0.0),
+        Key("next", _MIB, "what it sends to the next port", "MiB/s", default=0.0),
+    )
+)
+
+SWITCH = Moving(
+    (
+        Key("name", Line(8), "name of the virtual switch"),
+        Key("partition", Line(), "its partition, if there are several", default=None),
+        Key("owner", Line(8), "its owner", default="SYSTEM"),
+        Key("controller", Line(8), "the virtual machine that controls its uplink", default="DTCVSW1"),
+        Key("device", Integer(1, 0xFFFD), "device number of the uplink"),
+        Key("packet", Number(1, 65_536), "size of a packet", "bytes", constant="sim_packet"),
+        Key("discarded", Number(0, 1e6), "of a million packets received, those discarded",
+            constant="sim_discarded"),
+        Key("port", Many(PORT, 1), "a user coupled to it"),
+    )
+)  # fmt: skip
+
+FUNCTION = Moving(
+    (
+        Key("id", Integer(1, 2**32 - 1), "ID of the PCI function"),
+        Key("partition", Line(), "its partition, if there are several", default=None),
+        Key("user", Line(), "the user who has it"),
+        Key("type", Integer(0, 255), "its type, in the code of CLP"),
+        Key("format", Choice(("DMA", "packets", "work units", "bytes sent")), "format of what it measures"),
+        Key("attach", _SECONDS, "second at which it is attached, if that is recorded", "seconds",
+            default=None),
+        Key("loads", _RATE, "load operations per second of virtual CPU time", "per second", default=0.0),
+        Key("stores", _RATE, "store operations", "per second", default=0.0),
+        Key("refreshes", _RATE, "refreshes of translations", "per second", default=0.0),
+        Key("in", _MIB, "what it receives, or reads by DMA", "MiB/s", default=0.0),
+        Key("out", _MIB, "what it sends, or writes by DMA", "MiB/s", default=0.0),
+        Key("packet", Number(1, 65_536), "size of a packet", "bytes", constant="sim_packet"),
+    )
+)  # fmt: skip
+
+RELOCATION = Moving(
+    (
+        Key("user", Line(), "user to relocate"),
+        Key("partition", Line(), "its partition, if there are several", default=None),
+        Key("to", Line(), "destination member"),
+        Key("at", _SECONDS, "second of the command, from the first sample", "seconds", default=0.0),
+        Key("immediate", Flag(), "IMMEDIATE", default=False),
+        Key("maxquiesce", _LIMIT, "MAXQUIESCE; if left out, the default of VMRELOCATE", "seconds",
+            default=None),
+        Key("maxtotal", _LIMIT, "MAXTOTAL", "seconds", default="NOLIMIT"),
+        Key("touched", _MIB, "storage ever touched; if left out, all", "MiB", default=None),
+        Key("change_rate", _MIB, "writes per second of virtual CPU time", "MiB/s", default=0.0),
+        Key("changing", _MIB, "storage that they go to; if left out, all touched", "MiB", default=None),
+        Key("setup", _SECONDS, "before the first pass", "seconds", default=0.0),
+        Key("fixed_quiesce", _SECONDS, "part of the quiesce that is not for pages", "seconds", default=0.0),
+        Key("stop_below", _MIB, "stop the guest when no more than this is left", "MiB",
+            constant="relocation_stop_below"),
+        Key("live_passes", Integer(1, 1000), "least passes while the guest runs",
+            constant="relocation_live_passes"),
+        Key("passes_most", Integer(1, 1000), "most passes in total", constant="relocation_passes_most"),
+        Key("quiesce_passes", Integer(0, 100), "passes in the quiesce", constant="relocation_quiesce_passes"),
+        Key("no_progress", Number(0, 1e6), "stop the guest when a pass leaves this part of what it sent", "%",
+            default=None),
+    )
+)  # fmt: skip
+
+LINK = Moving(
+    (
+        *relocation_link.SPEC.keys,
+        Key("at_once", Integer(1, 10_000), "relocations at the same time; 1 is SYNC", default=1),
+        Key("cpu", _MS, "CP time to send one MiB", "ms", constant="sim_relocation_cpu"),
+    )
+)
+
+COMMAND = Moving(
+    (
+        Key("at", _SECONDS, "second, from the first sample", "seconds"),
+        Key("do", Choice(("logon", "logoff", "vary on", "vary off", "set share", "set multithread",
+            "set pool", "set pool limit")), "the command"),
+        Key("partition", Line(), "partition whose system it is for, if there are several", default=None),
+        Key("user", Line(), "logon, logoff, set share, set pool: the user", default=None),
+        Key("core", Integer(0, 1000), "vary: number of the core among those of the partition", default=None),
+        Key("pool", Line(), "set pool, set pool limit: the CPU pool", default=None),
+        Key("limit", Number(0, 1000, above=True), "set pool limit: LIMITHARD in percent, or CAPACITY",
+            default=None),
+        Key("relative", Integer(1, 10_000), "set share: relative share", default=None),
+        Key("absolute", Number(0.1, 100), "set share: absolute share", "%", default=None),
+        Key("type", Choice(TYPES), "set multithread: type of core", default=None),
+        Key("threads", Integer(1, 2), "set multithread: threads per core", default=None),
+    )
+)  # fmt: skip
+
+SPEC = Spec(
+    (
+        *(key for key in partitions.SPEC.keys if key.name != "partition"),
+        next(key for key in shares.SPEC.keys if key.name == "absolute_shares_at_most"),
+        Key("partition", Many(PARTITION, least=1), "a partition's cores of one type"),
+        Key("user", Many(USER), "a user of z/VM", default=[]),
+        Key("pool", Many(POOL), "a CPU pool of z/VM", default=[]),
+        Key("transaction", Many(TRANSACTION), "a class of transactions", default=[]),
+        Key("control_unit", Many(CONTROL_UNIT), "a control unit", default=[]),
+        Key("volume", Many(VOLUME), "a volume", default=[]),
+        Key("switch", Many(SWITCH), "a virtual switch", default=[]),
+        Key("function", Many(FUNCTION), "a PCI function of a user", default=[]),
+        Key("link", LINK, "ISFC logical link of the relocations: rate or chpids", default=None),
+        Key("relocation", Many(RELOCATION), "a relocation to another member, in order", default=[]),
+        Key("command", Many(COMMAND), "a command of an operator", default=[]),
+        *moving.KEYS,
+    )
+)
+
+EXAMPLE = """\
+# A machine of eight IFLs, two partitions, and a z/VM system with servers, transactions and paging.
+model = "system"
+title = "Two partitions of eight IFLs"
+
+[processors]
+IFL = 8
+
+[[partition]]
+name = "ZVM1"
+type = "IFL"
+cores = 6
+weight = 600
+zvm = "7.4"
+
+[[partition]]                # not z/VM: only uses CPU time
+name = "LINUX"
+type = "IFL"
+cores = 4
+weight = 400
+demand = 2.5                 # cores
+
+[[user]]
+name = "WEB1"
+type = "IFL"
+relative = 200
+virtual_cpus = 2
+
+[[user]]
+name = "DB1"
+type = "IFL"
+relative = 400
+virtual_cpus = 4
+storage = 16384              # MiB
+
+[[user]]
+name = "BATCH"
+type = "IFL"
+relative = 100
+demand = 80                  # percent of one processor
+[user.load]
+page_rate = 50               # per second of virtual CPU time
+profile = [[0, 1.0], [1800, 1.0], [1801, 2.0]]
+
+[[transaction]]
+name = "ORDERS"
+customers = 40
+think = 1.0                  # seconds
+[[transaction.step]]
+cpu = 8                      # milliseconds
+user = "WEB1"
+[[transaction.step]]
+cpu = 20
+user = "DB1"
+[[transaction.step]]
+io = 3                       # operations
+user = "DB1"
+volumes = ["DATA01", "DATA02"]
+
+[[control_unit]]
+name = "CU1"
+ssid = 0x5100
+aliases = 8
+minidisk_share = 100
+paging_share = 100
+
+[[volume]]
+name = "DATA01"
+device = 0x0200
+control_unit = "CU1"
+
+[[volume]]
+name = "DATA02"
+device = 0x0201
+control_unit = "CU1"
+
+[[volume]]
+name = "PAGE01"
+device = 0x0300
+control_unit = "CU1"
+paging = true
+
+[[command]]
+at = 900                     # seconds from the first sample
+do = "set share"
+user = "BATCH"
+relative = 50
+
+[simulation]
+seconds = 3600
+interval = 60
+seed = 1
+"""

@@ -1,0 +1,49 @@
+"""A file that appears only when it is complete."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from zlens.errors import InputError
+
+
+def no_file(path: str) -> bool:
+    """Whether a path exists and is a device or a pipe, not a regular file or folder."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
+@contextmanager
+def whole_file(path: str) -> Iterator[str]:
+    """A name beside `path` to write to; renamed to it at the end, removed if anything goes wrong."""
+    if os.path.isdir(path):
+        raise InputError("this is a folder", file=path, cure="name a file to write to")
+    target = os.path.realpath(path) if os.path.islink(path) else os.path.abspath(path)
+    if no_file(target):
+        # Write to a device or pipe; replacing it by a file would destroy /dev/null.
+        yield target
+        return
+    folder, name = os.path.split(target)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", dir=folder)
+    except OSError as error:
+        # Name the user's path, not the temporary one.
+        raise InputError(
+            f"cannot be written: {error.strerror or error}",
+            file=path,
+            cure="name a file in an existing, writable folder",
+        ) from None
+    os.close(handle)
+    try:
+        yield temporary
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)  # mkstemp's own mode is for secrets
+        # Replace the target of a link, not the link.
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,60 @@
+"""Messages of one line that say what happened to the machine: HIS032I and IWM064I."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+
+from zlens.catalog.columns import Column
+from zlens.catalog.zos_texts import facts
+from zlens.readers.rows import Row
+from zlens.readers.zos.lines import Begin, Line
+
+NOTICE = (
+    Column("message", "text", "", "identifier of the message"),
+    Column("text", "text", "", "text of the message"),
+    Column("action", "text", "", "HIS032I: what HIS does, by STATECHANGE of its command"),
+    Column("reason", "text", "", "IWM064I: why the machine runs with reduced capacity; NULL: at nominal"),
+)
+
+
+@dataclass(slots=True)
+class Notice:
+    """A message of one line. wrong: kind and detail of the problem that it is, if it is no event."""
+
+    start: Begin
+    text: str = ""
+    facts: Row = field(default_factory=dict)
+    wrong: tuple[str, str] | None = None
+    end: int = 0
+
+    #: What other messages have: a notice names no machine.
+    machine: tuple[None, None, None] = (None, None, None)
+    size: int = 1
+
+    @classmethod
+    def of(cls, start: Begin, line: Line) -> Notice:
+        body = line.text[start.column + len(start.id) :].strip().rstrip(".")
+        made = cls(start, " ".join(body.split()), end=line.offset + len(line.text))
+        values = next(
+            (found.groupdict() for form in _forms(start.id) if (found := form.fullmatch(made.text))), None
+        )
+        if values is None:
+            made.wrong = "no_layout", f"{start.id}: the meaning of {made.text[:80]!r} is not known"
+        elif start.local is None:
+            made.wrong = "time", f"{start.id}: the line has no date and time; copy it from the hardcopy log"
+        made.facts = {**(values or {})}
+        return made
+
+    def row(self) -> Row:
+        return {"message": self.start.id, "text": self.text, **self.facts}
+
+
+@cache
+def _forms(name: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(
+        re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(notice.text)))
+        for notice in facts().notices
+        if notice.id == name
+    )

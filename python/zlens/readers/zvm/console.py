@@ -1,0 +1,255 @@
+"""Responses of CP commands, saved from a console as text: QUERY CAPABILITY.
+
+A response has no date: it describes the moment of the file, and several of one file are in their order. What
+other commands answer has no known form; their lines are problems.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from zlens.catalog import console
+from zlens.catalog.columns import Column
+from zlens.errors import InputError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.files import unreadable
+from zlens.readers.rows import Row, RowTable
+
+NAME = "cp-text"
+TABLE = "cp_capability"
+
+#: Limits, in case a file is something else.
+MAX_LINE, MAX_RESPONSES, MAX_NOTES = 4096, 10_000, 50
+#: Upper bound for times: the year 2200.
+_LAST_US = 7_258_118_400_000_000
+
+COLUMNS = (
+    Column("system", "text", "", "the one z/VM system of the input, otherwise unknown-FILE"),
+    Column("source", "text", "", "source of the data"),
+    Column("file", "text", "", "file"),
+    Column("offset", "int", "bytes", "position in the file"),
+    Column("tod", "time", "", "date of the file, UTC"),
+    Column("interval_end", "time", "", "same as tod"),
+    Column("seconds", "float", "s", "NULL: the row describes one moment"),
+    Column("flag", "text", "", "NULL"),
+    Column("primary", "float", "", "capability of the primary CPUs; smaller is faster"),
+    Column("secondary", "float", "", "capability of the secondary CPUs"),
+    Column("nominal", "float", "", "capability at nominal capacity"),
+    Column("indication", "int", "", "capacity-adjustment indication: 100 is nominal, less is reduced"),
+    Column("reason", "int", "", "capacity-change reason"),
+    Column("state", "text", "", "at nominal or reduced capacity, in the words of the response"),
+)
+
+_TYPES = {column.name: column.type for column in COLUMNS}
+(_CAPABILITY,) = (command for command in console.commands() if command.known)
+_STAMP = r"(?:\d\d:\d\d:\d\d[ \t]+)?[ \t]*"
+_LABELS = "|".join(sorted(map(re.escape, _CAPABILITY.labels), key=len, reverse=True))
+_VALUE = re.compile(rf"({_LABELS})\s+(\d{{1,12}}(?:\.\d{{1,9}})?)(?=\s|\Z)")
+_LINE = re.compile(rf"(?:(?:{_LABELS})\s+\S+\s*)+")
+_FIRST, *_ = _CAPABILITY.labels
+_COMMANDS = tuple(
+    (command, re.compile(rf"(?:CP\s+)?Q(?:UERY)?\s+{command.word}", re.IGNORECASE))
+    for command in console.commands()
+)
+_BEGINS = re.compile(
+    rf"(?im)^{_STAMP}(?:{re.escape(_FIRST)}\s+\d|(?:CP\s+)?Q(?:UERY)?\s+"
+    rf"(?:{'|'.join(command.word for command in console.commands())})\s*$)".encode()
+)
+
+
+def detect(head: bytes, size: int) -> bool:
+    """Return whether a file is text with one of these commands or their responses."""
+    return b"\0" not in head and _BEGINS.search(head.replace(b"\r", b"")) is not None
+
+
+def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ConsoleSource:
+    """Read responses. Raises InputError if none is of a known form."""
+    source = ConsoleSource()
+    error: InputError | None = None
+    for done, path in enumerate(paths):
+        try:
+            source.read(path)
+        except OSError as failure:
+            refused = unreadable(path, failure)
+            error = error or refused
+            source.note(path, None, "changed", refused.message)
+        if progress is not None:
+            progress(done + 1, len(paths), path)
+    if not source.responses:
+        raise error or source.nothing(paths[0])
+    source.accompany([])
+    return source
+
+
+@dataclass(slots=True)
+class _Block:
+    """The response to a command: of a known form, its values; of another, the number of its lines."""
+
+    command: console.Command
+    offset: int
+    row: Row = field(default_factory=dict)
+    lines: int = 0
+
+
+class ConsoleSource:
+    """All such texts of an input."""
+
+    name = NAME
+    beside = "zvm-monitor"
+
+    def __init__(self) -> None:
+        self.systems: list[SystemInfo] = []
+        self.tables: dict[str, list[RawTable]] = {}
+        self.responses: list[Row] = []
+        self._problems: list[Problem] = []
+        self._sizes: dict[str, int] = {}
+        self._left: dict[str, int] = {}
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def note(self, path: str, offset: int | None, kind: str, detail: str) -> None:
+        self._left[path] = self._left.get(path, MAX_NOTES) - 1
+        if self._left[path] >= 0:
+            self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, None))
+
+    def read(self, path: str) -> None:
+        with open(path, "rb") as raw:
+            status = os.fstat(raw.fileno())
+            self._sizes[path] = status.st_size
+            time_us = min(max(status.st_mtime_ns // 1000, 0), _LAST_US)
+            for block in self._blocks(path, raw):
+                if not block.command.known:
+                    lines = "1 line" if block.lines == 1 else f"{block.lines} lines"
+                    detail = f"{block.command.unread}; {lines} not read. See {block.command.instead}"
+                    self.note(path, block.offset, "no_layout", detail)
+                elif "primary" in block.row:
+                    if len(self.responses) >= MAX_RESPONSES:
+                        self.note(
+                            path,
+                            block.offset,
+                            "length",
+                            "more responses than zlens keeps; not read from here on",
+                        )
+                        return
+                    place = {"source": NAME, "file": path, "offset": block.offset}
+                    self.responses.append({**place, "tod": time_us, "interval_end": time_us, **block.row})
+
+    def _blocks(self, path: str, raw: BinaryIO) -> Iterator[_Block]:
+        block: _Block | None = None
+        for offset, text in self._lines(path, raw):
+            command = next((each for each, form in _COMMANDS if form.fullmatch(text)), None)
+            if command is not None or text.startswith(_FIRST):
+                if block is not None:
+                    yield block
+                block = _Block(command or _CAPABILITY, offset)
+            elif not text or text.startswith("Ready;"):
+                if block is not None:
+                    yield block
+                block = None
+            if block is None or command is not None:
+                continue
+            block.lines += 1
+            if block.command.known and not self._take(block, text):
+                self.note(
+                    path,
+                    offset,
+                    "no_layout",
+                    f"{block.command.name}: the meaning of {text[:80]!r} is not known",
+                )
+        if block is not None:
+            yield block
+
+    def _take(self, block: _Block, text: str) -> bool:
+        """Whether a line is one of the response, with its values taken."""
+        state = text.rstrip(".")
+        if state in block.command.states:
+            block.row["state"] = state
+            return True
+        values = _VALUE.findall(text) if _LINE.fullmatch(text) else []
+        for label, value in values:
+            name = block.command.labels[label]
+            block.row[name] = round(float(value)) if _TYPES[name] == "int" else float(value)
+        return bool(values)
+
+    def _lines(self, path: str, raw: BinaryIO) -> Iterator[tuple[int, str]]:
+        offset, whole = 0, True
+        while piece := raw.readline(MAX_LINE):
+            if whole and not piece.endswith(b"\n") and len(piece) == MAX_LINE:
+                self.note(path, offset, "length", f"a line of more than {MAX_LINE:,} bytes; not read")
+            elif whole:
+                text = piece.decode("utf-8", "replace").strip()
+                yield offset, re.sub(rf"\A{_STAMP}", "", text)
+            whole = piece.endswith(b"\n")
+            offset += len(piece)
+
+    def nothing(self, path: str) -> InputError:
+        unread = next((problem for problem in self._problems if problem.kind == "no_layout"), None)
+        return InputError(
+            unread.detail if unread else "it contains no response to QUERY CAPABILITY",
+            file=path,
+            offset=(unread.offset if unread else None) or 0,
+            expected="the response to QUERY CAPABILITY",
+        )
+
+    # -- systems -------------------------------------------------------------------------------------
+
+    def accompany(self, others: Sequence[SystemInfo]) -> None:
+        """Take the name and zone of the z/VM system of the input, if there is one."""
+        names = {info.system: info for info in others}
+        [only] = names.values() if len(names) == 1 else [None]
+        systems: dict[str, SystemInfo] = {}
+        for row in sorted(self.responses, key=lambda row: (row["tod"], row["file"], row["offset"])):
+            stem = os.path.splitext(os.path.basename(row["file"]))[0]
+            name = only.system if only else f"unknown-{stem}"
+            info = systems.setdefault(name, SystemInfo(name, NAME))
+            row["system"] = name
+            if row["file"] not in info.files:
+                info.files.append(row["file"])
+            if not info.intervals or info.intervals[-1].end_us != row["tod"]:
+                info.intervals.append(Interval(row["tod"], None))
+            info.first_us, info.last_us = info.intervals[0].end_us, row["tod"]
+            if only is not None:
+                info.utc_offset_s = only.utc_offset_s
+        self.systems = [systems[name] for name in sorted(systems)]
+        self.tables = {TABLE: [RowTable(TABLE, COLUMNS, self.responses)]}
+
+    # -- the source interface ------------------------------------------------------------------------
+
+    def problems(self, *, complete: bool = False) -> list[Problem]:
+        """What could not be read; complete once the texts are read."""
+        return list(self._problems)
+
+    def resets(self) -> list[tuple[str, int, str, str, str]]:
+        """Always empty: there are no counters."""
+        return []
+
+    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
+        """One row per file and system."""
+        times: dict[tuple[str, str], list[int]] = {}
+        for row in self.responses:
+            times.setdefault((row["file"], row["system"]), []).append(row["tod"])
+        return [
+            InventoryRow(
+                system, NAME, file, None, None, _CAPABILITY.name, "capability of the processors", "sample",
+                len(found), None, min(found), max(found), layout="zlens",
+            )
+            for (file, system), found in sorted(times.items())
+        ]  # fmt: skip
+
+    def info(self) -> list[dict[str, Any]]:
+        """One object per file."""
+        return [
+            {
+                "format": "responses of CP commands",
+                "path": path,
+                "bytes": size,
+                "times": "the date of the file",
+            }
+            for path, size in self._sizes.items()
+        ]

@@ -1,0 +1,33 @@
+"""The simulator: scenarios that `zlens solve` answers at rest, run as discrete events.
+
+Each module named after a model turns its scenarios into one of a whole machine; `lower` turns that into what
+the native simulator takes, and `run` simulates it. To simulate another model, add a module and its name here.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from zlens.errors import QueryError
+from zlens.models.scenario import Scenario
+
+#: Models whose scenarios can be simulated.
+SIMULATED = ("system", "shares", "partitions", "queueing", "unparking", "relocation", "aliases")
+
+
+class Lowering(Protocol):
+    """The interface of a model's module."""
+
+    def machine(self, scenario: Scenario) -> dict[str, Any]:
+        """The scenario as the values of one of the model `system`."""
+
+
+def find(name: str) -> Lowering:
+    """The module that turns scenarios of a model into whole machines; QueryError if there is none."""
+    if name not in SIMULATED:
+        raise QueryError(
+            f"{name} scenarios have nothing that moves", expected=f"one of {', '.join(SIMULATED)}",
+            cure='write a scenario of model = "system"',
+        )  # fmt: skip
+    return cast(Lowering, import_module(f"zlens.simulation.{name}"))

@@ -1,0 +1,142 @@
+"""The counters that the simulator counts on a machine generation, compiled from the catalog.
+
+The metrics of the catalog say which counters are L1 misses that came from a cache level or from memory; the
+name of a counter says of which L1 cache they are and whether the line came by intervention. Counters that no
+rule here names stay 0.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from zlens.catalog import cpumf
+from zlens.errors import CatalogError
+from zlens.schema import document
+from zlens.schema.facts import FACTS
+
+Role = Any
+
+#: By number: counters that mean the same on every machine.
+_COMMON: dict[int, Role] = {
+    0: "cycles",
+    1: "instructions",
+    2: {"misses": "instruction"},
+    3: {"penalty": "instruction"},
+    4: {"misses": "data"},
+    5: {"penalty": "data"},
+    32: "problem_cycles",
+    33: "problem_instructions",
+    # The functions of a workload are taken to be all AES.
+    76: "crypto_functions",
+    77: "crypto_cycles",
+    78: "crypto_blocked_functions",
+    79: "crypto_blocked_cycles",
+    448: "one_thread",
+    449: "two_threads",
+}
+#: By name: those of the extended set besides sources of misses.
+_NAMED: dict[str, Role] = {
+    "L1C_TLB2_MISSES": "outstanding",
+    "DTLB2_WRITES": {"translations": "data"},
+    "ITLB2_WRITES": {"translations": "instruction"},
+    "DTLB2_MISSES": {"translation_cycles": "data"},
+    "ITLB2_MISSES": {"translation_cycles": "instruction"},
+    # All pages are taken to have 4 KB.
+    "TLB2_PTE_WRITES": "page_entries",
+    "TLB2_ENGINES_BUSY": {"translation_cycles": "both"},
+}
+#: The levels that lines come from, by metric.
+_LEVELS = {"l2p": "core", "l3p": "chip", "l4lp": "drawer", "l4rp": "machine", "memp": "memory"}
+#: All sources.
+_SOURCES = (
+    "core",
+    "chip",
+    "chip_changed",
+    "drawer",
+    "drawer_changed",
+    "machine",
+    "machine_changed",
+    "chip_memory",
+    "drawer_memory",
+    "machine_memory",
+)
+#: Where memory is, by what a counter's name contains. That of a cluster or module belongs to another chip.
+_MEMORY = {"ONCHIP": "chip", "ON_CHIP": "chip", "OFFDRAWER": "machine", "OFF_DRAWER": "machine"}
+_SIDES = {"L1D": "data", "DCW": "data", "L1I": "instruction", "ICW": "instruction", "IDCW": "both"}
+
+
+def table(generation: str) -> dict[str, Any]:
+    """The table that the engine takes: versions, counter sets, and the role of every counter it counts.
+
+    CatalogError if the generation has no counter for one of the sources or names, as those before z14.
+    """
+    facts = cpumf.generation(generation)
+    named = {counter.name: number for number, counter in facts.counters.items()}
+    _all_there(generation, _NAMED, named)
+    roles = {number: role for number, role in _COMMON.items() if number in facts.counters}
+    roles |= {named[name]: role for name, role in _NAMED.items()}
+    roles |= {number: {"sourced": [side, source]} for number, side, source in _sourced(facts)}
+    sizes = cpumf.sizes(facts.cfvn, facts.csvn)
+    return {
+        "cfvn": facts.cfvn,
+        "csvn": facts.csvn,
+        "sets": [
+            {"name": name, "first": counter_set.first, "count": sizes[name]}
+            for name, counter_set in cpumf.sets().items()
+            if sizes[name]
+        ],
+        "counters": [{"number": number, "role": role} for number, role in sorted(roles.items())],
+    }
+
+
+def simulated() -> tuple[str, ...]:
+    """The generations whose counters can be simulated."""
+    return tuple(_caches())
+
+
+def caches(generation: str) -> dict[str, float]:
+    """Sizes of the caches of a generation in MiB, instructions and data together."""
+    sizes = _caches()[generation]
+    return {f"{level}_mib": float(sizes[level]) for level in ("l1", "core", "chip", "drawer")}
+
+
+def _caches() -> dict[str, Any]:
+    facts: dict[str, Any] = document.facts(FACTS / "models" / "caches.toml")
+    return facts
+
+
+def _all_there(generation: str, needed: Iterable[str], present: Collection[str]) -> None:
+    missing = [name for name in needed if name not in present]
+    if missing:
+        raise CatalogError(
+            f"counters of {generation} cannot be simulated: it has none for {', '.join(missing)}",
+            expected="z14 or later",
+        )
+
+
+def _sourced(facts: cpumf.Generation) -> Iterator[tuple[int, str, str]]:
+    """Number, side and source of counters that together count every line exactly once."""
+    found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    _all_there(facts.name, _LEVELS, facts.metrics)
+    for metric, level in _LEVELS.items():
+        for number in cpumf.numbers_in([facts.metrics[metric].formula]):
+            counter = facts.counters[number]
+            if counter.set == "extended":
+                found[_source(counter.name, level)][_SIDES[counter.name.partition("_")[0]]].append(number)
+    _all_there(facts.name, _SOURCES, found)
+    for source in _SOURCES:
+        sides = found[source]
+        if "data" in sides and "instruction" in sides:
+            yield from ((number, side, source) for side in ("data", "instruction") for number in sides[side])
+        else:
+            # One side has no counters of its own: both share those that there are.
+            yield from ((number, "both", source) for numbers in sides.values() for number in numbers)
+
+
+def _source(name: str, level: str) -> str:
+    if level == "memory":
+        return next((at for part, at in _MEMORY.items() if part in name), "drawer") + "_memory"
+    # RO: read-only copies elsewhere had to go first.
+    return f"{level}_changed" if name.endswith(("_IV", "_RO")) else level

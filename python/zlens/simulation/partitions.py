@@ -1,0 +1,13 @@
+"""Partitions: each uses what it demands; z/VM records them from those with `zvm`, or else from the first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zlens.models.partitions import model
+from zlens.models.scenario import Scenario
+
+
+def machine(scenario: Scenario) -> dict[str, Any]:
+    model.check_combinations(scenario)
+    return {name: scenario[name] for name in model.SPEC.by_name}

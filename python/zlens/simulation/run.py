@@ -1,0 +1,323 @@
+"""Simulates a scenario: monitor records in files, throughput beside them, and a summary."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import json
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from zlens import _native, models, simulation
+from zlens.catalog import writing
+from zlens.errors import InputError, ScenarioError
+from zlens.models import moving
+from zlens.models.answer import Assumption
+from zlens.models.constants import constant
+from zlens.models.scenario import Scenario, checked, put
+from zlens.models.system.spec import SPEC
+from zlens.present.whole_file import no_file, whole_file
+from zlens.schema.kinds import Key, Many, Spec
+from zlens.simulation.lower import Lowered, lower
+
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Event
+
+#: Told the seconds simulated of all, and what is simulated.
+Progress = Callable[[int, int, str], None]
+#: Simulations at most in one command.
+MOST_RUNS = 999
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+#: Seconds between two looks at runs in other processes.
+_LOOK_S = 0.1
+#: Constants that scenarios have for the answer alone.
+_OF_ANSWER = ("crowded_from", "vertical_bands", "soft_limits", "burst_carried", "relocation_changes")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A checked scenario, ready to run. constants: the assumptions it uses, those that it sets included."""
+
+    model: str
+    title: str | None
+    lowered: Lowered
+    constants: tuple[Assumption, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished simulation.
+
+    files       path of each recorded system
+    throughput  path of the throughput of its transactions, if it has any
+    complete    False if it was interrupted; the files then end with a whole interval
+    summary     what the simulator reports: events, systems, partitions
+    """
+
+    seed: int
+    files: dict[str, str]
+    throughput: str | None
+    complete: bool
+    summary: dict[str, Any]
+
+
+def prepared(
+    values: Mapping[str, Any], *, file: str | None = None, seed: int | None = None, hours: float | None = None
+) -> Prepared:
+    """A scenario as parsed from TOML, checked and lowered; ScenarioError if it cannot be simulated."""
+    name = values.get("model")
+    if not isinstance(name, str):
+        raise ScenarioError(
+            "model is missing: model that the scenario is for",
+            file=file,
+            expected=f"one of {', '.join(simulation.SIMULATED)}",
+            cure='add model = "shares"',
+        )
+    given = {"seed": seed, "seconds": None if hours is None else 3600 * hours}
+    for key, value in given.items():
+        values = values if value is None else put(values, f"simulation.{key}", value)
+    models.find(name)
+    module = simulation.find(name)
+    scenario = models.prepared(name, values, file=file)
+    try:
+        machine = module.machine(scenario)
+        whole = scenario
+        if machine is not scenario.values:
+            kept = {key: scenario[key] for key in ("title", "simulation", "machine", "cp")}
+            made = _plain({**machine, **_plain(kept)})
+            # Lines of what is made from a scenario are not those of its text.
+            whole = checked(SPEC, made, problem=replace(scenario.problem, text=None))
+        lowered = lower(whole)
+    except ScenarioError as error:
+        error.file = error.file or file
+        raise
+    return Prepared(name, whole.title, lowered, tuple(_constants(name, values, whole)))
+
+
+def seeded(
+    values: Mapping[str, Any],
+    runs: int,
+    *,
+    file: str | None = None,
+    seed: int | None = None,
+    hours: float | None = None,
+) -> list[Prepared]:
+    """The scenario prepared so many times, each with a seed one higher."""
+    if not 1 <= runs <= MOST_RUNS:
+        raise ScenarioError(f"{runs} runs cannot be simulated", expected=f"1 to {MOST_RUNS}")
+    first = prepared(values, file=file, seed=seed, hours=hours)
+    begin = first.lowered.scenario["seed"]
+    later = range(begin + 1, begin + runs)
+    return [first, *(prepared(values, file=file, seed=one, hours=hours) for one in later)]
+
+
+def _plain(value: Any) -> Any:
+    """Plain data without keys that have no value, and with lists for tuples, as TOML would have it."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items() if entry is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def _constants(name: str, values: Mapping[str, Any], whole: Scenario) -> Iterator[Assumption]:
+    """The constants that a simulation uses: those that the scenario sets, then the others."""
+    keys = (*moving.KEYS, *models.find(name).SPEC.keys)
+    given = dict(_set(keys, values))
+    for constant_name, value in given.items():
+        of_it = constant(constant_name).assumed()
+        yield replace(of_it, value=value, status="given", source="the scenario")
+    assumed = {**whole.problem.assumed, **whole.problem.moving}
+    yield from (one for one in assumed.values() if one.name not in given and one.name not in _OF_ANSWER)
+
+
+def _set(keys: Iterable[Key], values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Names of constants that a scenario sets, with their values; of several the last."""
+    for key in keys:
+        if key.name not in values:
+            continue
+        value, kind = values[key.name], key.kind
+        if key.constant is not None:
+            yield key.constant, value
+        inner = kind.of if isinstance(kind, Many) else kind
+        if isinstance(inner, Spec):
+            for entry in value if isinstance(kind, Many) else (value,):
+                yield from _set(inner.keys, entry)
+
+
+@cache
+def _layouts() -> str:
+    """The layouts of the records that are written."""
+    return json.dumps(writing.plan(_native.simulated_records()))
+
+
+def simulate(
+    ready: Sequence[Prepared],
+    output: str,
+    *,
+    progress: Progress | None = None,
+) -> list[Run]:
+    """Simulate each prepared scenario into files of its own; several run at the same time.
+
+    output   the file; of several scenarios FILE-001 and so on, of several systems FILE-NAME
+
+    An interrupt ends them after the current interval, with complete files.
+    """
+    paths = [outputs(one, output, number, len(ready)) for number, one in enumerate(ready, 1)]
+    with _interruptible() as interrupted:
+        if len(ready) == 1:
+            return [_one(ready[0], paths[0], progress, interrupted)]
+        return _several(ready, paths, progress, interrupted)
+
+
+def outputs(ready: Prepared, output: str, number: int = 1, of: int = 1) -> dict[str, str]:
+    """The paths that a simulation writes: of each recorded system, and of its throughput under ""."""
+    path = Path(output)
+    if of > 1:
+        path = path.with_name(f"{path.stem}-{number:03}{path.suffix}")
+    systems = ready.lowered.recorded
+    names = {
+        name: str(path if len(systems) == 1 else path.with_name(f"{path.stem}-{name}{path.suffix}"))
+        for name in systems
+    }
+    if any(system["transactions"] for system in ready.lowered.scenario["systems"]):
+        names[""] = f"{path}.throughput.csv"
+    return names
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Whether an interrupt came, which would otherwise end the simulation in the middle."""
+    came: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+
+    ignored = signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None)
+    if ignored or threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield lambda: bool(came)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _one(
+    ready: Prepared, paths: dict[str, str], progress: Progress | None, interrupted: Callable[[], bool]
+) -> Run:
+    total = ready.lowered.scenario["seconds"]
+
+    def report(seconds: float) -> bool:
+        if progress is not None:
+            progress(round(seconds), round(total), "simulating")
+        return not interrupted()
+
+    return _run(ready, paths, report)
+
+
+def _run(ready: Prepared, paths: dict[str, str], report: Callable[[float], bool]) -> Run:
+    """Simulate one scenario; its files appear when they are complete."""
+    scenario = ready.lowered.scenario
+    for path in paths.values():
+        if no_file(path):
+            raise InputError("this is no regular file", file=path, cure="name a file to write to")
+    with ExitStack() as stack:
+        written = {name: stack.enter_context(whole_file(path)) for name, path in paths.items()}
+        systems = {name: path for name, path in written.items() if name}
+        try:
+            text = _native.simulate(json.dumps(scenario), _layouts(), systems, report)
+        except ValueError as error:
+            raise ScenarioError(f"the scenario cannot be simulated: {error}") from None
+        summary = json.loads(text)
+        if "" in written:
+            _write_throughput(written[""], scenario, summary)
+    return Run(
+        scenario["seed"],
+        {name: path for name, path in paths.items() if name},
+        paths.get(""),
+        summary["seconds"] >= scenario["seconds"],
+        summary,
+    )
+
+
+def _write_throughput(path: str, scenario: dict[str, Any], summary: dict[str, Any]) -> None:
+    """The transactions of each class by interval, as the reader of throughput files takes them."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(["start", "end", "transactions", "response (s)", "system", "workload"])
+        for system, found in summary["systems"].items():
+            for name, transactions in found["transactions"].items():
+                begin = scenario["start_tod"]
+                for end, count, response in transactions["throughput"]:
+                    mean = f"{response / count:.9g}" if count else ""
+                    rows.writerow([_utc(begin), _utc(end), count, mean, system, name])
+                    begin = end
+
+
+def _utc(tod: int) -> str:
+    time = _EPOCH + dt.timedelta(microseconds=_native.unix_us_from_tod(tod))
+    return time.isoformat(timespec="microseconds")
+
+
+# Several at the same time --------------------------------------------------------------------------
+
+
+_stop: Event
+_done: Any
+
+
+def _begin(stop: Event, done: Any) -> None:
+    """In another process: its parent alone takes interrupts."""
+    global _stop, _done
+    _stop, _done = stop, done
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _apart(number: int, ready: Prepared, paths: dict[str, str]) -> Run:
+    def report(seconds: float) -> bool:
+        _done[number] = seconds
+        return not _stop.is_set()
+
+    return _run(ready, paths, report)
+
+
+def _several(
+    ready: Sequence[Prepared],
+    paths: Sequence[dict[str, str]],
+    progress: Progress | None,
+    interrupted: Callable[[], bool],
+) -> list[Run]:
+    # A fork of a process with threads may hang.
+    context = multiprocessing.get_context("spawn")
+    stop, done = context.Event(), context.Array("d", len(ready), lock=False)
+    total = sum(one.lowered.scenario["seconds"] for one in ready)
+    workers = min(len(ready), os.cpu_count() or 1)
+    with ProcessPoolExecutor(workers, context, _begin, (stop, done)) as pool:
+        futures: list[Future[Run]] = [
+            pool.submit(_apart, number, one, of_it)
+            for number, (one, of_it) in enumerate(zip(ready, paths, strict=True))
+        ]
+        waiting: set[Future[Run]] = set(futures)
+        while waiting:
+            ended, waiting = wait(waiting, _LOOK_S, FIRST_COMPLETED)
+            failed = any(future.exception() for future in ended if not future.cancelled())
+            if interrupted() or failed:
+                stop.set()
+                for future in waiting:
+                    future.cancel()
+                waiting = {future for future in waiting if not future.cancelled()}
+            if progress is not None:
+                progress(round(sum(done)), round(total), f"simulating {len(ready)} runs")
+    return [future.result() for future in futures if not future.cancelled()]

@@ -1,0 +1,11 @@
+"""Scenarios of a whole machine are simulated as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zlens.models.scenario import Scenario
+
+
+def machine(scenario: Scenario) -> dict[str, Any]:
+    return scenario.values

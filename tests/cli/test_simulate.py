@@ -1,0 +1,166 @@
+"""zlens simulate as its user types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens.cli import main
+
+SHARES = """\
+model = "shares"
+
+[processors]
+CP = 2
+
+[[user]]
+name = "A"
+relative = 100
+
+[[user]]
+name = "B"
+relative = 300
+virtual_cpus = 2
+
+[simulation]
+seconds = 20
+interval = 10
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> str:
+    path = tmp_path / "shares.toml"
+    path.write_text(SHARES, encoding="utf-8")
+    return str(path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(["simulate", *words])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def test_the_file_that_is_solved(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = str(tmp_path / "shares.data")
+    status, out, err = run(capsys, scenario, "-o", output, "--format", "json")
+    assert (status, err) == (0, "")
+    answer = json.loads(out)
+    assert main(["solve", "shares", scenario, "--format", "json"]) == 0
+    solved = json.loads(capsys.readouterr().out)
+    used = {row["user"]: row["cpu"] for row in answer["tables"]["users"]["rows"]}
+    for row in solved["tables"]["users"]["rows"]:
+        assert used[row["name"]] == pytest.approx(row["allocation"], abs=3)
+    with zlens.open(output) as session:
+        assert [system.system for system in session.systems] == ["ZVM"]
+
+
+def test_text_names_the_files(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = str(tmp_path / "shares.data")
+    status, out, _ = run(capsys, scenario, "-o", output, "--hours", "0.01", "--seed", "9")
+    assert status == 0
+    [line] = [line for line in out.splitlines() if line.startswith(output)]
+    assert line.split()[1:4] == ["ZVM", "9", "36"]
+
+
+def test_settings(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = str(tmp_path / "shares.data")
+    words = ("--set", "user.B.virtual_cpus=1", "--format", "json")
+    _, out, _ = run(capsys, scenario, "-o", output, *words)
+    used = {row["user"]: row["cpu"] for row in json.loads(out)["tables"]["users"]["rows"]}
+    assert used["B"] == pytest.approx(100, abs=1)
+
+
+def test_several_runs(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, scenario, "-o", str(tmp_path / "s.data"), "--runs", "2", "--format", "json")
+    assert status == 0
+    files = json.loads(out)["tables"]["files"]["rows"]
+    assert [(os.path.basename(one["file"]), one["seed"]) for one in files] == [
+        ("s-001.data", 1),
+        ("s-002.data", 2),
+    ]
+
+
+def test_an_interrupted_run(
+    scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import signal
+
+    from zlens import _native
+
+    real = _native.simulate
+
+    def interrupted(scenario: str, layouts: str, outputs: dict[str, str], progress: object) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return real(scenario, layouts, outputs, progress)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(_native, "simulate", interrupted)
+    output = str(tmp_path / "shares.data")
+    status, out, _ = run(capsys, scenario, "-o", output)
+    assert status == 130
+    assert "interrupted: the files end with the last whole interval" in out
+    with zlens.open(output) as session:
+        assert len(session.sql("SELECT interval_end FROM load").rows) == 1
+
+
+def test_what_is_assumed(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, scenario, "--explain", "--format", "json", "--set", "cp.slice=2.5")
+    assert status == 0
+    rows = {row["name"]: row for row in json.loads(out)["tables"]["constants"]["rows"]}
+    assert (rows["sim_slice"]["value"], rows["sim_slice"]["status"]) == (2.5, "given")
+    assert set(rows["sim_lag"]) == {"name", "value", "unit", "status", "text", "source"}
+    assert not (Path(scenario).parent / "shares.data").exists()
+
+
+def test_the_example_is_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tomllib.loads(run(capsys, "--example")[1])["model"] == "system"
+    keys = run(capsys, "--keys")[1]
+    assert "default 5.0, an assumption" in next(line for line in keys.splitlines() if " slice: " in line)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "no scenario; zlens simulate --example prints one"),
+        (["/none/x.toml", "-o", "x"], "cannot be read"),
+        (["{}"], "no file to write to"),
+        (["{}", "-o", "-"], "no file to write to"),
+        (["{}", "-o", "{}"], "the output would replace an input"),
+        (["{}", "-o", "x", "--runs", "0"], "0 runs cannot be simulated; expected 1 to"),
+        (["{}", "-o", "x", "--hours", "-1"], "simulation.seconds is -3600"),
+        (["{}", "-o", "x", "--set", "model=paging"], "paging scenarios have nothing that moves"),
+        (["{}", "-o", "x", "--set", "user.A.relative=0"], "user[1].relative is 0"),
+    ],
+)
+def test_what_cannot_be_simulated(
+    words: list[str], says: str, scenario: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = run(capsys, *(scenario if word == "{}" else word for word in words))
+    assert (status, out) == (2, "")
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_a_numbered_file_replaces_no_scenario(
+    scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbered = tmp_path / "s-002.toml"
+    Path(scenario).rename(numbered)
+    status, _, err = run(capsys, str(numbered), "-o", str(tmp_path / "s.toml"), "--runs", "2")
+    assert status == 2
+    assert "would replace an input" in err
+    assert numbered.read_text(encoding="utf-8") == SHARES
+
+
+def test_a_scenario_without_a_model(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(scenario)
+    path.write_text(SHARES.partition("\n")[2], encoding="utf-8")
+    status, _, err = run(capsys, scenario, "-o", "x")
+    assert status == 2
+    assert "model is missing" in err
+    assert 'add model = "shares"' in err

@@ -1,0 +1,86 @@
+"""Which system and which interval a command means: it names them, and takes back what it prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens import demo
+from zlens.cli import main
+
+#: Commands on a measured interval, before the name of their input.
+COMMANDS = (
+    ("solve", "shares", "--from"),
+    ("solve", "partitions", "--from"),
+    ("solve", "smt", "--from"),
+    ("plan", "--set", "split=2"),
+)
+_ENDED = re.compile(r"interval that ended (\S+ \S+) \((UTC\S*)\)")
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(list(words))
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:2]))
+def test_at_takes_back_the_time_that_is_printed(
+    sim_file: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    with zlens.open([sim_file]) as session:
+        # Not the busiest, which is taken without --at.
+        ((end,),) = session.sql("SELECT quantile_disc(interval_end, 0.25) FROM load").rows
+        local = session.display(end, "ZLSIM")
+    status, out, _ = run(capsys, *command, str(sim_file), "--at", f"{local:%Y-%m-%d %H:%M:%S}")
+    assert status == 0
+    printed = _ENDED.search(out)
+    assert printed is not None
+    assert printed.groups() == (f"{local:%Y-%m-%d} {local:%H:%M:%S}", "UTC+02:00")
+    assert run(capsys, *command, str(sim_file), "--at", printed[1])[1] == out
+
+
+@pytest.mark.parametrize(
+    "command",
+    # Cores with threads are those of one system.
+    [command for command in COMMANDS if "smt" not in command],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_one_of_several_systems_is_not_taken_silently(
+    demo_folder: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    files = str(demo_folder)
+    status, out, err = run(capsys, *command, files)
+    assert (status, out) == (2, "")
+    assert "several systems" in err
+    assert "ZLDEMO" in err
+    assert "ZLSIM" in err
+    assert "--system" in err
+    status, out, _ = run(capsys, *command, files, "--system", "ZLSIM")
+    assert (status, "ZLSIM" in out) == (0, True)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:2]))
+def test_an_unknown_system_has_one_sentence(
+    sim_file: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    sentence = run(capsys, "sql", str(sim_file), "--system", "NOPE", "-q", "SELECT 1")[2]
+    assert "there is no system NOPE in the input; expected one of ZLSIM" in sentence
+    assert run(capsys, *command, str(sim_file), "--system", "NOPE") == (2, "", sentence)
+
+
+def test_one_rate_is_one_series(demo_folder: Path) -> None:
+    """Paging is the same in `load` and in `storage`: with a processor's counters reset, in neither."""
+    with zlens.open([demo_folder / demo.MONWRITE_NAME]) as session:
+        rows = session.sql(
+            "SELECT l.interval_end, l.page_rate, s.page_read_rate + s.page_write_rate FROM load AS l "
+            "JOIN storage AS s USING (system, source, interval_end) WHERE s.zone = 'all'"
+        ).rows
+        reset = session.sql("SELECT DISTINCT interval_end FROM cpu WHERE user_pct IS NULL").rows
+    assert [end for end, rate, _ in rows if rate is None] == [end for (end,) in reset] != []
+    for _, rate, parts in rows:
+        assert (rate is None) is (parts is None)
+        assert rate == pytest.approx(parts)

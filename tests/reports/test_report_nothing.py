@@ -1,0 +1,65 @@
+"""What a report that an input cannot fill costs: nothing is decoded or computed for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens import demo, reports
+from zlens.api import Session
+from zlens.reports import definition
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queries that sessions are asked."""
+    queries: list[str] = []
+    sql = Session.sql
+
+    def noted(session: Session, query: str) -> object:
+        queries.append(query)
+        return sql(session, query)
+
+    monkeypatch.setattr(Session, "sql", noted)
+    return queries
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [(demo.RMF_NAME, "locklog"), (demo.SIM_NAME, "workload"), (demo.SIM_NAME, "appldata")]
+)
+def test_names_what_would_fill_it_and_computes_nothing(
+    demo_folder: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch, file: str, name: str
+) -> None:
+    announced: list[str] = []
+    monkeypatch.setattr(Session, "expect", lambda session, queries: announced.extend(queries))
+    with zlens.open([demo_folder / file]) as session:
+        text = " ".join(session.report(name).split())
+    report = definition.load(name)
+    assert f"This input has nothing for this report. It needs: {report.needs}" in text
+    own = {table.query for table in report.tables}
+    assert not announced
+    assert not any(query in question for query in own for question in asked)
+
+
+def test_a_list_asks_once_and_only_what_the_input_can_fill(demo_folder: Path, asked: list[str]) -> None:
+    with zlens.open([demo_folder / demo.RMF_NAME]) as session:
+        entries = {entry.name: entry for entry in reports.listing(session)}
+        possible = {
+            table.query
+            for name in definition.names()
+            for table in definition.load(name).tables
+            if session.fills_query(table.query)
+        }
+        assert len(asked) == len(set(asked)) == len(possible)
+        # The answer is that of the queries of all reports.
+        for name, entry in entries.items():
+            filled = [
+                table.key
+                for table in definition.load(name).tables
+                if session.sql(f"SELECT count(*) FROM ({table.query})").rows[0][0]
+            ]
+            assert bool(entry.available) <= bool(filled), name
+    assert entries["partition"].available
+    assert not entries["user"].available

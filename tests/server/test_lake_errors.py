@@ -1,0 +1,61 @@
+"""Errors of a lake that is damaged while it is served: what is wrong, and not where it is."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import zlens
+from conftest import Serve
+from zlens import lake
+
+
+@pytest.fixture(scope="module")
+def whole(sim_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("whole") / "lake"
+    lake.add([str(sim_file)], made)
+    return made
+
+
+def cut(path: Path) -> None:
+    with open(path, "r+b") as file:
+        file.truncate(40)
+
+
+def scramble(path: Path) -> None:
+    """Change the pages, but not the footer that lists them."""
+    data = bytearray(path.read_bytes())
+    foot = int.from_bytes(data[-8:-4], "little") + 8
+    data[4:-foot] = bytes(byte ^ 0x5A for byte in data[4:-foot])
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, cut, scramble])
+@pytest.mark.parametrize("is_read_before", [False, True])
+def test_no_error_tells_where_the_lake_is(
+    serve_over: Serve, whole: Path, tmp_path: Path, damage: Callable[[Path], None], is_read_before: bool
+) -> None:
+    made = tmp_path / "secret" / "lake"
+    shutil.copytree(whole, made)
+    session = zlens.open(made)
+    with serve_over(session, [str(made)]) as served:
+        if is_read_before:
+            assert served.post("sql", query="SELECT count(file) FROM d0r2").status_code == 200
+        for path in made.rglob("*.parquet"):
+            damage(path)
+        answers = [
+            served.post("sql", query="SELECT sum(sytprp_pfxutime) FROM d0r2"),
+            served.post("sql", query="SELECT avg(busy_pct) FROM cpu"),
+            served.get("problems"),
+            served.get("findings"),
+            served.get("report", name="prclog"),
+        ]
+        assert {answer.status_code for answer in answers[:2]} <= {400, 410}
+        for answer in answers:
+            assert answer.status_code != 500
+            assert "secret" not in answer.text
+        assert "lake" in answers[0].json()["error"]["message"] + answers[0].json()["error"]["cure"]
+        assert "zlens lake check" in answers[0].json()["error"]["cure"]

@@ -1,0 +1,31 @@
+"""A scenario gives the same history on every machine, in debug and in release builds.
+
+`crates/sim/tests/everywhere.rs` simulates the same scenario in the build of the tests and compares it with
+the same file; ZLENS_GOLDEN=write writes both files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+
+from zlens import _native
+from zlens.models.system.spec import EXAMPLE
+from zlens.simulation import run
+
+EXPECTED = Path(__file__).parents[2] / "crates/sim/tests/expected"
+SECONDS = {"seconds": 60, "interval": 20, "warmup": 5, "checked": True}
+
+
+def test_the_example_has_the_same_history_everywhere() -> None:
+    scenario, summary = EXPECTED / "example.json", EXPECTED / "example_summary.json"
+    ready = run.prepared(tomllib.loads(EXAMPLE) | {"simulation": SECONDS})
+    text = json.dumps(ready.lowered.scenario, indent=1) + "\n"
+    history = json.loads(_native.simulate(text, run._layouts(), {}, None))
+    if os.environ.get("ZLENS_GOLDEN") == "write":
+        scenario.write_text(text, encoding="utf-8")
+        summary.write_text(json.dumps(history, indent=1) + "\n", encoding="utf-8")
+    assert json.loads(scenario.read_text("utf-8")) == json.loads(text)
+    assert json.loads(summary.read_text("utf-8")) == history

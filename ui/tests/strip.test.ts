@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import { readdirSync, readFileSync } from "node:fs";
+
+it("draws strips of time with one component", () => {
+  const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".svelte"),
+  );
+  const having = (words: string): string[] =>
+    files.filter((name) => readFileSync(`src/${name}`, "utf8").includes(words)).sort();
+  expect(having("stripAxis(")).toEqual(["charts/Strip.svelte"]);
+  expect(having("<Strip")).toEqual([
+    "app/TimeStrip.svelte",
+    "views/compare/Brush.svelte",
+    "views/lab/Moment.svelte",
+  ]);
+});

@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { readdirSync, readFileSync } from "node:fs";
+
+const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) =>
+  /\.(ts|svelte)$/.test(name),
+);
+
+/** What remains of a source without its styles, comments, and names of style variables. */
+const words = (source: string): string =>
+  source
+    .replace(/<style>[^]*?<\/style>/g, "")
+    .replace(/\/\*[^]*?\*\//g, "")
+    .replace(/<!--[^]*?-->/g, "")
+    .replace(/^\s*\/\/.*$/gm, "")
+    .replace(/var\(--[\w-]+\)/g, "");
+
+describe("texts", () => {
+  it.each(files)("of %s name no option of the command line", (name) => {
+    expect(words(readFileSync(`src/${name}`, "utf8")).match(/--[a-z][\w-]*/g) ?? []).toEqual([]);
+  });
+
+  it("of errors, as the page words them, name none either", () => {
+    const texts = readFileSync("../python/zlens/facts/wording.toml", "utf8").match(/^page = .*$/gm)!;
+    expect(texts.length).toBeGreaterThan(30);
+    expect(texts.filter((text) => /--[a-z]/.test(text))).toEqual([]);
+  });
+});
