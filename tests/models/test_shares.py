@@ -8,8 +8,10 @@ import pytest
 
 from zlens import models
 from zlens.errors import ScenarioError
+from zlens.models import scenario, sweeps
 from zlens.models.answer import Answer, by_name
 from zlens.models.shares import model as shares
+from zlens.simulation import run
 
 #: Name of a case, and where it is from: processors, users, what they get, what they are entitled to.
 CASES: dict[str, tuple[int, list[dict[str, Any]], list[float], list[float] | None]] = {
@@ -224,6 +226,40 @@ def test_a_relative_maximum_is_what_a_share_of_that_size_would_be() -> None:
     assert found.column("allocation")[0] == pytest.approx(300)
 
 
+#: A guest with virtual processors of two types, beside one with CPs alone.
+TWO_TYPES: dict[str, Any] = {
+    "processors": {"CP": 1, "IFL": 2},
+    "user": [
+        {"name": "LINUX1", "relative": 300},
+        {"name": "LINUX1", "type": "IFL", "virtual_cpus": 2, "relative": 300, "demand": 120},
+        {"name": "CMS1", "relative": 100},
+    ],
+}
+
+
+def test_a_guest_may_have_virtual_processors_of_two_types() -> None:
+    answer = models.solve("shares", TWO_TYPES)
+    table = answer.table("users")
+    gets = dict(zip(table.labels(), table.column("allocation"), strict=True))
+    assert gets == pytest.approx({"LINUX1.CP": 75, "LINUX1.IFL": 120, "CMS1": 25})
+    assert answer.charts[0].places == table.labels()
+
+
+def test_a_setting_names_the_type_of_a_user_with_two() -> None:
+    changed = scenario.changed(TWO_TYPES, "user.LINUX1.IFL.demand=50")
+    assert models.solve("shares", changed).figure("used_ifl") == pytest.approx(50)
+    one = sweeps.solve("shares", TWO_TYPES, "user.LINUX1.CP.relative=100:300:100").table("sweep")
+    assert one.column("allocation_LINUX1.CP") == pytest.approx([50, 200 / 3, 75])
+    assert one.column("allocation_LINUX1.IFL") == pytest.approx([120] * 3)
+    with pytest.raises(ScenarioError, match=r"which of 2 entries named LINUX1.*LINUX1.CP or LINUX1.IFL"):
+        scenario.changed(TWO_TYPES, "user.LINUX1.demand=50")
+
+
+def test_a_simulated_user_has_virtual_processors_of_one_type() -> None:
+    with pytest.raises(ScenarioError, match=r"LINUX1 is given 2 times.*of one type"):
+        run.prepared({"model": "shares", **TWO_TYPES})
+
+
 def test_what_is_assumed_is_said_only_where_it_counts() -> None:
     assert not solved(2, [{"absolute": 50}, {"relative": 100}]).assumptions
     (one,) = solved(2, [{"absolute": 80}, {"name": "B", "absolute": 60}, {"relative": 100}]).assumptions
@@ -252,7 +288,7 @@ def test_the_example_is_sound() -> None:
         ({"user": [{"name": "A", "relative": 1, "demands": [1, 2]}]}, "user.A.demands has 2 values"),
         ({"user": [{"name": "A", "relative": 1, "dedicated": 2}]}, "exceeds its virtual processors"),
         ({"user": [{"name": "A", "relative": 1, "type": "IFL"}]}, "processors has no IFL"),
-        ({"user": [{"name": "A", "relative": 1}] * 2}, "user A is given twice"),
+        ({"user": [{"name": "A", "relative": 1}] * 2}, "user A is given twice with type CP"),
         ({"processors": {"CPU": 2}}, "processors.CPU is not a processor type"),
         ({"pool": [{"name": "P"}]}, "pool.P needs exactly one limit"),
         ({"user": []}, "user is a list of 0"),

@@ -320,7 +320,7 @@ def broken(change: str) -> dict[str, Any]:
             "maximum_relative is 100, below its share",
         ),
         ("v['user'][0].update(name='TOOLONGANAME')", "as monitor records have"),
-        ("v['user'][1].update(name='WEB1')", "user WEB1 is given twice"),
+        ("v['user'][1].update(name='WEB1')", "user WEB1 is given 2 times"),
         ("v['user'][0].update(partition='NONE')", r"user\[1\].partition is NONE, which does not exist"),
         ("v['user'][0].update(type='CP')", "partition ZVM1 has no core of that type"),
         ("del v['partition'][0]['zvm']", "partition is missing: 0 of 2 partitions have zvm"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -35,6 +36,15 @@ class Table:
         """The values of one column."""
         at = [column.key for column in self.columns].index(key)
         return [row[at] for row in self.rows]
+
+    def labels(self) -> list[str]:
+        """A label for each row: its name, with its type if several rows have the name (LINUX1.IFL)."""
+        names = [str(row[0]) for row in self.rows]
+        if len(set(names)) == len(names) or all(column.key != "type" for column in self.columns):
+            return names
+        count = Counter(names)
+        kinds = zip(names, self.column("type"), strict=True)
+        return [f"{name}.{kind}" if count[name] > 1 else name for name, kind in kinds]
 
 
 @dataclass(frozen=True, slots=True)

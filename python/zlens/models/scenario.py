@@ -110,7 +110,10 @@ def read(path: str) -> Values:
 
 
 def changed(values: _Table, setting: str) -> _Table:
-    """The scenario with one value changed: `processors.CP=8`, `user.LINUX1.demand=50`, `user.2.demand=50`."""
+    """The scenario with one value changed: `processors.CP=8`, `user.LINUX1.demand=50`, `user.2.demand=50`.
+
+    Of several entries with a name, `user.LINUX1.IFL.demand=50` names that of a type.
+    """
     path, equals, text = setting.partition("=")
     if not equals or not path.strip():
         raise ScenarioError(
@@ -138,8 +141,7 @@ def _put(values: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
         return {**values, first: value}
     inner = values.get(first, {})
     if isinstance(inner, list):
-        which, _, rest = rest.partition(".")
-        at = _place(inner, which, path)
+        at, rest = _place(inner, rest, path)
         entry = _put(inner[at], rest, value) if rest else value
         return {**values, first: [*inner[:at], entry, *inner[at + 1 :]]}
     if not isinstance(inner, dict):
@@ -147,12 +149,24 @@ def _put(values: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
     return {**values, first: _put(inner, rest, value)}
 
 
-def _place(entries: list[Any], which: str, path: str) -> int:
-    for at, entry in enumerate(entries):
-        if isinstance(entry, dict) and entry.get("name") == which:
-            return at
+def _place(entries: list[Any], steps: str, path: str) -> tuple[int, str]:
+    """The entry that the first step names, with its type if several have the name, and the other steps."""
+    which, _, rest = steps.partition(".")
+    named = [at for at, one in enumerate(entries) if isinstance(one, dict) and one.get("name") == which]
+    if len(named) == 1:
+        return named[0], rest
+    if named:
+        kind, _, after = rest.partition(".")
+        # CP is the type of entries that have none.
+        places = {entries[at].get("type", "CP"): at for at in named}
+        if kind not in places:
+            raise ScenarioError(
+                f"{path[:40]} does not say which of {len(named)} entries named {which[:40]} it sets",
+                expected=" or ".join(f"{which[:40]}.{one}" for one in places),
+            )
+        return places[kind], after
     if which.isdecimal() and len(which) < 10 and 1 <= int(which) <= len(entries):
-        return int(which) - 1
+        return int(which) - 1, rest
     names = [entry["name"] for entry in entries if isinstance(entry, dict) and "name" in entry]
     raise ScenarioError(
         f"{which[:40]} of {path[:40]} does not exist",

@@ -68,7 +68,7 @@ def _followed(answer: Answer) -> Iterator[Figure]:
     key, name = answer.follow
     table = answer.table(key)
     column = next(column for column in table.columns if column.key == name)
-    for row, value in list(zip(table.rows, table.column(name), strict=True))[:MOST_FOLLOWED]:
+    for label, value in list(zip(table.labels(), table.column(name), strict=True))[:MOST_FOLLOWED]:
         number = None if value is None else float(value)
-        text = f"{row[0]} {column.heading.lower()}"
-        yield Figure(f"{name}_{row[0]}", number, column.unit, text, column.decimals)
+        text = f"{label} {column.heading.lower()}"
+        yield Figure(f"{name}_{label}", number, column.unit, text, column.decimals)

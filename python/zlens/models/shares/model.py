@@ -7,6 +7,7 @@ Performance" (the scheduler's test cases). Amounts are percent of one logical pr
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,12 @@ _OF_ALL = "% of all processors of the type"
 USER = Spec(
     (
         Key("name", Line(), "name of the user"),
-        Key("type", Choice(TYPES), "type of its virtual processors", default="CP"),
+        Key(
+            "type",
+            Choice(TYPES),
+            "type of its virtual processors; a user with two types is given twice",
+            default="CP",
+        ),
         Key("virtual_cpus", Integer(1, 128), "virtual processors started", default=1),
         Key("dedicated", Integer(0, 128), "number of them that are dedicated", default=0),
         Key("relative", Integer(1, 10_000), "relative share", default=None),
@@ -350,10 +356,11 @@ def solve(scenario: Scenario) -> Answer:
                 f"{', '.join(blocked[:5])} would use more: "
                 "a virtual processor never has more than one logical processor"
             )
+    table = Table("users", "Users", _COLUMNS, rows)
     chart = Chart(
         "Entitled and used",
         "bars",
-        [str(row[0]) for row in rows],
+        table.labels(),
         (
             Series("entitled", [row[5] for row in rows]),
             Series("gets", [row[8] for row in rows]),
@@ -364,7 +371,6 @@ def solve(scenario: Scenario) -> Answer:
         scenario.unused("absolute_shares_at_most")
     if any(user["limit"] == "soft" for user in users):
         scenario.assume("soft_limits")
-    table = Table("users", "Users", _COLUMNS, rows)
     title = scenario.title or "CP shares"
     return Answer("shares", title, [table], figures, [chart], notes, follow=("users", "allocation"))
 
@@ -373,9 +379,10 @@ def check_combinations(scenario: Scenario) -> None:
     """Raise an error for keys that are valid but do not fit together."""
     wrong = scenario.problem.wrong
     users, pools = scenario["user"], scenario["pool"]
-    names = [user["name"] for user in users]
-    for name in {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ():
-        raise wrong(f"user {name} is given twice", "use unique names")
+    entries = Counter((user["name"], user["type"]) for user in users)
+    for (name, kind), count in entries.items():
+        if count > 1:
+            raise wrong(f"user {name} is given twice with type {kind}", "use unique names")
     by_name = {pool["name"]: pool for pool in pools}
     if len(by_name) < len(pools):
         raise wrong("two pools have the same name", "use unique names")

@@ -200,6 +200,8 @@ def _check_part(scenario: Scenario, part: Part) -> None:
         if part.users or load["volumes"] or load["page_rate"]:
             raise wrong(f"partition.{part.name}.load is of a partition with users or I/O",
                         "give the load to a user of it")  # fmt: skip
+    _unique(scenario, "user", [user["name"] for user in part.users],
+            "use unique names: users of a simulated machine have virtual CPUs of one type")  # fmt: skip
     for user in part.users:
         _check_user(scenario, part, user)
     if part.users:
