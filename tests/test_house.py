@@ -34,6 +34,7 @@ LAYERS = (
     "explain",
     "models",
     "simulation",
+    "rig",
     "plan",
     "api",
     "zlens",

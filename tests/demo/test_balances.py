@@ -60,11 +60,11 @@ def test_pages_of_a_release_hold_them_too_and_tell_the_same(
     elsewhere = moved_pages.moved(tmp_path, records, "7.3", monkeypatch)
     layout = writing.layout
     monkeypatch.setattr(writing, "layout", lambda name: elsewhere.layouts.get(name) or layout(name))
-    run._layouts.cache_clear()
+    run.layouts.cache_clear()
     try:
         made = demo.write(tmp_path / "made")[-1].read_bytes()
     finally:
-        run._layouts.cache_clear()
+        run.layouts.cache_clear()
     ours, theirs = (name.ljust(8).encode("cp037") for name in ("ZLENSSIM", "7.3.0"))
     assert made.count(ours) == 1
     (tmp_path / "moved.monwrite").write_bytes(made.replace(ours, theirs))

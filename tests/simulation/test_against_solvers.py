@@ -109,7 +109,7 @@ def solved(scenario: dict[str, Any]) -> dict[str, float]:
 
 def simulated(scenario: dict[str, Any]) -> dict[str, Any]:
     ready = run.prepared(scenario)
-    text = _native.simulate(json.dumps(ready.lowered.scenario), run._layouts(), {}, None)
+    text = _native.simulate(json.dumps(ready.lowered.scenario), run.layouts(), {}, None)
     return dict(json.loads(text))
 
 

@@ -18,6 +18,7 @@ COMMANDS = {
     "compare": "compare two or more runs or time windows",
     "solve": "solve a model exactly: what should happen",
     "simulate": "simulate a scenario: monitor data of a machine that moves",
+    "rig": "run scenarios whose right answers are known, and compare",
     "study": "study runs of a workload: scaling, regression",
     "plan": "what if: change cores, weights, shares or threads of a measured interval",
     "explain": "show where a number comes from: formula, inputs, unit, source, status",

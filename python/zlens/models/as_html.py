@@ -24,8 +24,8 @@ def render(answer: Answer) -> str:
         parts.append(f"<table>{''.join(lines)}</table>")
     for chart in answer.charts:
         parts += [f"<h2>{escape(chart.title)}</h2>", charts.svg(chart)]
-    for table in answer.tables:
-        parts += _table(table)
+    for one in answer.tables:
+        parts += drawn(one)
     if answer.assumptions:
         parts.append("<h2>Assumed</h2><ul>")
         parts += [
@@ -40,7 +40,7 @@ def render(answer: Answer) -> str:
     return page(answer.title, "\n".join(parts), _STYLE)
 
 
-def _table(table: Table) -> Iterator[str]:
+def drawn(table: Table) -> Iterator[str]:
     texts = [
         not column.unit and any(isinstance(row[at], str) for row in table.rows)
         for at, column in enumerate(table.columns)

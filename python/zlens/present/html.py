@@ -39,6 +39,6 @@ def page(title: str, body: str, style: str = "", script: str = "") -> str:
         title=escape(title),
         body=body,
         style=style,
-        allowed="; script-src 'unsafe-inline'" if script else "",
+        allowed="; script-src 'unsafe-inline'; img-src data:" if script else "",
         script=f"<script>\n{script}</script>\n" if script else "",
     )

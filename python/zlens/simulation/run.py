@@ -156,7 +156,7 @@ def _set(keys: Iterable[Key], values: Mapping[str, Any]) -> Iterator[tuple[str, 
 
 
 @cache
-def _layouts() -> str:
+def layouts() -> str:
     """The layouts of the records that are written."""
     return json.dumps(writing.plan(_native.simulated_records()))
 
@@ -237,7 +237,7 @@ def _run(ready: Prepared, paths: dict[str, str], report: Callable[[float], bool]
         written = {name: stack.enter_context(whole_file(path)) for name, path in paths.items()}
         systems = {name: path for name, path in written.items() if name}
         try:
-            text = _native.simulate(json.dumps(scenario), _layouts(), systems, report)
+            text = _native.simulate(json.dumps(scenario), layouts(), systems, report)
         except ValueError as error:
             raise ScenarioError(f"the scenario cannot be simulated: {error}") from None
         summary = json.loads(text)

@@ -1,0 +1,153 @@
+"""zlens rig: run scenarios whose right answers are known, and compare."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zlens.errors import QueryError
+
+if TYPE_CHECKING:
+    from zlens.rig.definition import Rig
+    from zlens.rig.results import Result
+
+DESCRIPTION = """\
+Run scenarios whose right answers are known, and compare: solve each, run it, reduce its monitor data by the
+ordinary measures, and judge the differences by the scenario's own bands. SCENARIO is a file, a folder of
+files, or the name of one that zlens ships.
+
+  run    run scenarios and judge them; exit status 1 if one is not as expected
+  list   list the scenarios
+  show   show a scenario: its source, cases, expected numbers and bands
+"""
+EXAMPLES = """\
+Examples:
+  zlens rig list
+  zlens rig show unequal-shares
+  zlens rig run unequal-shares
+  zlens rig run --all
+  zlens rig run my-scenarios/ -o results --jobs 1
+  zlens rig run unequal-shares --runner 'command:./run-on-zvm.sh {scenario} {out}'
+  zlens rig run unequal-shares --runner files:results
+  zlens serve rig/unequal-shares
+"""
+_FAILED = 1
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", metavar="ACTION", choices=("run", "list", "show"), help="run, list or show")
+    parser.add_argument("scenario", metavar="SCENARIO", nargs="*", help="files, folders, or names from list")
+    parser.add_argument("--all", action="store_true", help="run all scenarios that zlens ships")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", default="rig",
+        help="folder for monitor data and report.html (rig); runs that it has are not made again",
+    )  # fmt: skip
+    parser.add_argument(
+        "--runner", default="simulate", metavar="RUNNER",
+        help="what makes the monitor data: simulate; 'command:PROGRAM {scenario} {out}', also {seed}; "
+        "files:DIR for data that exist (simulate)",
+    )  # fmt: skip
+    parser.add_argument("--jobs", type=int, metavar="N", help="runs at the same time (one per processor)")
+    parser.add_argument("--seeds", type=int, metavar="N", help="runs of each case (the scenario's)")
+    parser.add_argument("--numbers", action="store_true", help="print every number, not only the summary")
+    parser.add_argument(
+        "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from zlens.cli import answers, output
+    from zlens.rig import definition, jobs, show, tables
+
+    if arguments.action == "list":
+        rigs = _rigs(arguments.scenario or list(definition.shipped()))
+        runs = [sum(len(those) for _, _, those in jobs.of(rig)) for rig in rigs]
+        with output.opened(None) as out:
+            out.write(answers.rendered(tables.listed(rigs, runs), arguments.format))
+        return 0
+    if arguments.action == "show":
+        if not arguments.scenario:
+            raise QueryError("which scenario?", cure="zlens rig list lists them")
+        with output.opened(None) as out:
+            out.write("\n".join(show.text(rig) for rig in _rigs(arguments.scenario)))
+        return 0
+    return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    import datetime as dt
+
+    from zlens.cli import INTERRUPTED, answers, output
+    from zlens.present.whole_file import whole_file
+    from zlens.progress import Progress
+    from zlens.rig import as_html, definition, results, runners, tables
+
+    for name, value, most in (("--jobs", arguments.jobs, 1000), ("--seeds", arguments.seeds, 999)):
+        if value is not None and not 1 <= value <= most:
+            raise QueryError(f"{name} is {value}", expected=f"1 to {most}")
+    names = list(definition.shipped()) if arguments.all else arguments.scenario
+    if not names:
+        raise QueryError("no scenario to run", cure="name one, or --all; zlens rig list lists them")
+    rigs = _rigs(names)
+    runner = runners.find(arguments.runner)
+    stopped = False
+    with Progress(amount=lambda count: f"{count:.0f} runs") as progress:
+        try:
+            found = results.run(
+                rigs, runner, arguments.output,
+                seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
+            )  # fmt: skip
+        except results.Stopped as interrupt:
+            found, stopped = interrupt.results, True
+    when = dt.date.today().isoformat()
+    folder = Path(arguments.output)
+    html = as_html.render(found, when)
+    with whole_file(str(folder / "report.html")) as path:
+        Path(path).write_text(html, encoding="utf-8")
+    with whole_file(str(folder / "results.json")) as path:
+        Path(path).write_text(json.dumps(_document(found, when)), encoding="utf-8")
+    with output.opened(None) as out:
+        if arguments.format == "html":
+            out.write(html)
+        elif arguments.format == "json":
+            out.write(json.dumps(_document(found, when), indent=1) + "\n")
+        else:
+            out.write(answers.rendered(tables.answer(found, every=arguments.numbers), arguments.format))
+            if arguments.format == "text":
+                out.write(f"\nCharts and numbers: {folder / 'report.html'}\n")
+    if stopped:
+        return INTERRUPTED
+    if any(one.errors for one in found):
+        from zlens.cli import UNUSABLE
+
+        return UNUSABLE
+    return 0 if all(one.passed for one in found) else _FAILED
+
+
+def _document(found: list[Result], when: str) -> dict[str, object]:
+    from zlens.rig import as_data
+
+    return as_data.document(found, when)
+
+
+def _rigs(names: list[str]) -> list[Rig]:
+    """The scenarios of files, folders and names; QueryError if two have the same name."""
+    from zlens.rig import definition
+
+    found: dict[str, Rig] = {}
+    for name in names:
+        if os.path.isdir(name):
+            files = sorted(str(path) for path in Path(name).glob("*.toml") if not path.stem.startswith("_"))
+            if not files:
+                raise QueryError(f"{name} has no scenario", expected="files that end with .toml")
+        else:
+            files = [name]
+        for file in files:
+            rig = definition.find(file)
+            if rig.name in found and found[rig.name].file != rig.file:
+                raise QueryError(f"two scenarios are named {rig.name}", cure="rename one of the files")
+            found[rig.name] = rig
+    return list(found.values())

@@ -1,0 +1,162 @@
+"""Runs of many scenarios side by side; what is done stays done, so an interrupted batch goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zlens import _native
+from zlens.catalog.compile import kept
+from zlens.errors import Cancelled, InputError, ZlensError
+from zlens.present.whole_file import whole_file
+from zlens.rig import observed
+from zlens.rig.definition import Observation, Rig
+from zlens.rig.jobs import Job
+from zlens.rig.runners import Data, Runner
+from zlens.version import VERSION
+
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Event
+
+#: Told the runs that are done, of how many, and the last one.
+Progress = Callable[[int, int, str], None]
+_LOOK_S = 0.2
+_stop: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A run with its data and its observed values; error: why it has none."""
+
+    job: Job
+    data: Data
+    values: observed.Values
+    seconds: float
+    error: str | None = None
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt, with the runs that were done before."""
+
+    def __init__(self, done: dict[tuple[str, str], Done]) -> None:
+        super().__init__()
+        self.done = done
+
+
+def run(
+    wanted: Sequence[tuple[Rig, Sequence[Job]]],
+    runner: Runner,
+    folder: str,
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> dict[tuple[str, str], Done]:
+    """All runs, by file and name. folder: where data and results stay.
+
+    Raises Interrupted after an interrupt; runs that had not ended leave no data.
+    """
+    every = [(rig, job) for rig, those in wanted for job in those]
+    for rig, _ in wanted:
+        try:
+            (Path(folder) / rig.name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", file=str(Path(folder) / rig.name),
+                             cure="name another folder") from None  # fmt: skip
+    done: dict[tuple[str, str], Done] = {}
+    # A fork of a process with threads may hang.
+    context = multiprocessing.get_context("spawn")
+    stop = context.Event()
+    workers = max(1, min(jobs or os.cpu_count() or 1, len(every)))
+    with ProcessPoolExecutor(workers, context, _begin, (stop,)) as pool:
+        waiting: set[Future[Done]] = set()
+        try:
+            waiting = {
+                pool.submit(_one, job, runner, rig.observations, str(Path(folder) / rig.name))
+                for rig, job in every
+            }
+            while waiting:
+                ended, waiting = wait(waiting, _LOOK_S, FIRST_COMPLETED)
+                for future in ended:
+                    result = future.result()
+                    done[result.job.rig, result.job.name] = result
+                    if progress is not None:
+                        progress(len(done), len(every), f"{result.job.rig}: {result.job.name}")
+        except BaseException as error:
+            stop.set()
+            for future in waiting:
+                future.cancel()
+            if isinstance(error, KeyboardInterrupt):
+                raise Interrupted(done) from None
+            raise
+    return done
+
+
+def _begin(stop: Event) -> None:
+    """In another process: its parent alone takes interrupts."""
+    global _stop
+    _stop = stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _one(job: Job, runner: Runner, observations: Sequence[Observation], folder: str) -> Done:
+    """Run and observe, or find both done; an error becomes the result of this run alone."""
+    began = time.monotonic()
+    output = str(Path(folder) / f"{job.name}.data")
+    try:
+        digest = runner.digest(job)
+        earlier = _earlier(output, digest)
+        data = earlier[0] if earlier else runner.run(job, output, _stop.is_set)
+        reads = _reads(observations)
+        if earlier and earlier[1] == reads:
+            return Done(job, data, earlier[2], 0.0)
+        values = observed.values(data.files, data.throughput, observations)
+    except Cancelled:
+        return Done(job, Data(()), {}, 0.0, "interrupted")
+    except ZlensError as error:
+        return Done(job, Data(()), {}, time.monotonic() - began, str(error))
+    _keep(output, digest, data, reads, values)
+    return Done(job, data, values, time.monotonic() - began)
+
+
+def _reads(observations: Iterable[Observation]) -> str:
+    """What the observed values depend on besides the data."""
+    native = os.stat(_native.__file__ or "")
+    catalog = [kept.stamp(str(root)) for root in kept.ROOTS]
+    return json.dumps(
+        [VERSION, native.st_size, native.st_mtime_ns, catalog, [asdict(one) for one in observations]]
+    )
+
+
+def _earlier(output: str, digest: str) -> tuple[Data, str, observed.Values] | None:
+    """Data and values of an earlier run with this digest, if all its files are there."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        found: dict[str, Any] = json.loads(Path(f"{output}.json").read_text(encoding="utf-8"))
+        folder = Path(output).parent
+        files = tuple(str(folder / name) for name in found["files"])
+        throughput = found["throughput"] and str(folder / found["throughput"])
+        there = all(os.path.isfile(path) for path in (*files, *filter(None, [throughput])))
+        if found["digest"] == digest and files and there:
+            return Data(files, throughput), found["reads"], found["values"]
+    return None
+
+
+def _keep(output: str, digest: str, data: Data, reads: str, values: observed.Values) -> None:
+    folder = Path(output).parent
+    found = {
+        "digest": digest,
+        "files": [os.path.relpath(path, folder) for path in data.files],
+        "throughput": data.throughput and os.path.relpath(data.throughput, folder),
+        "reads": reads,
+        "values": values,
+    }
+    with whole_file(f"{output}.json") as path:
+        Path(path).write_text(json.dumps(found), encoding="utf-8")

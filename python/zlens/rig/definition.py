@@ -1,0 +1,375 @@
+"""Files of the rig: facts/rig has those that zlens ships, and a user may write others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from zlens import models
+from zlens.catalog import aggregation, metrics
+from zlens.errors import QueryError, ScenarioError
+from zlens.models.scenario import Values, put, read
+from zlens.schema.facts import FACTS
+from zlens.schema.kinds import (
+    Anything,
+    Choice,
+    Either,
+    Flag,
+    Integer,
+    Key,
+    Line,
+    Many,
+    Named,
+    Number,
+    Problem,
+    Prose,
+    Raw,
+    Spec,
+)
+
+FOLDER = FACTS / "rig"
+#: The areas of files, in the order of the summary.
+AREAS = ("shares", "partitions", "unparking", "multithreading", "devices", "relocation", "scaling", "queueing")
+_STATUSES = ("verified", "verified-secondary", "constructed", "derived", "unverified", "ours")
+_MOST_CASES = 1000
+#: What `expected` of an observation says for numbers that the cases have.
+PUBLISHED = "published"
+_SOLVER = "solver:"
+_AMOUNT = Number(-1e15, 1e15)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the expected numbers are from."""
+
+    publication: str
+    place: str
+    status: str
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A number, the ends of its band, or both."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Settings of the scenario, and numbers by observation and subject; a subject of "" is the only one."""
+
+    name: str
+    set: dict[str, Any]
+    expected: dict[str, dict[str, Expected]]
+    at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Settings for all cases; what is not judged is drawn only."""
+
+    name: str
+    set: dict[str, Any]
+    judged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Settings with which a verdict must fail; `solver` changes what the solver is given alone."""
+
+    name: str
+    set: dict[str, Any]
+    solver: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What is observed, and which differences are allowed.
+
+    measure, column, statistic, by, where   the column of a measure, averaged as the catalog declares
+    sql           or a query of subject and value
+    relative_to   values are divided by those of this case
+    expected      "published", or table and column, or figure, of the solver's answer
+    largest       largest difference; of: in percent of the expected value or of the sum of all, or points
+    rms           root mean square of the differences, in the same unit
+    misallocated  half the sum of the differences, in percent of the sum of the expected values
+    order         whether the cases come in the order of their expected values
+    band          source of the allowed differences
+    """
+
+    name: str
+    unit: str
+    measure: str | None
+    column: str | None
+    statistic: str
+    by: str | None
+    where: dict[str, Any]
+    sql: str | None
+    relative_to: str | None
+    scale: float
+    expected: str
+    largest: float | None
+    rms: float | None
+    misallocated: float | None
+    of: str
+    order: bool
+    band: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rig:
+    """A checked file."""
+
+    name: str
+    file: str
+    title: str
+    text: str
+    area: str
+    source: Source
+    scenario: dict[str, Any]
+    cases: tuple[Case, ...]
+    policies: tuple[Policy, ...]
+    controls: tuple[Control, ...]
+    observations: tuple[Observation, ...]
+    seeds: int
+    chart: str
+    along: str
+    not_reproduced: str | None
+    toml: str = field(repr=False, default="")
+
+    def values(self, case: Case, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The scenario of a case with the settings of a policy or control."""
+        values = self.scenario
+        for key, value in {**case.set, **settings}.items():
+            values = put(values, key, value)
+        return values
+
+
+_SETTINGS = Named(Raw(), least=0)
+_BAND = Spec(
+    (
+        Key("value", _AMOUNT, "the expected number", default=None),
+        Key("low", _AMOUNT, "the least that is allowed", default=None),
+        Key("high", _AMOUNT, "the most that is allowed", default=None),
+    )
+)
+_ONE = Either(_AMOUNT, _BAND)
+_SOURCE = Spec(
+    (
+        Key("publication", Line(), "title of the publication"),
+        Key("place", Line(), "page, table or section", default=""),
+        Key("status", Choice(_STATUSES), "status of the expected numbers"),
+        Key("note", Prose(), "what to know about them", default=None),
+    )
+)
+_CASE = Spec(
+    (
+        Key("name", Line(), "name of the case"),
+        Key("set", _SETTINGS, "keys of the scenario with their values", default={}),
+        Key("at", _AMOUNT, "place on the axis of a chart of lines", default=None),
+        Key("expected", Named(Either(_ONE, Named(_ONE)), least=0),
+            "published numbers by observation, and by subject", default={}),
+    )
+)  # fmt: skip
+_VARY = Spec(
+    (
+        Key("key", Line(), "key of the scenario"),
+        Key("values", Many(Anything(), 1, _MOST_CASES), "its values, one case each"),
+    )
+)
+_POLICY = Spec(
+    (
+        Key("name", Line(), "name of the policy"),
+        Key("set", _SETTINGS, "keys of the scenario with their values", default={}),
+        Key("judged", Flag(), "whether it counts for the verdict; otherwise it is drawn only", default=True),
+    )
+)
+_CONTROL = Spec(
+    (
+        Key("name", Line(), "name of the control, with which the verdict must fail"),
+        Key("set", _SETTINGS, "keys of the scenario with their values", default={}),
+        Key("solver", _SETTINGS, "the same for what the solver is given", default={}),
+    )
+)
+_OBSERVE = Spec(
+    (
+        Key("name", Line(), "its heading, and the name of its numbers in expected"),
+        Key("unit", Line(), "unit of the values", default=""),
+        Key("measure", Line(), "the measure", default=None),
+        Key("column", Line(), "its column", default=None),
+        Key("statistic", Choice(aggregation.STATISTICS), "the statistic of that", default=None),
+        Key("by", Line(), "column that names the subjects", default=None),
+        Key("where", Named(Anything(), least=0), "values of other columns", default={}),
+        Key("sql", Prose(), "instead of a measure: a query of subject and value", default=None),
+        Key("relative_to", Line(), "divide by the value of this case", default=None),
+        Key("scale", Number(1e-12, 1e12), "multiply by this", default=1.0),
+        Key("expected", Line(), '"published", "solver:TABLE.COLUMN" or "solver:FIGURE"'),
+        Key("largest", Number(0, 1e9), "largest difference that is allowed", default=None),
+        Key("rms", Number(0, 1e9), "largest root mean square of the differences", default=None),
+        Key("misallocated", Number(0, 100), "largest part that others got", "%", default=None),
+        Key("of", Choice(("expected", "sum", "points")), "what differences are in percent of; points: none",
+            default="expected"),
+        Key("order", Flag(), "whether the order of the cases must be that of the expected values",
+            default=False),
+        Key("band", Prose(), "source of the allowed differences", default=None),
+    )
+)  # fmt: skip
+SPEC = Spec(
+    (
+        Key("title", Line(), "title"),
+        Key("text", Prose(), "what it shows"),
+        Key("area", Choice(AREAS), "area"),
+        Key("source", _SOURCE, "where the expected numbers are from"),
+        Key("scenario", Raw(), "the scenario, as the solver and the simulator take it"),
+        Key("case", Many(_CASE, most=_MOST_CASES), "a case", default=[]),
+        Key("vary", _VARY, "instead of cases: a key and its values", default=None),
+        Key("policy", Many(_POLICY, most=20), "a policy: before and after", default=[]),
+        Key("control", Many(_CONTROL, most=20), "a negative control", default=[]),
+        Key("observe", Many(_OBSERVE, 1, 50), "what is observed"),
+        Key("seeds", Integer(1, 999), "runs of each case with different random numbers", default=3),
+        Key("chart", Choice(("bars", "lines")), "form of the charts", default="bars"),
+        Key("along", Line(), "axis of a chart of lines", default=""),
+        Key("not_reproduced", Prose(), "why the verdict is known to fail", default=None),
+    )
+)
+
+
+def shipped() -> dict[str, Path]:
+    """The files that zlens ships, by name."""
+    return {path.stem: path for path in sorted(FOLDER.glob("*.toml")) if not path.stem.startswith("_")}
+
+
+def find(name: str) -> Rig:
+    """A shipped file by name, or the user's by path."""
+    path = shipped().get(name)
+    if path is None and not Path(name).suffix:
+        raise QueryError(f"there is no scenario {name!r}", expected=f"a file, or one of {', '.join(shipped())}")
+    return load(str(path or name))
+
+
+def load(file: str) -> Rig:
+    """A file of the rig; ScenarioError with key, value and cure if it cannot be used."""
+    return parsed(read(file), file)
+
+
+@cache
+def area_order() -> dict[str, int]:
+    return {area: at for at, area in enumerate(AREAS)}
+
+
+def parsed(values: Values, file: str) -> Rig:
+    """The same from parsed TOML."""
+    problem = Problem(file, ScenarioError, text=values.text)
+    checked = SPEC.check(dict(values), "", problem)
+    scenario = checked["scenario"]
+    if not isinstance(scenario, dict) or scenario.get("model") not in models.MODELS:
+        raise problem.wrong("[scenario] needs a model", 'write model = "shares"', ", ".join(models.MODELS))
+    observations = tuple(_observation(one, problem) for one in checked["observe"])
+    if len({one.name for one in observations}) < len(observations):
+        raise problem.wrong("two observations have the same name", "use unique names")
+    if checked["vary"] and checked["case"]:
+        raise problem.wrong("case and vary exclude each other", "keep one of them")
+    cases = _varied(checked["vary"]) if checked["vary"] else [_case(one) for one in checked["case"]]
+    rig = Rig(
+        name=Path(file).stem,
+        file=file,
+        title=checked["title"],
+        text=checked["text"],
+        area=checked["area"],
+        source=Source(**checked["source"]),
+        scenario=Values(scenario, ""),
+        cases=tuple(cases) or (Case("", {}, {}),),
+        policies=tuple(Policy(**one) for one in checked["policy"]) or (Policy("", {}, True),),
+        controls=tuple(Control(**one) for one in checked["control"]),
+        observations=observations,
+        seeds=checked["seeds"],
+        chart=checked["chart"],
+        along=checked["along"] or (checked["vary"] or {}).get("key", ""),
+        not_reproduced=checked["not_reproduced"],
+        toml=values.text,
+    )
+    _check(rig, problem)
+    return rig
+
+
+def _varied(vary: dict[str, Any]) -> list[Case]:
+    return [
+        Case(
+            f"{vary['key']} = {value}",
+            {vary["key"]: value},
+            {},
+            float(value) if isinstance(value, int | float) else None,
+        )
+        for value in vary["values"]
+    ]
+
+
+def _case(entry: dict[str, Any]) -> Case:
+    expected = {}
+    for name, found in entry["expected"].items():
+        single = not isinstance(found, dict) or (found and found.keys() <= {"value", "low", "high"})
+        expected[name] = {
+            subject: Expected(**one) if isinstance(one, dict) else Expected(one)
+            for subject, one in ({"": found} if single else found).items()
+        }
+    return Case(entry["name"], entry["set"], expected, entry["at"])
+
+
+def _observation(entry: dict[str, Any], problem: Problem) -> Observation:
+    where = f"observe.{entry['name']}"
+    statistic = entry.pop("statistic")
+    if (entry["sql"] is None) == (entry["measure"] is None or entry["column"] is None):
+        raise problem.wrong(f"{where} needs measure and column, or sql", "write one of them")
+    if entry["expected"] != PUBLISHED and not entry["expected"].startswith(_SOLVER):
+        raise problem.value(f"{where}.expected", entry["expected"], f'"{PUBLISHED}" or "{_SOLVER}..."')
+    if entry["measure"] is not None:
+        if entry["measure"] not in metrics.tables():
+            raise problem.unknown(f"{where}.measure", entry["measure"], metrics.tables())
+        table = metrics.table(entry["measure"])
+        names = [column.name for column in table.columns]
+        for name in (entry["column"], entry["by"], *entry["where"]):
+            if name is not None and name not in names:
+                raise problem.unknown(f"{where}, a column of {table.name}", name, names)
+        column = table.column(entry["column"])
+        assert column is not None
+        statistic = statistic or aggregation.usual(column)
+        if statistic not in aggregation.gives(column):
+            expected = ", ".join(aggregation.gives(column))
+            raise problem.value(f"{where}.statistic", statistic, f"one of {expected}")
+        entry["unit"] = entry["unit"] or column.unit
+    return Observation(**entry, statistic=statistic or "")
+
+
+def _check(rig: Rig, problem: Problem) -> None:
+    """What fits each key alone, but not the others."""
+    names = [case.name for case in rig.cases]
+    for group in (names, [one.name for one in rig.policies], [one.name for one in rig.controls]):
+        if len(set(group)) < len(group):
+            raise problem.wrong("two cases, policies or controls have the same name", "use unique names")
+    if not any(policy.judged for policy in rig.policies):
+        raise problem.wrong("no policy is judged", "leave judged = false out for one")
+    for case in rig.cases:
+        for name in case.expected:
+            if name not in {one.name for one in rig.observations}:
+                known = ", ".join(one.name for one in rig.observations)
+                raise problem.wrong(f"case {case.name!r} expects {name!r}, which no [[observe]] has",
+                                    "use its name", known)  # fmt: skip
+    for one in rig.observations:
+        if one.relative_to is not None and one.relative_to not in names:
+            raise problem.value(f"observe.{one.name}.relative_to", one.relative_to, f"one of {', '.join(names)}")
+        if one.expected == PUBLISHED and not any(one.name in case.expected for case in rig.cases):
+            raise problem.wrong(f"no case has an expected number of {one.name!r}",
+                                f'write expected = {{ "{one.name}" = 1.0 }} in [[case]]')  # fmt: skip
+        banded = any(
+            number.low is not None or number.high is not None
+            for case in rig.cases
+            for number in case.expected.get(one.name, {}).values()
+        )
+        if not banded and (one.largest, one.rms, one.misallocated) == (None,) * 3 and not one.order:
+            raise problem.wrong(f"observe.{one.name} allows any difference", "write largest = 1.0")

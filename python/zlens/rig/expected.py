@@ -1,0 +1,57 @@
+"""The right answers of a case: those of the exact solver, or published numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zlens import models
+from zlens.errors import ScenarioError
+from zlens.models.answer import Answer
+from zlens.rig.definition import PUBLISHED, Case, Control, Expected, Observation, Rig
+
+
+def of_case(rig: Rig, case: Case, control: Control | None = None) -> dict[str, dict[str, Expected]]:
+    """Expected numbers by observation and subject. A control may change what the solver is given."""
+    answer: Answer | None = None
+    found: dict[str, dict[str, Expected]] = {}
+    for one in rig.observations:
+        if one.expected == PUBLISHED:
+            found[one.name] = case.expected.get(one.name, {})
+            continue
+        if answer is None:
+            answer = _solved(rig, case, control)
+        found[one.name] = {
+            subject: Expected(value * one.scale) for subject, value in _values(rig, answer, one).items()
+        }
+    return found
+
+
+def _solved(rig: Rig, case: Case, control: Control | None) -> Answer:
+    values: dict[str, Any] = rig.values(case, control.solver if control else {})
+    return models.solve(values["model"], values, file=rig.file)
+
+
+def _values(rig: Rig, answer: Answer, one: Observation) -> dict[str, float]:
+    table_key, dot, column_key = one.expected.partition(":")[2].partition(".")
+    if not dot:
+        figures = {figure.key: figure.value for figure in answer.figures}
+        if table_key not in figures:
+            raise _missing(rig, one, f"a figure of it: {', '.join(figures)}")
+        value = figures[table_key]
+        return {} if value is None else {"": value}
+    tables = {table.key: table for table in answer.tables}
+    table = tables.get(table_key)
+    if table is None or all(column.key != column_key for column in table.columns):
+        known = [f"{key}.{column.key}" for key, table in tables.items() for column in table.columns]
+        raise _missing(rig, one, ", ".join(known))
+    values = zip(table.labels(), table.column(column_key), strict=True)
+    return {
+        label: float(value) for label, value in values if isinstance(value, int | float) and value is not True
+    }
+
+
+def _missing(rig: Rig, one: Observation, expected: str) -> ScenarioError:
+    return ScenarioError(
+        f"{one.expected} is not in the solver's answer", file=rig.file, expected=expected,
+        cure=f"correct expected of the observation {one.name}",
+    )  # fmt: skip

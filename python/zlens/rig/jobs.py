@@ -1,0 +1,48 @@
+"""The runs that a file of the rig asks for: each case with each policy or control, and several seeds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from zlens.rig.definition import Case, Control, Policy, Rig
+from zlens.models.scenario import put
+
+_NO_NAME = re.compile(r"[^a-z0-9.]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run. name: unique in its file, and the name of its monitor data without suffix."""
+
+    rig: str
+    name: str
+    case: str
+    variant: str
+    seed: int
+    values: dict[str, Any]
+
+
+def of(rig: Rig, seeds: int | None = None) -> Iterator[tuple[Case, Policy | Control, list[Job]]]:
+    """The runs of each case and policy, then of each case and control, which has one seed."""
+    first = int(rig.scenario.get("simulation", {}).get("seed", 1))
+    for variant in (*rig.policies, *rig.controls):
+        control = isinstance(variant, Control)
+        count = 1 if control else seeds or rig.seeds
+        for case in rig.cases:
+            values = rig.values(case, variant.set)
+            parts = [case.name, f"control {variant.name}" if control else variant.name]
+            jobs = []
+            for seed in range(first, first + count):
+                name = "-".join(file_name(part) for part in (*parts, str(seed)) if part)
+                jobs.append(
+                    Job(rig.name, name, case.name, variant.name, seed, put(values, "simulation.seed", seed))
+                )
+            yield case, variant, jobs
+
+
+def file_name(text: str) -> str:
+    """A text as a part of a file's name: `2 processors` as `2_processors`."""
+    return _NO_NAME.sub("_", text.lower()).strip("_")

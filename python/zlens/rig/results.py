@@ -1,0 +1,147 @@
+"""From runs to verdicts: what each policy and control of a file came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from zlens.errors import ZlensError
+from zlens.rig import batch, expected, jobs, verdict
+from zlens.rig.batch import Done, Progress
+from zlens.rig.definition import Control, Policy, Rig
+from zlens.rig.jobs import Job
+from zlens.rig.runners import Runner
+from zlens.rig.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The verdicts of a policy or control, one for each observation, and its runs.
+
+    errors   why runs have no values, or the solver no answer
+    """
+
+    variant: Policy | Control
+    verdicts: tuple[Verdict, ...]
+    runs: tuple[Done, ...]
+    errors: tuple[str, ...]
+
+    @property
+    def judged(self) -> bool:
+        return isinstance(self.variant, Control) or self.variant.judged
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is as it must be: a control fails its verdict, everything else passes."""
+        if self.errors:
+            return False
+        kept = all(one.passed for one in self.verdicts)
+        return not kept if isinstance(self.variant, Control) else kept
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A file with its outcomes. complete: False if an interrupt left runs out."""
+
+    rig: Rig
+    outcomes: tuple[Outcome, ...]
+    complete: bool = True
+
+    @property
+    def errors(self) -> list[str]:
+        return [error for one in self.outcomes for error in one.errors]
+
+    @property
+    def passed(self) -> bool:
+        return self.complete and all(one.passed for one in self.outcomes if one.judged)
+
+    @property
+    def seconds(self) -> float:
+        """Processor seconds, about, of the runs that were made now."""
+        return sum(done.seconds for one in self.outcomes for done in one.runs)
+
+
+def run(
+    rigs: Sequence[Rig],
+    runner: Runner,
+    folder: str,
+    *,
+    seeds: int | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """Run files and judge them. Raises Stopped after an interrupt, with the results so far."""
+    wanted = {rig.name: [job for _, _, those in jobs.of(rig, seeds) for job in those] for rig in rigs}
+    try:
+        done = batch.run([(rig, wanted[rig.name]) for rig in rigs], runner, folder, jobs=workers, progress=progress)
+    except batch.Interrupted as interrupt:
+        raise Stopped([judged(rig, interrupt.done, seeds) for rig in rigs]) from None
+    return [judged(rig, done, seeds) for rig in rigs]
+
+
+class Stopped(KeyboardInterrupt):
+    """An interrupt, with the results of what was done."""
+
+    def __init__(self, results: list[Result]) -> None:
+        super().__init__()
+        self.results = results
+
+
+def judged(rig: Rig, done: Mapping[tuple[str, str], Done], seeds: int | None = None) -> Result:
+    """The result of a file from its runs."""
+    by_variant: dict[str, tuple[Policy | Control, dict[str, list[Job]]]] = {}
+    for case, variant, those in jobs.of(rig, seeds):
+        key = f"{type(variant).__name__} {variant.name}"
+        by_variant.setdefault(key, (variant, {}))[1][case.name] = those
+    outcomes = [_outcome(rig, variant, cases, done) for variant, cases in by_variant.values()]
+    every = [job for _, cases in by_variant.values() for those in cases.values() for job in those]
+    missing = any((job.rig, job.name) not in done for job in every)
+    return Result(rig, tuple(outcomes), complete=not missing)
+
+
+def _outcome(
+    rig: Rig,
+    variant: Policy | Control,
+    cases: Mapping[str, Sequence[Job]],
+    done: Mapping[tuple[str, str], Done],
+) -> Outcome:
+    found = [done[job.rig, job.name] for those in cases.values() for job in those if (job.rig, job.name) in done]
+    errors = [f"{one.job.name}: {one.error}" for one in found if one.error is not None]
+    control = variant if isinstance(variant, Control) else None
+    numbers = {}
+    for case in rig.cases:
+        try:
+            numbers[case.name] = expected.of_case(rig, case, control)
+        except ZlensError as error:
+            errors.append(str(error))
+    verdicts = []
+    for one in rig.observations:
+        values = {
+            name: [done[job.rig, job.name].values.get(one.name, {}) if (job.rig, job.name) in done else {}
+                   for job in those]
+            for name, those in cases.items()
+        }  # fmt: skip
+        base = values.get(one.relative_to) if one.relative_to is not None else None
+        observed = {name: _by_subject(each, base) for name, each in values.items()}
+        wanted = {name: by_name[one.name] for name, by_name in numbers.items()}
+        verdicts.append(verdict.judge(one, wanted, observed))
+    return Outcome(variant, tuple(verdicts), tuple(found), tuple(dict.fromkeys(errors)))
+
+
+def _by_subject(
+    runs: Sequence[Mapping[str, float | None]], base: Sequence[Mapping[str, float | None]] | None
+) -> dict[str, list[float | None]]:
+    """The values of each subject, one for each seed; relative to those of `base`, if there is one."""
+    subjects = dict.fromkeys(subject for run in runs for subject in run)
+    if base is None:
+        return {subject: [run.get(subject) for run in runs] for subject in subjects}
+    return {
+        subject: [
+            _ratio(run.get(subject), other.get(subject)) for run, other in zip(runs, base, strict=True)
+        ]
+        for subject in subjects
+    }
+
+
+def _ratio(value: float | None, base: float | None) -> float | None:
+    return None if value is None or not base else value / base

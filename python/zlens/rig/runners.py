@@ -1,0 +1,181 @@
+"""What makes the monitor data of a run: the simulator, a program, or somebody before.
+
+A runner is a small value that travels to another process: `digest` names what its data depend on, `run` makes
+them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+import tomli_w
+
+from zlens import _native
+from zlens.errors import Cancelled, InputError, QueryError, ScenarioError
+from zlens.rig.jobs import Job
+from zlens.simulation import run as simulation
+from zlens.version import VERSION
+
+#: Asks whether the run is to end; called while it runs.
+Stopped = Callable[[], bool]
+_WAIT_S = 0.1
+#: The last characters of what a program wrote that an error shows.
+_LAST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The files of a run: monitor data of its systems, and their transactions."""
+
+    files: tuple[str, ...]
+    throughput: str | None = None
+
+
+class Runner(Protocol):
+    def digest(self, job: Job) -> str:
+        """A digest of all that the data of a run depend on."""
+
+    def run(self, job: Job, output: str, stopped: Stopped) -> Data:
+        """Make the data of a run; output: path to write to."""
+
+
+def find(text: str) -> Runner:
+    """A runner by its name: simulate, command:PROGRAM or files:FOLDER; QueryError for another."""
+    kind, _, rest = text.partition(":")
+    if text == "simulate":
+        return Simulator()
+    if kind == "command" and rest.strip():
+        try:
+            words = tuple(shlex.split(rest))
+        except ValueError as error:
+            raise QueryError(f"the runner's command cannot be split: {error}", cure="close its quotes") from None
+        if not any("{out}" in word for word in words):
+            raise QueryError("the runner's command does not say where to write",
+                             cure="add {out}: command:./run.sh {scenario} {out}")  # fmt: skip
+        return Command(words)
+    if kind == "files" and rest:
+        return Files(rest)
+    raise QueryError(f"there is no runner {text!r}", expected="simulate, command:PROGRAM or files:FOLDER")
+
+
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """Simulates the scenario."""
+
+    def digest(self, job: Job) -> str:
+        ready = simulation.prepared(job.values)
+        return _digest(_simulator(), json.dumps(ready.lowered.scenario, sort_keys=True, default=str))
+
+    def run(self, job: Job, output: str, stopped: Stopped) -> Data:
+        def progress(_done: int, _of: int, _what: str) -> None:
+            if stopped():
+                raise Cancelled("the run was interrupted")
+
+        [done] = simulation.simulate([simulation.prepared(job.values)], output, progress=progress)
+        return Data(tuple(done.files.values()), done.throughput)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Starts a program that leaves monitor data in {out}; {scenario} is a TOML file, {seed} its seed.
+
+    A file {out}.throughput.csv with transactions is read too, if the program leaves one.
+    """
+
+    words: tuple[str, ...]
+
+    def digest(self, job: Job) -> str:
+        return _digest(VERSION, json.dumps([self.words, job.values], sort_keys=True, default=str))
+
+    def run(self, job: Job, output: str, stopped: Stopped) -> Data:
+        scenario, log = f"{output}.toml", f"{output}.log"
+        Path(scenario).write_text(tomli_w.dumps(_plain(job.values)), encoding="utf-8")
+        places = {"{scenario}": scenario, "{out}": output, "{seed}": str(job.seed)}
+        words = [_filled(word, places) for word in self.words]
+        Path(output).unlink(missing_ok=True)
+        with open(log, "wb") as said:
+            try:
+                process = subprocess.Popen(
+                    words, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+                )
+            except OSError as error:
+                raise QueryError(f"{words[0]} cannot be started: {error.strerror or error}",
+                                 cure="correct the runner's command") from None  # fmt: skip
+            while True:
+                try:
+                    status = process.wait(_WAIT_S)
+                    break
+                except subprocess.TimeoutExpired:
+                    if stopped():
+                        os.killpg(process.pid, signal.SIGTERM)
+                        process.wait()
+                        raise Cancelled("the run was interrupted") from None
+        if status or not os.path.isfile(output):
+            last = Path(log).read_text(encoding="utf-8", errors="replace")[-_LAST:].strip()
+            what = f"ended with status {status}" if status else "left no monitor data"
+            raise InputError(f"{words[0]} {what}{f': {last}' if last else ''}", file=output, cure=f"see {log}")
+        throughput = f"{output}.throughput.csv"
+        return Data((output,), throughput if os.path.isfile(throughput) else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Takes data that exist: FOLDER/SCENARIO/RUN.data, as the rig itself names them, or RUN-SYSTEM.data."""
+
+    folder: str
+
+    def digest(self, job: Job) -> str:
+        facts = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in self._files(job)]
+        return _digest(VERSION, json.dumps(facts))
+
+    def run(self, job: Job, output: str, stopped: Stopped) -> Data:
+        throughput = self._folder(job) / f"{job.name}.data.throughput.csv"
+        files = tuple(str(path) for path in self._files(job))
+        return Data(files, str(throughput) if throughput.is_file() else None)
+
+    def _folder(self, job: Job) -> Path:
+        return Path(self.folder) / job.rig
+
+    def _files(self, job: Job) -> list[Path]:
+        one = self._folder(job) / f"{job.name}.data"
+        files = [one] if one.is_file() else sorted(self._folder(job).glob(f"{job.name}-*.data"))
+        if not files:
+            raise InputError("this run has no monitor data", file=str(one),
+                             cure="put its MONWRITE file there")  # fmt: skip
+        return files
+
+
+def _filled(word: str, places: dict[str, str]) -> str:
+    for place, text in places.items():
+        word = word.replace(place, text)
+    return word
+
+
+def _plain(value: object) -> dict[str, object]:
+    """Plain dictionaries, which the writer of TOML takes."""
+    plain = json.loads(json.dumps(value))
+    if not isinstance(plain, dict):
+        raise ScenarioError("the scenario is no table")
+    return plain
+
+
+@cache
+def _simulator() -> str:
+    """A digest of the simulator itself and of the layouts that it writes."""
+    native = _native.__file__
+    assert native is not None
+    return _digest(VERSION, simulation.layouts(), hashlib.sha256(Path(native).read_bytes()).hexdigest())
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,0 +1,196 @@
+"""Results as an answer: a summary, and expected beside observed of every number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from zlens.models.answer import Answer, Column, Table, Value
+from zlens.present.charts import Chart, Series
+from zlens.rig.definition import AREAS, Control, Rig
+from zlens.rig.results import Outcome, Result
+from zlens.rig.verdict import Verdict
+
+_SUMMARY = (
+    Column("scenario", "Scenario"),
+    Column("policy", "Policy"),
+    Column("observes", "Observes"),
+    Column("numbers", "Numbers", text="compared"),
+    Column("seeds", "Seeds"),
+    Column("worst", "Largest", text="largest difference", decimals=2),
+    Column("rms", "RMS", text="root mean square of the differences", decimals=2),
+    Column("unit", "Unit", text="of these differences"),
+    Column("allowed", "Allowed"),
+    Column("result", "Result"),
+)
+_NUMBERS = (
+    Column("scenario", "Scenario"),
+    Column("policy", "Policy"),
+    Column("case", "Case"),
+    Column("observes", "Observes"),
+    Column("subject", "Subject"),
+    Column("expected", "Expected", decimals=3),
+    Column("low", "From", text="least that is allowed", decimals=3),
+    Column("high", "To", text="most that is allowed", decimals=3),
+    Column("observed", "Observed", text="mean over the seeds", decimals=3),
+    Column("half", "+-", text="half of its 95 % confidence interval", decimals=3),
+    Column("error", "Error", text="observed less expected", decimals=3),
+    Column("unit", "Unit"),
+    Column("result", "Result"),
+)
+_LISTED = (
+    Column("name", "Name"),
+    Column("area", "Area"),
+    Column("title", "Title"),
+    Column("runs", "Runs"),
+    Column("publication", "Source"),
+)
+
+
+def answer(results: Sequence[Result], *, every: bool = False) -> Answer:
+    """The summary of results; every: with all numbers."""
+    ordered = in_order(results)
+    tables = [Table("summary", "", _SUMMARY, [row for one in ordered for row in _summary(one)])]
+    if every:
+        rows = [row for one in ordered for row in _numbers(one)]
+        tables.append(Table("numbers", "Expected beside observed", _NUMBERS, rows))
+    failed = [one for one in ordered if not one.passed]
+    notes = [note for one in failed for note in _why(one)]
+    passed = len(ordered) - len(failed)
+    return Answer("rig", f"{passed} of {len(ordered)} scenarios as expected", tables, notes=notes)
+
+
+def in_order(results: Sequence[Result]) -> list[Result]:
+    """Results by area, then by name."""
+    return sorted(results, key=lambda one: (AREAS.index(one.rig.area), one.rig.name))
+
+
+def listed(rigs: Sequence[Rig], runs: Sequence[int]) -> Answer:
+    """The scenarios, one row each."""
+    rows = [
+        (rig.name, rig.area, rig.title, count, rig.source.publication)
+        for rig, count in sorted(zip(rigs, runs, strict=True), key=lambda one: AREAS.index(one[0].area))
+    ]
+    return Answer("rig", f"{len(rigs)} scenarios", [Table("scenarios", "", _LISTED, rows)])
+
+
+def named(outcome: Outcome) -> str:
+    """A policy or control as tables show it."""
+    return f"control: {outcome.variant.name}" if isinstance(outcome.variant, Control) else outcome.variant.name
+
+
+def word(outcome: Outcome) -> str:
+    """The result of a policy or control."""
+    if outcome.errors:
+        return "ERROR"
+    if isinstance(outcome.variant, Control):
+        return "fails, as it must" if outcome.passed else "PASSES, must fail"
+    if not outcome.variant.judged:
+        return "not judged"
+    return "pass" if outcome.passed else "FAIL"
+
+
+def _summary(result: Result) -> Iterator[tuple[Value, ...]]:
+    for outcome in result.outcomes:
+        for one in outcome.verdicts:
+            own = word(outcome)
+            if own in ("pass", "FAIL"):
+                own = "pass" if one.passed else "FAIL"
+            seeds = max((sum(1 for done in outcome.runs if done.job.case == case.name)
+                         for case in result.rig.cases), default=0)  # fmt: skip
+            unit = "points" if one.observation.of == "points" else "%"
+            yield (result.rig.name, named(outcome), one.observation.name, len(one.compared), seeds,
+                   one.worst, one.rms, unit, allowed(one), own if result.complete else "interrupted")  # fmt: skip
+
+
+def allowed(one: Verdict) -> str:
+    """The bands of an observation in words."""
+    observation = one.observation
+    unit = "" if observation.of == "points" else " %" + " of the sum" * (observation.of == "sum")
+    parts = []
+    if any(row.expected.low is not None or row.expected.high is not None for row in one.compared):
+        parts.append("band")
+    if observation.largest is not None:
+        parts.append(f"{observation.largest:g}{unit}")
+    if observation.rms is not None:
+        parts.append(f"rms {observation.rms:g}{unit}")
+    if observation.misallocated is not None:
+        parts.append(f"misallocated {observation.misallocated:g} %")
+    if observation.order:
+        parts.append("order")
+    return ", ".join(parts)
+
+
+def _numbers(result: Result) -> Iterator[tuple[Value, ...]]:
+    for outcome in result.outcomes:
+        for one in outcome.verdicts:
+            for row in one.compared:
+                passed = "" if row.passed is None else "ok" if row.passed else "off"
+                yield (result.rig.name, named(outcome), row.case, one.observation.name, row.subject,
+                       row.expected.value, row.expected.low, row.expected.high, row.observed, row.half,
+                       row.error, one.observation.unit, passed)  # fmt: skip
+
+
+def _why(result: Result) -> Iterator[str]:
+    """Why a file is not as expected."""
+    if not result.complete:
+        yield f"{result.rig.name}: interrupted; the same command continues"
+    if result.rig.not_reproduced is not None:
+        yield f"{result.rig.name}: known not to be reproduced: {result.rig.not_reproduced}"
+    for outcome in result.outcomes:
+        if outcome.passed or not outcome.judged or not result.complete:
+            continue
+        begin = ": ".join(part for part in (result.rig.name, named(outcome)) if part)
+        for error in outcome.errors[:3]:
+            yield f"{begin}: {error}"
+        if isinstance(outcome.variant, Control) and not outcome.errors:
+            yield f"{begin}: passes, so the rig would not see this fault"
+        for one in outcome.verdicts if not isinstance(outcome.variant, Control) else ():
+            more = f"; and {len(one.failures) - 3} more" if len(one.failures) > 3 else ""
+            if one.failures:
+                yield f"{begin}: {'; '.join(one.failures[:3])}{more}"
+
+
+def charts(result: Result) -> Iterator[Chart]:
+    """A chart of each observation: what is expected, then each policy and control."""
+    rig = result.rig
+    for at, observation in enumerate(rig.observations):
+        verdicts = [(outcome, outcome.verdicts[at]) for outcome in result.outcomes if outcome.verdicts]
+        if not verdicts:
+            continue
+        first = verdicts[0][1].compared
+        subjects = list(dict.fromkeys(row.subject for row in first))
+        names = {"": "expected", "solver": "solver"}
+        expected_name = names["solver" if observation.expected != "published" else ""]
+        policies = [(named(outcome) or "observed", one) for outcome, one in verdicts]
+        if rig.chart == "lines" and len(rig.cases) > 1:
+            places = [float(at if case.at is None else case.at) for at, case in enumerate(rig.cases, 1)]
+            for subject in subjects:
+                keys = [(case.name, subject) for case in rig.cases]
+                series = _series(expected_name, policies, keys)
+                title = f"{observation.name}{f' of {subject}' if subject else ''}"
+                yield Chart(title, "lines", places, series, observation.unit, rig.along)
+            continue
+        keys = [(row.case, row.subject) for row in first]
+        labels = [": ".join(part for part in key if part) or observation.name for key in keys]
+        yield Chart(observation.name, "bars", labels, _series(expected_name, policies, keys), observation.unit)
+
+
+def _series(
+    expected_name: str, policies: Sequence[tuple[str, Verdict]], keys: Sequence[tuple[str, str]]
+) -> tuple[Series, ...]:
+    found = [{(row.case, row.subject): row for row in one.compared} for _, one in policies]
+    expected: list[float | None] = []
+    for key in keys:
+        row = found[0].get(key)
+        if row is None:
+            expected.append(None)
+        elif row.expected.value is not None:
+            expected.append(row.expected.value)
+        else:
+            ends = [end for end in (row.expected.low, row.expected.high) if end is not None]
+            expected.append(sum(ends) / len(ends) if ends else None)
+    observed = [
+        Series(name, [rows[key].observed if key in rows else None for key in keys])
+        for (name, _), rows in zip(policies, found, strict=True)
+    ]
+    return (Series(expected_name, expected), *observed)
