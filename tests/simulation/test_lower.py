@@ -16,12 +16,7 @@ from zlens.simulation import run
 
 
 def example(name: str) -> dict[str, Any]:
-    values = tomllib.loads(models.find(name).EXAMPLE)
-    if name == "relocation":
-        guest = values["guest"][0]
-        for key in ("pattern", "hot_pages", "hot_writes"):
-            del guest[key]
-    return values
+    return tomllib.loads(models.find(name).EXAMPLE)
 
 
 def lowered(values: dict[str, Any]) -> dict[str, Any]:
@@ -206,12 +201,15 @@ def test_relocations_follow_their_rules() -> None:
     assert system["link"]["rate_mib"] == pytest.approx(solved.figure("link"))
     assert system["link"]["at_once"] == 1
     first, second = system["relocations"]
-    assert (first["user"], first["to"], first["touched_mib"], first["changing_mib"]) == (
-        0,
-        "BOSTON",
-        6000,
-        2500,
-    )
+    assert (first["user"], first["to"], first["touched_mib"]) == (0, "BOSTON", 6000)
+    # A hot set: 20 % of the pages get 80 % of the writes.
+    (hot, often), (cold, seldom) = first["writes"]
+    assert (hot + cold, hot) == pytest.approx((2500, 500))
+    assert often == pytest.approx(4 * seldom)
+    given = example("relocation")
+    given["guest"][0]["pattern"] = "sweep"
+    with pytest.raises(ScenarioError, match='pattern is "sweep"'):
+        run.prepared(given)
     assert (second["touched_mib"], second["maxquiesce_s"], second["maxtotal_s"]) == (4096, 10.0, None)
     assert all(user["loads"][0]["demand_pct"] is None for user in system["users"])
 

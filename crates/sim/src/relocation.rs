@@ -1,7 +1,7 @@
 //! Live guest relocation: passes over a guest's storage while it runs, then the quiesce.
 //!
 //! The first pass sends all storage that was ever touched, every other one what changed since. Writes go to any
-//! page of the changing storage with equal probability, so of `N` pages `N (1 - e^(-w/N))` are different after
+//! page of a kind of storage with equal probability, so of `N` pages `N (1 - e^(-w/N))` are different after
 //! `w` writes. The guest is stopped when little is left, when a pass leaves about as much as it sent, or when
 //! passes run out; what is left is sent in the quiesce, with a fixed time for devices and restart.
 //!
@@ -234,7 +234,10 @@ impl Relocations {
         }
         state.passes += 1;
         let ran = (cpu.saturating_sub(state.cpu)) as f64 / SECOND as f64;
-        let changed = changed(spec.changing_mib, spec.change_mib * ran);
+        let kinds = spec.writes.iter();
+        let changed: f64 = kinds
+            .map(|[storage, rate]| changed(*storage, rate * ran))
+            .sum();
         let live_most = spec.passes_most.saturating_sub(spec.quiesce_passes).max(1);
         let stops = spec.immediate
             || state.passes >= live_most

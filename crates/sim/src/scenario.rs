@@ -690,10 +690,8 @@ pub struct Relocation {
     pub maxtotal_s: Option<f64>,
     /// Storage that was ever touched, in MiB.
     pub touched_mib: f64,
-    /// Writes of the guest at full speed, in MiB per second of virtual CPU time.
-    pub change_mib: f64,
-    /// Storage that they go to, in MiB.
-    pub changing_mib: f64,
+    /// Kinds of storage that the guest writes to: MiB, and MiB written per second of virtual CPU time.
+    pub writes: Vec<[f64; 2]>,
     /// Seconds before the first pass.
     pub setup_s: f64,
     /// Seconds of the quiesce that are not for pages.

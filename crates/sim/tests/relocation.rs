@@ -17,8 +17,7 @@ fn relocation(change_mib: f64) -> Relocation {
         maxquiesce_s: None,
         maxtotal_s: None,
         touched_mib: 1_000.0,
-        change_mib,
-        changing_mib: 1e9,
+        writes: vec![[1e9, change_mib]],
         setup_s: 0.0,
         fixed_quiesce_s: 0.0,
         live_passes: 1,
@@ -80,7 +79,7 @@ fn passes_shrink_geometrically() {
 #[test]
 fn a_working_set_bounds_what_a_pass_sends() {
     let mut only = relocation(200.0);
-    only.changing_mib = 400.0;
+    only.writes = vec![[400.0, 200.0]];
     only.passes_most = 8;
     let state = &ended(scenario(vec![only], 1))[0];
     assert_eq!(state.passes, 8);
@@ -90,6 +89,25 @@ fn a_working_set_bounds_what_a_pass_sends() {
         "{}",
         state.sent
     );
+}
+
+/// Hot pages change within a pass, cold ones hardly: 100 of 1,000 MiB get all writes.
+#[test]
+fn hot_pages_bound_what_a_pass_sends() {
+    let sent = |writes: Vec<[f64; 2]>| {
+        let mut only = relocation(0.0);
+        only.writes = writes;
+        only.passes_most = 3;
+        ended(scenario(vec![only], 1))[0].sent
+    };
+    let (even, hot) = (
+        sent(vec![[1_000.0, 100.0]]),
+        sent(vec![[100.0, 90.0], [900.0, 0.0]]),
+    );
+    // 1000 in 10 s, 1000 (1 - e^-1) = 632.1 in 6.321 s, 1000 (1 - e^-0.6321) = 468.5.
+    assert!((even - 2_100.6).abs() < 5.0, "{even}");
+    // 1000 in 10 s, 100 (1 - e^-9) = 100.0 in 1 s, 100 (1 - e^-0.9) = 59.3.
+    assert!((hot - 1_159.3).abs() < 5.0, "{hot}");
 }
 
 /// IMMEDIATE: one pass, then the quiesce.

@@ -89,7 +89,9 @@ def render(results: Sequence[Result], when: str) -> str:
 def _word(result: Result) -> str:
     if not result.complete:
         return "<span class=red>interrupted</span>"
-    return "<span class=green>as expected</span>" if result.passed else "<span class=red>not as expected</span>"
+    return (
+        "<span class=green>as expected</span>" if result.passed else "<span class=red>not as expected</span>"
+    )
 
 
 def _section(result: Result) -> Iterator[str]:

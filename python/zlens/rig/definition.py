@@ -32,7 +32,16 @@ from zlens.schema.kinds import (
 
 FOLDER = FACTS / "rig"
 #: The areas of files, in the order of the summary.
-AREAS = ("shares", "partitions", "unparking", "multithreading", "devices", "relocation", "scaling", "queueing")
+AREAS = (
+    "shares",
+    "partitions",
+    "unparking",
+    "multithreading",
+    "devices",
+    "relocation",
+    "scaling",
+    "queueing",
+)
 _STATUSES = ("verified", "verified-secondary", "constructed", "derived", "unverified", "ours")
 _MOST_CASES = 1000
 #: What `expected` of an observation says for numbers that the cases have.
@@ -208,7 +217,7 @@ _OBSERVE = Spec(
         Key("where", Named(Anything(), least=0), "values of other columns", default={}),
         Key("sql", Prose(), "instead of a measure: a query of subject and value", default=None),
         Key("relative_to", Line(), "divide by the value of this case", default=None),
-        Key("scale", Number(1e-12, 1e12), "multiply by this", default=1.0),
+        Key("scale", Number(1e-12, 1e12), "observed values are multiplied by this", default=1.0),
         Key("expected", Line(), '"published", "solver:TABLE.COLUMN" or "solver:FIGURE"'),
         Key("largest", Number(0, 1e9), "largest difference that is allowed", default=None),
         Key("rms", Number(0, 1e9), "largest root mean square of the differences", default=None),
@@ -249,7 +258,9 @@ def find(name: str) -> Rig:
     """A shipped file by name, or the user's by path."""
     path = shipped().get(name)
     if path is None and not Path(name).suffix:
-        raise QueryError(f"there is no scenario {name!r}", expected=f"a file, or one of {', '.join(shipped())}")
+        raise QueryError(
+            f"there is no scenario {name!r}", expected=f"a file, or one of {', '.join(shipped())}"
+        )
     return load(str(path or name))
 
 
@@ -362,7 +373,9 @@ def _check(rig: Rig, problem: Problem) -> None:
                                     "use its name", known)  # fmt: skip
     for one in rig.observations:
         if one.relative_to is not None and one.relative_to not in names:
-            raise problem.value(f"observe.{one.name}.relative_to", one.relative_to, f"one of {', '.join(names)}")
+            raise problem.value(
+                f"observe.{one.name}.relative_to", one.relative_to, f"one of {', '.join(names)}"
+            )
         if one.expected == PUBLISHED and not any(one.name in case.expected for case in rig.cases):
             raise problem.wrong(f"no case has an expected number of {one.name!r}",
                                 f'write expected = {{ "{one.name}" = 1.0 }} in [[case]]')  # fmt: skip

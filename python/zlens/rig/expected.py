@@ -20,9 +20,7 @@ def of_case(rig: Rig, case: Case, control: Control | None = None) -> dict[str, d
             continue
         if answer is None:
             answer = _solved(rig, case, control)
-        found[one.name] = {
-            subject: Expected(value * one.scale) for subject, value in _values(rig, answer, one).items()
-        }
+        found[one.name] = {subject: Expected(value) for subject, value in _values(rig, answer, one).items()}
     return found
 
 

@@ -23,9 +23,7 @@ def values(files: Sequence[str], throughput: str | None, observations: Sequence[
     with Session(list(files), Options(throughput=throughput)) as session:
         queries = [one.sql or query(one) for one in observations]
         session.expect(queries)
-        return {
-            one.name: _rows(session, sql, one) for one, sql in zip(observations, queries, strict=True)
-        }
+        return {one.name: _rows(session, sql, one) for one, sql in zip(observations, queries, strict=True)}
 
 
 def query(one: Observation) -> str:

@@ -73,7 +73,9 @@ def run(
     """Run files and judge them. Raises Stopped after an interrupt, with the results so far."""
     wanted = {rig.name: [job for _, _, those in jobs.of(rig, seeds) for job in those] for rig in rigs}
     try:
-        done = batch.run([(rig, wanted[rig.name]) for rig in rigs], runner, folder, jobs=workers, progress=progress)
+        done = batch.run(
+            [(rig, wanted[rig.name]) for rig in rigs], runner, folder, jobs=workers, progress=progress
+        )
     except batch.Interrupted as interrupt:
         raise Stopped([judged(rig, interrupt.done, seeds) for rig in rigs]) from None
     return [judged(rig, done, seeds) for rig in rigs]
@@ -105,7 +107,9 @@ def _outcome(
     cases: Mapping[str, Sequence[Job]],
     done: Mapping[tuple[str, str], Done],
 ) -> Outcome:
-    found = [done[job.rig, job.name] for those in cases.values() for job in those if (job.rig, job.name) in done]
+    found = [
+        done[job.rig, job.name] for those in cases.values() for job in those if (job.rig, job.name) in done
+    ]
     errors = [f"{one.job.name}: {one.error}" for one in found if one.error is not None]
     control = variant if isinstance(variant, Control) else None
     numbers = {}
@@ -136,9 +140,7 @@ def _by_subject(
     if base is None:
         return {subject: [run.get(subject) for run in runs] for subject in subjects}
     return {
-        subject: [
-            _ratio(run.get(subject), other.get(subject)) for run, other in zip(runs, base, strict=True)
-        ]
+        subject: [_ratio(run.get(subject), other.get(subject)) for run, other in zip(runs, base, strict=True)]
         for subject in subjects
     }
 

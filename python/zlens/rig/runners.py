@@ -58,7 +58,9 @@ def find(text: str) -> Runner:
         try:
             words = tuple(shlex.split(rest))
         except ValueError as error:
-            raise QueryError(f"the runner's command cannot be split: {error}", cure="close its quotes") from None
+            raise QueryError(
+                f"the runner's command cannot be split: {error}", cure="close its quotes"
+            ) from None
         if not any("{out}" in word for word in words):
             raise QueryError("the runner's command does not say where to write",
                              cure="add {out}: command:./run.sh {scenario} {out}")  # fmt: skip
@@ -123,7 +125,9 @@ class Command:
         if status or not os.path.isfile(output):
             last = Path(log).read_text(encoding="utf-8", errors="replace")[-_LAST:].strip()
             what = f"ended with status {status}" if status else "left no monitor data"
-            raise InputError(f"{words[0]} {what}{f': {last}' if last else ''}", file=output, cure=f"see {log}")
+            raise InputError(
+                f"{words[0]} {what}{f': {last}' if last else ''}", file=output, cure=f"see {log}"
+            )
         throughput = f"{output}.throughput.csv"
         return Data((output,), throughput if os.path.isfile(throughput) else None)
 

@@ -75,26 +75,28 @@ def listed(rigs: Sequence[Rig], runs: Sequence[int]) -> Answer:
 
 def named(outcome: Outcome) -> str:
     """A policy or control as tables show it."""
-    return f"control: {outcome.variant.name}" if isinstance(outcome.variant, Control) else outcome.variant.name
+    return (
+        f"control: {outcome.variant.name}" if isinstance(outcome.variant, Control) else outcome.variant.name
+    )
 
 
-def word(outcome: Outcome) -> str:
-    """The result of a policy or control."""
+def word(outcome: Outcome, one: Verdict) -> str:
+    """The result of an observation under a policy or control. Of a control, one must fail."""
     if outcome.errors:
         return "ERROR"
     if isinstance(outcome.variant, Control):
-        return "fails, as it must" if outcome.passed else "PASSES, must fail"
+        if not outcome.passed:
+            return "PASSES, must fail"
+        return "passes" if one.passed else "fails, as it must"
     if not outcome.variant.judged:
         return "not judged"
-    return "pass" if outcome.passed else "FAIL"
+    return "pass" if one.passed else "FAIL"
 
 
 def _summary(result: Result) -> Iterator[tuple[Value, ...]]:
     for outcome in result.outcomes:
         for one in outcome.verdicts:
-            own = word(outcome)
-            if own in ("pass", "FAIL"):
-                own = "pass" if one.passed else "FAIL"
+            own = word(outcome, one)
             seeds = max((sum(1 for done in outcome.runs if done.job.case == case.name)
                          for case in result.rig.cases), default=0)  # fmt: skip
             unit = "points" if one.observation.of == "points" else "%"
@@ -172,7 +174,9 @@ def charts(result: Result) -> Iterator[Chart]:
             continue
         keys = [(row.case, row.subject) for row in first]
         labels = [": ".join(part for part in key if part) or observation.name for key in keys]
-        yield Chart(observation.name, "bars", labels, _series(expected_name, policies, keys), observation.unit)
+        yield Chart(
+            observation.name, "bars", labels, _series(expected_name, policies, keys), observation.unit
+        )
 
 
 def _series(

@@ -486,8 +486,8 @@ class _Machine:
             "maxquiesce_s": None if isinstance(quiesce, str) else quiesce,
             "maxtotal_s": None if isinstance(entry["maxtotal"], str) else entry["maxtotal"],
             "touched_mib": touched,
-            "change_mib": entry["change_rate"],
-            "changing_mib": touched if entry["changing"] is None else entry["changing"],
+            "writes": [list(kind) for kind in entry["writes"]]
+            or [[touched if entry["changing"] is None else entry["changing"], entry["change_rate"]]],
             "setup_s": entry["setup"],
             "fixed_quiesce_s": entry["fixed_quiesce"],
             "live_passes": entry["live_passes"],

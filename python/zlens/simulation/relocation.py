@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from zlens.models.relocation import model
+from zlens.models.relocation.dirtying import AtRandom, Dirtying
 from zlens.models.scenario import Scenario
+from zlens.simulation.queueing import FREE
 
 
 def machine(scenario: Scenario) -> dict[str, Any]:
@@ -14,11 +16,11 @@ def machine(scenario: Scenario) -> dict[str, Any]:
     guests = scenario["guest"]
     link = scenario["link"]
     for guest in guests:
-        if guest["pattern"] != "uniform" and guest["change_rate"]:
+        if guest["pattern"] == "sweep" and guest["change_rate"]:
             raise scenario.problem.wrong(
-                f'guest.{guest["name"]}.pattern is "{guest["pattern"]}"',
+                f'guest.{guest["name"]}.pattern is "sweep"',
                 'write pattern = "uniform" with a smaller changing',
-                '"uniform", to be simulated',
+                "a pattern of random writes, to be simulated",
             )
     source = link["from"] or "SOURCE"
     # One core is left for CP, which sends.
@@ -27,7 +29,9 @@ def machine(scenario: Scenario) -> dict[str, Any]:
         "processors": {"CP": cores},
         "partition": [{"name": "ZVM", "system": source, "cores": cores, "dedicated": True}],
         "user": [{"name": guest["name"], "relative": 100, "storage": guest["memory"]} for guest in guests],
-        "link": {**link, "at_once": scenario["at_once"]},
+        # Sending takes no time of guests, as in the model.
+        "link": {**link, "at_once": scenario["at_once"], "cpu": 0.0},
+        "cp": FREE,
         "relocation": [_relocation(scenario, guest) for guest in guests],
     }
 
@@ -41,13 +45,19 @@ def _relocation(scenario: Scenario, guest: dict[str, Any]) -> dict[str, Any]:
         "maxquiesce": _limit(solved.max_quiesce),
         "maxtotal": _limit(solved.max_total),
         "touched": model.touched(guest),
-        "change_rate": guest["change_rate"],
-        "changing": model.changing(guest),
+        "writes": _writes(solved.writes),
         "setup": guest["setup"],
         "fixed_quiesce": guest["fixed_quiesce"],
         **{key: scenario[key] for key in ("stop_below", "live_passes", "passes_most", "quiesce_passes")},
         **({} if scenario["no_progress"] is None else {"no_progress": scenario["no_progress"]}),
     }
+
+
+def _writes(dirtying: Dirtying) -> list[tuple[float, float]]:
+    """MiB of each kind of storage, and MiB/s written to it."""
+    if not isinstance(dirtying, AtRandom):
+        return [(0.0, 0.0)]
+    return [(pages / model.PAGES_IN_MIB, pages * rate / model.PAGES_IN_MIB) for pages, rate in dirtying.kinds]
 
 
 def _limit(seconds: float) -> float | str:

@@ -94,7 +94,13 @@ def prepared(
         whole = scenario
         if machine is not scenario.values:
             kept = {key: scenario[key] for key in ("title", "simulation", "machine", "cp")}
-            made = _plain({**machine, **_plain(kept)})
+            # What a model says of CP replaces defaults, but nothing that the scenario itself says.
+            own = (
+                {"cp": {**(kept["cp"] or {}), **machine["cp"], **values.get("cp", {})}}
+                if "cp" in machine
+                else {}
+            )
+            made = _plain({**machine, **_plain(kept), **own})
             # Lines of what is made from a scenario are not those of its text.
             whole = checked(SPEC, made, problem=replace(scenario.problem, text=None))
         lowered = lower(whole)

@@ -34,7 +34,7 @@ def machine(scenario: Scenario) -> dict[str, Any]:
         raise wrong("the partition has no cores with entitlement", "write highs = 1 or more")
     others = _others(scenario, own)
     physical = max(1, round(own + math.fsum(entitled for _, entitled, _ in others)))
-    heaviest = max(own, *(entitled for _, entitled, _ in others))
+    heaviest = max([own, *(entitled for _, entitled, _ in others)])
     weights = [max(1, round(_MOST * entitled / heaviest)) for entitled in (own, *(one[1] for one in others))]
     entitled = prsm.entitlements(physical, weights)[0]
     polarity = prsm.vertical(entitled, cores, "all high")
@@ -95,6 +95,9 @@ def _others(scenario: Scenario, own: float) -> list[tuple[str, float, float]]:
             for one in scenario["partition"]
         ]
     excess = (scenario["excess"] or 0.0) / 100
+    if not excess and own == int(own):
+        # All cores are its own.
+        return []
     # The rest of the machine wants all but the excess.
     rest = max(math.ceil(own + excess) - own, 0.001)
     return [(_OTHER, rest, max(0.0, rest - excess))]

@@ -34,6 +34,7 @@ _RATE = Number(0, 1e9)
 _SECONDS = Number(0, 1e7)
 _PERCENT = Number(0, 100)
 _SPAN = Row((_SECONDS, _SECONDS), "a list of two numbers: the seconds from and to")
+_WRITES = Row((_MIB, _MIB), "a list of two numbers: MiB of storage, and MiB/s written to it")
 _LIMIT = NumberOr(_SECONDS, "NOLIMIT")
 _NAMES = Either(Line(), Many(Line(), 1))
 _VARIATION = "squared coefficient of variation of that"
@@ -239,6 +240,8 @@ RELOCATION = Moving(
         Key("touched", _MIB, "storage ever touched; if left out, all", "MiB", default=None),
         Key("change_rate", _MIB, "writes per second of virtual CPU time", "MiB/s", default=0.0),
         Key("changing", _MIB, "storage that they go to; if left out, all touched", "MiB", default=None),
+        Key("writes", Many(_WRITES), "instead of both: each kind of storage and its writes: [[100, 90], [900, 10]]",
+            default=[]),
         Key("setup", _SECONDS, "before the first pass", "seconds", default=0.0),
         Key("fixed_quiesce", _SECONDS, "part of the quiesce that is not for pages", "seconds", default=0.0),
         Key("stop_below", _MIB, "stop the guest when no more than this is left", "MiB",
