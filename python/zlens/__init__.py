@@ -35,6 +35,7 @@ __all__ = [
     "Session",
     "ZlensError",
     "open",
+    "run_rig",
     "simulate",
 ]
 
@@ -43,7 +44,7 @@ def __getattr__(name: str) -> Any:
     # Imported when asked for: the help of the program needs none of it.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = {"Options": "inputs.options", **dict.fromkeys(("Session", "open", "simulate"), "api")}
+    home = {"Options": "inputs.options", **dict.fromkeys(("Session", "open", "run_rig", "simulate"), "api")}
     value = globals()[name] = getattr(import_module(f"zlens.{home.get(name, 'errors')}"), name)
     return value
 

@@ -13,6 +13,7 @@ from zlens.session import session
 
 if TYPE_CHECKING:
     from zlens.findings.evaluate import Findings
+    from zlens.rig.results import Result
     from zlens.simulation.run import Run
 
 
@@ -75,6 +76,34 @@ def simulate(
     values = scenario if isinstance(scenario, Mapping) else read(os.fspath(scenario))
     ready = run.seeded(values, runs, file=file, seed=seed, hours=hours)
     return run.simulate(ready, os.fspath(output), progress=progress)
+
+
+def run_rig(
+    scenarios: str | Iterable[str],
+    output: str | os.PathLike[str],
+    *,
+    runner: str = "simulate",
+    seeds: int | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """Run scenarios whose right answers are known, and compare: files, or names of those that zlens ships.
+
+    Monitor data stay in the folder `output`; runs that it has are not made again. Each result has its rig,
+    its outcomes with their verdicts, and `passed`. Runs are processes of their own, so a program that asks
+    for them has `if __name__ == "__main__":`. Raises ScenarioError and QueryError.
+
+    >>> import zlens
+    >>> [result] = zlens.run_rig("unequal-shares", "rig")
+    >>> result.passed
+    """
+    from zlens.rig import definition, results, runners
+
+    names = [scenarios] if isinstance(scenarios, str) else list(scenarios)
+    rigs = [definition.find(name) for name in names]
+    return results.run(
+        rigs, runners.find(runner), os.fspath(output), seeds=seeds, workers=jobs, progress=progress
+    )
 
 
 def open(

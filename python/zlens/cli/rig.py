@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scenario", metavar="SCENARIO", nargs="*", help="files, folders, or names from list")
     parser.add_argument("--all", action="store_true", help="run all scenarios that zlens ships")
     parser.add_argument(
-        "-o", "--output", metavar="DIR", default="rig",
+        "-o", "--output", dest="folder", metavar="DIR", default="rig",
         help="folder for monitor data and report.html (rig); runs that it has are not made again",
     )  # fmt: skip
     parser.add_argument(
@@ -97,13 +97,13 @@ def _run(arguments: argparse.Namespace) -> int:
     with Progress(amount=lambda count: f"{count:.0f} runs") as progress:
         try:
             found = results.run(
-                rigs, runner, arguments.output,
+                rigs, runner, arguments.folder,
                 seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
             )  # fmt: skip
         except results.Stopped as interrupt:
             found, stopped = interrupt.results, True
     when = dt.date.today().isoformat()
-    folder = Path(arguments.output)
+    folder = Path(arguments.folder)
     html = as_html.render(found, when)
     with whole_file(str(folder / "report.html")) as path:
         Path(path).write_text(html, encoding="utf-8")

@@ -1,6 +1,6 @@
 """The rig: scenarios whose right answers are known, run and compared with them.
 
-A file says what is simulated, what is varied, what is expected (from a solver or a publication), which measure
-observes it, and which differences are allowed. `run` expands it, `runners` make monitor data, `observed` reduces
-them by the ordinary measures, `verdict` compares.
+A file names a scenario, what is varied, what is expected (from a solver or a publication), the measure that
+observes it, and the differences that are allowed. `jobs` lists its runs, `runners` make their monitor data,
+`observed` reduces these by the ordinary measures, `verdict` compares, `results` has all of it.
 """

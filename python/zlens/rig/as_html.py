@@ -73,7 +73,7 @@ def render(results: Sequence[Result], when: str) -> str:
     whole = tables.answer(results)
     parts = [
         f"<h1>{escape(whole.title)}</h1>",
-        f"<p>zlens {VERSION}, {escape(when)}. All observed numbers are of simulated or otherwise prepared runs.</p>",
+        f"<p>zlens {VERSION}, {escape(when)}. Observed numbers are those of the runs.</p>",
         "<ul>",
         *(
             f"<li><a href='#{escape(one.rig.name)}'>{escape(one.rig.title)}</a>: {_word(one)}</li>"
@@ -106,9 +106,11 @@ def _section(result: Result) -> Iterator[str]:
         drawn = charts.svg(chart)
         if drawn:
             name = f"{rig.name}-{number}"
-            yield f"<figure data-name='{escape(name)}'><figcaption>{escape(chart.title)}</figcaption>{drawn}</figure>"
+            yield f"<figure data-name='{escape(name)}'><figcaption>{escape(chart.title)}</figcaption>"
+            yield f"{drawn}</figure>"
     own = tables.answer([result], every=True)
     for table in own.tables:
         yield from as_html.drawn(table)
     yield from (f"<p class=red>{escape(note)}</p>" for note in own.notes)
-    yield f"<details><summary>{escape(rig.name)}.toml</summary><pre>{escape(rig.toml)}</pre></details></section>"
+    yield f"<details><summary>{escape(rig.name)}.toml</summary><pre>{escape(rig.toml)}</pre></details>"
+    yield "</section>"

@@ -1,4 +1,4 @@
-"""Runs of many scenarios side by side; what is done stays done, so an interrupted batch goes on where it was."""
+"""Runs of many scenarios side by side. Those that ended are kept: an interrupted batch continues."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -269,11 +268,6 @@ def load(file: str) -> Rig:
     return parsed(read(file), file)
 
 
-@cache
-def area_order() -> dict[str, int]:
-    return {area: at for at, area in enumerate(AREAS)}
-
-
 def parsed(values: Values, file: str) -> Rig:
     """The same from parsed TOML."""
     problem = Problem(file, ScenarioError, text=values.text)
@@ -353,6 +347,11 @@ def _observation(entry: dict[str, Any], problem: Problem) -> Observation:
         if statistic not in aggregation.gives(column):
             expected = ", ".join(aggregation.gives(column))
             raise problem.value(f"{where}.statistic", statistic, f"one of {expected}")
+        try:
+            aggregation.merged(table, [entry["by"]] if entry["by"] else [],
+                               aggregation.pinned(table, entry["where"]))  # fmt: skip
+        except QueryError as error:
+            raise problem.wrong(f"{where}: {error.message}", "add where or by", error.expected) from None
         entry["unit"] = entry["unit"] or column.unit
     return Observation(**entry, statistic=statistic or "")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from zlens.rig.definition import Case, Control, Policy, Rig
 from zlens.models.scenario import put
+from zlens.rig.definition import Case, Control, Policy, Rig
 
 _NO_NAME = re.compile(r"[^a-z0-9.]+")
 
@@ -28,7 +28,8 @@ class Job:
 def of(rig: Rig, seeds: int | None = None) -> Iterator[tuple[Case, Policy | Control, list[Job]]]:
     """The runs of each case and policy, then of each case and control, which has one seed."""
     first = int(rig.scenario.get("simulation", {}).get("seed", 1))
-    for variant in (*rig.policies, *rig.controls):
+    variants: list[Policy | Control] = [*rig.policies, *rig.controls]
+    for variant in variants:
         control = isinstance(variant, Control)
         count = 1 if control else seeds or rig.seeds
         for case in rig.cases:

@@ -28,7 +28,8 @@ def values(files: Sequence[str], throughput: str | None, observations: Sequence[
 
 def query(one: Observation) -> str:
     """SQL of subject and value: the column averaged as the catalog declares."""
-    assert one.measure is not None and one.column is not None
+    assert one.measure is not None
+    assert one.column is not None
     table = metrics.table(one.measure)
     column = table.column(one.column)
     assert column is not None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from zlens.models.answer import Answer, Column, Table, Value
 from zlens.present.charts import Chart, Series
-from zlens.rig.definition import AREAS, Control, Rig
+from zlens.rig.definition import AREAS, PUBLISHED, Control, Rig
 from zlens.rig.results import Outcome, Result
 from zlens.rig.verdict import Verdict
 
@@ -100,8 +100,9 @@ def _summary(result: Result) -> Iterator[tuple[Value, ...]]:
             seeds = max((sum(1 for done in outcome.runs if done.job.case == case.name)
                          for case in result.rig.cases), default=0)  # fmt: skip
             unit = "points" if one.observation.of == "points" else "%"
+            own = own if result.complete else "interrupted"
             yield (result.rig.name, named(outcome), one.observation.name, len(one.compared), seeds,
-                   one.worst, one.rms, unit, allowed(one), own if result.complete else "interrupted")  # fmt: skip
+                   one.worst, one.rms, unit, allowed(one), own)  # fmt: skip
 
 
 def allowed(one: Verdict) -> str:
@@ -161,8 +162,7 @@ def charts(result: Result) -> Iterator[Chart]:
             continue
         first = verdicts[0][1].compared
         subjects = list(dict.fromkeys(row.subject for row in first))
-        names = {"": "expected", "solver": "solver"}
-        expected_name = names["solver" if observation.expected != "published" else ""]
+        expected_name = "expected" if observation.expected == PUBLISHED else "solver"
         policies = [(named(outcome) or "observed", one) for outcome, one in verdicts]
         if rig.chart == "lines" and len(rig.cases) > 1:
             places = [float(at if case.at is None else case.at) for at, case in enumerate(rig.cases, 1)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from zlens.models.t_distribution import quantile
 from zlens.rig.definition import Expected, Observation
@@ -150,7 +151,7 @@ def _disorder(compared: Sequence[Compared]) -> list[str]:
             if row.subject == subject and row.expected.value is not None and row.observed is not None
         ]
         rows.sort(key=lambda row: row[0])
-        for (low, less, first), (high, more, second) in zip(rows, rows[1:], strict=False):
+        for (low, less, first), (high, more, second) in pairwise(rows):
             if low < high and less >= more:
                 failures.append(f"{first} has {less:.5g}, not less than {second} with {more:.5g}")
     return failures

@@ -240,7 +240,7 @@ RELOCATION = Moving(
         Key("touched", _MIB, "storage ever touched; if left out, all", "MiB", default=None),
         Key("change_rate", _MIB, "writes per second of virtual CPU time", "MiB/s", default=0.0),
         Key("changing", _MIB, "storage that they go to; if left out, all touched", "MiB", default=None),
-        Key("writes", Many(_WRITES), "instead of both: each kind of storage and its writes: [[100, 90], [900, 10]]",
+        Key("writes", Many(_WRITES), "instead of both, for each kind of storage: [[100, 90], [900, 10]]",
             default=[]),
         Key("setup", _SECONDS, "before the first pass", "seconds", default=0.0),
         Key("fixed_quiesce", _SECONDS, "part of the quiesce that is not for pages", "seconds", default=0.0),

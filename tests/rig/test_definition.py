@@ -1,0 +1,94 @@
+"""Files of the rig, and what is wrong with some."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rig_made import EQUAL, WRONG, write
+from zlens import errors
+from zlens.rig import definition, expected, jobs, show
+
+PUBLISHED = EQUAL.replace('"solver:users.allocation"', '"published"')
+
+
+@pytest.mark.parametrize("name", definition.shipped())
+def test_every_shipped_file_is_sound(name: str) -> None:
+    """Each has a source, expected numbers for its observations, and a control unless it is known to fail."""
+    rig = definition.find(name)
+    numbers = [expected.of_case(rig, case) for case in rig.cases]
+    for one in rig.observations:
+        assert any(found[one.name] for found in numbers), one.name
+        assert one.band or one.largest in (0.0, 1.0) or one.order or rig.not_reproduced, one.name
+    assert rig.source.publication
+    assert rig.controls or rig.not_reproduced or any(not policy.judged for policy in rig.policies)
+    assert rig.title in show.text(rig)
+
+
+def test_the_skeleton_is_sound() -> None:
+    rig = definition.load(str(definition.FOLDER / "_skeleton.toml"))
+    assert expected.of_case(rig, rig.cases[0])["CPU"]["LINUX1"].value == 50
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (EQUAL.replace('model = "shares"', 'model = "share"'), r"\[scenario\] needs a model"),
+        (EQUAL.replace('"guest"', '"gest"'), "observe.CPU.measure is not known here.*did you mean guest"),
+        (EQUAL.replace('"cpu_pct"', '"cpu_pc"'), "a column of guest is not known.*did you mean cpu_pct"),
+        (EQUAL.replace("largest = 1.0", ""), "observe.CPU allows any difference"),
+        (EQUAL.replace('"solver:users.allocation"', '"users"'), 'observe.CPU.expected is "users"'),
+        (EQUAL.replace('by = "userid"', 'relative_to = "base"'), 'relative_to is "base"'),
+        (EQUAL.replace("measure =", 'sql = "SELECT 1"\nmeasure ='), "needs measure and column"),
+        (EQUAL.replace('measure = "guest"', 'measure = "core_type"').replace("cpu_pct", "thread_density")
+         .replace('by = "userid"', ""), "different cpu_type are never merged"),
+        (PUBLISHED, "no case has an expected number of 'CPU'"),
+        (PUBLISHED + '[[case]]\nname = "x"\nexpected.GPU = 1.0\n', "expects 'GPU', which no"),
+        (EQUAL + '[[case]]\nname = "x"\n[vary]\nkey = "processors.CP"\nvalues = [1]\n', "exclude each other"),
+        (EQUAL + '[[policy]]\nname = "x"\njudged = false\n', "no policy is judged"),
+        (EQUAL + '[[case]]\nname = "x"\n[[case]]\nname = "x"\n', "the same name"),
+        (EQUAL.replace('area = "shares"', 'area = "share"'), 'area is "share"'),
+        (EQUAL.replace("seeds = 2", "seeds = 0"), "seeds is 0"),
+        ("title = ", "is not valid TOML"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(errors.ScenarioError, match=says) as raised:
+        definition.load(write(tmp_path, text))
+    assert raised.value.cure or raised.value.expected
+
+
+def test_a_solver_without_that_number(tmp_path: Path) -> None:
+    rig = definition.load(write(tmp_path, EQUAL.replace("users.allocation", "users.alocation")))
+    with pytest.raises(
+        errors.ScenarioError, match=r"users.alocation is not in the solver's answer.*users.allocation"
+    ):
+        expected.of_case(rig, rig.cases[0])
+    rig = definition.load(write(tmp_path, EQUAL.replace("users.allocation", "used")))
+    with pytest.raises(errors.ScenarioError, match=r"a figure of it: used_cp"):
+        expected.of_case(rig, rig.cases[0])
+
+
+def test_a_control_may_change_what_the_solver_is_given(tmp_path: Path) -> None:
+    rig = definition.load(write(tmp_path, EQUAL + WRONG))
+    [control] = rig.controls
+    values = expected.of_case(rig, rig.cases[0], control)["CPU"]
+    assert [values[name].value for name in "AB"] == pytest.approx([200 / 3, 100 / 3])
+
+
+def test_runs_of_cases_policies_and_controls(tmp_path: Path) -> None:
+    vary = '[vary]\nkey = "processors.CP"\nvalues = [1, 2]\n[[policy]]\nname = "New"\n'
+    rig = definition.load(write(tmp_path, EQUAL + WRONG + vary))
+    names = [job.name for _, _, those in jobs.of(rig) for job in those]
+    assert names == [
+        "processors.cp_1-new-1", "processors.cp_1-new-2", "processors.cp_2-new-1", "processors.cp_2-new-2",
+        "processors.cp_1-control_wrong_share-1", "processors.cp_2-control_wrong_share-1",
+    ]  # fmt: skip
+    first = next(those[0] for _, _, those in jobs.of(rig))
+    assert (first.values["processors"], first.values["simulation"]["seed"]) == ({"CP": 1}, 1)
+
+
+def test_an_unknown_name() -> None:
+    with pytest.raises(errors.QueryError, match=r"no scenario 'unequal'.*unequal-shares"):
+        definition.find("unequal")

@@ -1,0 +1,28 @@
+"""Shipped scenarios come to their verdicts: a few here, all in `make test-all`."""
+
+from __future__ import annotations
+
+import pytest
+
+from zlens.rig import definition, results, runners, tables
+
+#: Quick ones: shares, partitions, devices.
+FEW = ("unequal-shares", "four-equal", "weights-capped", "relocation-passes")
+
+
+def passes(name: str, folder: str) -> None:
+    rig = definition.find(name)
+    [result] = results.run([rig], runners.find("simulate"), folder, workers=1)
+    assert not result.errors
+    assert result.passed == (rig.not_reproduced is None), tables.answer([result]).notes
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_few(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    passes(name, str(tmp_path_factory.mktemp("rig")))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in definition.shipped() if name not in FEW])
+def test_all_others(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    passes(name, str(tmp_path_factory.mktemp("rig")))
