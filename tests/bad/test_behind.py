@@ -49,7 +49,7 @@ def test_what_follows_is_named_and_can_be_cut_off(
     cut = tmp_path / "cut"
     cut.write_bytes(path.read_bytes()[start : start + size])
     with zlens.open(cut) as session:
-        assert {problem.kind for problem in session.problems} <= {"time"}
+        assert {problem.kind for problem in session.problems} <= {"zone"}
 
 
 def test_what_stands_before_is_named(demo_files: list[Path], tmp_path: Path) -> None:

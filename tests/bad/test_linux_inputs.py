@@ -91,7 +91,7 @@ def test_what_is_whole_has_no_problem_of_reading(said: Said, tmp_path: Path, for
     _, found = said.info(path)
     assert found[0]["system"]
     # perf and lshwc's CSV name neither zone nor machine; what is not counted is told of.
-    assert {problem.kind for problem in said.problems(path)} <= {"time", "section", "no_layout"}
+    assert {problem.kind for problem in said.problems(path)} <= {"time", "zone", "section", "no_layout"}
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_the_rows_of_threads_are_those_of_their_core(tmp_path: Path) -> None:
     assert tuple(found[-1].values()) == ("TOTAL/AVERAGE", None, 0, "IIP", 70.53)
     (total,) = [row for row in rows(source, "rmf_cpu") if row["row_kind"] == "total"]
     assert (total["online_pct"], total["priority"], total["by_core"]) == (None, None, True)
-    assert [p.kind for p in source.problems()] == ["time"]
+    assert [p.kind for p in source.problems()] == ["zone"]
 
 
 def test_processors_are_numbered_as_zos_does(session: Session) -> None:

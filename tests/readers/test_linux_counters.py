@@ -173,7 +173,7 @@ def test_intervals_of_each_cpu(tmp_path: Path, form: str) -> None:
         types = session.sql("SELECT instructions, cycles FROM cpumf_type ORDER BY interval_end").rows
         assert types == [(900, 3000), (1100, None)]
         found = {p.kind for p in session.all_problems()}
-        assert found == {"time", "section", "no_layout"}
+        assert found == {"zone", "section", "no_layout"}
 
 
 def perf_json() -> str:

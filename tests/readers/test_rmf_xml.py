@@ -252,7 +252,7 @@ def test_local_times_are_said_to_be_local(opened: Opened) -> None:
     assert [i["local"] for i in rows(source, "rmf_interval")] == [True] * 3
     assert rows(source, "rmf_interval")[0]["interval_end"] == utc("2026-03-02 09:30")
     (problem,) = source.problems()
-    assert problem.kind == "time"
+    assert problem.kind == "zone"
     assert "option tz" in problem.detail
     assert "times, the first" not in problem.detail
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +48,28 @@ def test_libraries_speak_no_command_line() -> None:
         for line in path.read_text(encoding="utf-8").splitlines():
             if re.search(rf"(cure=|cure = |Error\().*(zlens ({COMMANDS}) |--[a-z])", line):
                 spoken += [f"{name}: {line.strip()}"]
+    assert spoken == []
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from strings(inner)
+
+
+def test_facts_speak_no_command_line() -> None:
+    """What the page explains comes from here: formulas, sources, needs, notes, texts of reports and rules."""
+    spoken = []
+    for path in sorted(FACTS.rglob("*.toml")):
+        if path.name == "wording.toml" or path.name.startswith("_"):
+            continue
+        texts = strings(tomllib.loads(path.read_text(encoding="utf-8")))
+        spoken += [f"{path.name}: {text}" for text in texts if re.search(r"(^|[\s(`'\"])--[a-z]", text)]
     assert spoken == []
 
 

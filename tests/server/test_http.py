@@ -347,3 +347,12 @@ def test_commands_that_do_not_serve_import_no_server():
         "assert not {'starlette', 'uvicorn', 'asyncio'} & set(sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_local_times_without_a_zone_are_a_problem_but_no_damage(demo_files, serve_over):
+    path = next(str(file) for file in demo_files if file.suffix == ".xml")
+    with zlens.open(path) as session, serve_over(session, [path]) as served:
+        problems = served.get("problems").json()
+    assert [(row["kind"], row["damage"]) for row in problems["rows"]] == [("zone", False)]
+    assert problems["count"] == 1
+    assert not problems["damaged"]

@@ -22,7 +22,8 @@ KINDS = (
     "conflict",  # the same interval again with other records; those read first are shown
     "transfer",  # the file was damaged in transfer (ASCII translation and the like)
     "section",  # a section of a record points outside it, or is not expected
-    "time",  # an impossible time, or a local one without a zone
+    "time",  # an impossible time
+    "zone",  # times are local and their zone is unknown; they are read as printed
     "impossible",  # a value that cannot be, as more CPU time than elapsed; withheld
     "changed",  # the file changed while it was read; or a value stepped back without evidence of a reset
 )

@@ -80,7 +80,7 @@ class Clock:
         self._info.local_time = True
         if not self._warned:
             self._warned = True
-            self._note("time", detail, offset)
+            self._note("zone", detail, offset)
 
 
 def _us(aware: dt.datetime) -> int:

@@ -252,7 +252,7 @@ class RmfSource(ABC):
             detail = (
                 "times are local and the time zone is unknown; set it (option tz) to join with other data"
             )
-            notes.add("time", detail, report.offset)
+            notes.add("zone", detail, report.offset)
         self._store(report, index, times)
         for label, counts in report.sections.items():
             key = (name, file.path, label)

@@ -10,7 +10,8 @@ export const PRECISE = 6;
 
 /**
  * Formats a column with a common number of decimals, so that decimal points align: four significant digits of
- * its typical value, three of one below 1. Missing values are dots.
+ * its typical value, three of one below 1, and three where a larger value would get more than four. Missing
+ * values are dots.
  */
 export function figures(values: (number | null)[]): string[] {
   const sizes = values
@@ -20,7 +21,9 @@ export function figures(values: (number | null)[]): string[] {
   const typical = sizes[Math.floor(sizes.length / 2)] ?? 0;
   if (typical >= 1e15 || (typical > 0 && typical < 1e-6)) return values.map(shortest);
   const power = Math.floor(Math.log10(typical || 1));
-  return aligned(values, Math.max(0, power < 0 ? DIGITS - 2 - power : DIGITS - 1 - power));
+  const largest = Math.floor(Math.log10(sizes[sizes.length - 1] ?? 1));
+  const three = DIGITS - 2 - power;
+  return aligned(values, Math.max(0, three, power < 0 ? 0 : DIGITS - 1 - Math.max(power, largest)));
 }
 
 /** Formats a column as `zlens sql` does: the largest value has six significant digits, the smallest two. */

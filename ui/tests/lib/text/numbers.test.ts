@@ -11,11 +11,17 @@ describe("numbers of a column", () => {
   });
 
   it("have four significant digits of the typical value in tables, and the same decimals", () => {
-    expect(figures([66.23456, 166.23456, 1.5, null])).toEqual(["66.23", "166.23", "1.50", "…"]);
+    expect(figures([66.23456, 76.23456, 1.5, null])).toEqual(["66.23", "76.23", "1.50", "…"]);
     expect(figures([5253.61, 4259.12, 23.44])).toEqual(["5254", "4259", "23"]);
     expect(figures([23_189.4567, 12_345.1, 1])).toEqual(["23189", "12345", "1"]);
     expect(figures([1.0884, 1.09123])).toEqual(["1.088", "1.091"]);
     expect(figures([1.5, 2.25])).toEqual(["1.50", "2.25"]);
+  });
+
+  it("have three where a larger value would get five", () => {
+    expect(figures([15.509, 1.2345, 2.3456])).toEqual(["15.51", "1.23", "2.35"]);
+    expect(figures([66.23456, 166.23456, 1.5, null])).toEqual(["66.2", "166.2", "1.5", "…"]);
+    expect(figures([15.509, 1.2345, 0.2])).toEqual(["15.51", "1.23", "0.20"]);
   });
 
   it("have three significant digits below 1", () => {
