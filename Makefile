@@ -91,6 +91,11 @@ test-all: setup $(PAGE) ## long tests too, properties tried many times, every vi
 	cd ui && npm test --silent
 	$(PYTEST) --all
 
+.PHONY: rig
+rig: setup ## all scenarios of the rig; their results to docs/rig-results.md
+	@$(BIN)/zlens rig run --all -o target/rig || [ $$? = 1 ]
+	@$(BIN)/python docs/rig_results.py target/rig/results.json > docs/rig-results.md
+
 .PHONY: lint
 lint: setup $(PAGE) ## formatting, clippy, ruff, mypy, eslint, svelte-check
 	cargo fmt --all --check

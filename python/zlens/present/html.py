@@ -33,12 +33,12 @@ svg .g {{ stroke: currentColor; stroke-opacity: .15; }}
 """
 
 
-def page(title: str, body: str, style: str = "", script: str = "") -> str:
-    """A page; the title is escaped, the body, style and script are not."""
+def page(title: str, body: str, style: str = "", script: str = "", *, pictures: bool = False) -> str:
+    """A page; the title is escaped, the body, style and script are not. pictures: the script draws some."""
     return _FRAME.format(
         title=escape(title),
         body=body,
         style=style,
-        allowed="; script-src 'unsafe-inline'; img-src data:" if script else "",
+        allowed="; script-src 'unsafe-inline'" * bool(script) + "; img-src data:" * pictures,
         script=f"<script>\n{script}</script>\n" if script else "",
     )

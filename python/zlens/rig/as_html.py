@@ -83,7 +83,7 @@ def render(results: Sequence[Result], when: str) -> str:
     ]
     for one in tables.in_order(results):
         parts += _section(one)
-    return page(whole.title, "\n".join(parts), _STYLE, _SCRIPT)
+    return page(whole.title, "\n".join(parts), _STYLE, _SCRIPT, pictures=True)
 
 
 def _word(result: Result) -> str:
