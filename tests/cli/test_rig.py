@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,19 @@ def test_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
     status, text, _ = said(capsys, "show", "unequal-shares")
     assert "expected LINUX1 25, LINUX2 50, LINUX3 25, LINUX4 100" in text
     assert "Source: IBM, z/VM 6.4 Performance, 2018" in text
+
+
+def test_charts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A chart of bars for each case, with the control in it; a chart of lines for each subject, without."""
+    vary = '[vary]\nkey = "processors.CP"\nvalues = [1, 2, 3]\n'
+    for kind, titles in (
+        ("bars", ["CPU, processors.CP = 1", "CPU, processors.CP = 2", "CPU, processors.CP = 3"]),
+        ("lines", ["CPU of A", "CPU of B"]),
+    ):
+        text = (EQUAL + WRONG + vary).replace("seeds = 2", f'seeds = 1\nchart = "{kind}"')
+        status, page, _ = said(
+            capsys, "run", write(tmp_path, text), "-o", str(tmp_path / "out"), "--format", "html"
+        )
+        assert status == 0
+        assert re.findall(r"<figcaption>(.*?)</figcaption>", page) == titles
+        assert page.count(">control: wrong share</text>") == (3 if kind == "bars" else 0)

@@ -352,7 +352,8 @@ def _observation(entry: dict[str, Any], problem: Problem) -> Observation:
                                aggregation.pinned(table, entry["where"]))  # fmt: skip
         except QueryError as error:
             raise problem.wrong(f"{where}: {error.message}", "add where or by", error.expected) from None
-        entry["unit"] = entry["unit"] or column.unit
+        # A ratio has no unit.
+        entry["unit"] = entry["unit"] or ("" if entry["relative_to"] else column.unit)
     return Observation(**entry, statistic=statistic or "")
 
 

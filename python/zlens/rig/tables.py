@@ -154,29 +154,39 @@ def _why(result: Result) -> Iterator[str]:
 
 
 def charts(result: Result) -> Iterator[Chart]:
-    """A chart of each observation: what is expected, then each policy and control."""
+    """Charts of each observation: what is expected, then each policy and control.
+
+    Bars: one for all cases of a single number, or one of all subjects for each case. Lines: one for each subject,
+    along the cases, without controls.
+    """
     rig = result.rig
-    for at, observation in enumerate(rig.observations):
-        verdicts = [(outcome, outcome.verdicts[at]) for outcome in result.outcomes if outcome.verdicts]
-        if not verdicts:
-            continue
-        first = verdicts[0][1].compared
-        subjects = list(dict.fromkeys(row.subject for row in first))
-        expected_name = "expected" if observation.expected == PUBLISHED else "solver"
-        policies = [(named(outcome) or "observed", one) for outcome, one in verdicts]
-        if rig.chart == "lines" and len(rig.cases) > 1:
-            places = [float(at if case.at is None else case.at) for at, case in enumerate(rig.cases, 1)]
+    for at, one in enumerate(rig.observations):
+        expected = "expected" if one.expected == PUBLISHED else "solver"
+        drawn = [
+            (named(outcome) or "observed", outcome.verdicts[at])
+            for outcome in result.outcomes
+            if rig.chart == "bars" or not isinstance(outcome.variant, Control)
+        ]
+        keys = [(row.case, row.subject) for row in drawn[0][1].compared]
+        subjects, cases = ({key[place]: None for key in keys} for place in (1, 0))
+        if rig.chart == "lines":
+            places = {
+                case.name: float(n if case.at is None else case.at) for n, case in enumerate(rig.cases, 1)
+            }
             for subject in subjects:
-                keys = [(case.name, subject) for case in rig.cases]
-                series = _series(expected_name, policies, keys)
-                title = f"{observation.name}{f' of {subject}' if subject else ''}"
-                yield Chart(title, "lines", places, series, observation.unit, rig.along)
-            continue
-        keys = [(row.case, row.subject) for row in first]
-        labels = [": ".join(part for part in key if part) or observation.name for key in keys]
-        yield Chart(
-            observation.name, "bars", labels, _series(expected_name, policies, keys), observation.unit
-        )
+                own = [key for key in keys if key[1] == subject]
+                title = f"{one.name}{f' of {subject}' if subject else ''}"
+                series = _series(expected, drawn, own)
+                yield Chart(title, "lines", [places[case] for case, _ in own], series, one.unit, rig.along)
+        elif list(subjects) == [""]:
+            names = [case or one.name for case, _ in keys]
+            yield Chart(one.name, "bars", names, _series(expected, drawn, keys), one.unit)
+        else:
+            for case in cases:
+                own = [key for key in keys if key[0] == case]
+                title = f"{one.name}{f', {case}' if case else ''}"
+                names = [subject for _, subject in own]
+                yield Chart(title, "bars", names, _series(expected, drawn, own), one.unit)
 
 
 def _series(
