@@ -156,8 +156,8 @@ def _why(result: Result) -> Iterator[str]:
 def charts(result: Result) -> Iterator[Chart]:
     """Charts of each observation: what is expected, then each policy and control.
 
-    Bars: one for all cases of a single number, or one of all subjects for each case. Lines: one for each subject,
-    along the cases, without controls.
+    Bars: one for all cases of a single number, or one of all subjects for each case. Lines: one for each
+    subject along the cases, without controls.
     """
     rig = result.rig
     for at, one in enumerate(rig.observations):
