@@ -32,7 +32,7 @@ Examples:
   zlens rig run my-scenarios/ -o results --jobs 1
   zlens rig run unequal-shares --runner 'command:./run-on-zvm.sh {scenario} {out}'
   zlens rig run unequal-shares --runner files:results
-  zlens serve rig/unequal-shares
+  zlens serve rig/limits/hard-1.data
 """
 _FAILED = 1
 
