@@ -227,7 +227,7 @@ def test_strict_makes_problems_an_exit_status(capsys: pytest.CaptureFixture[str]
     assert run(capsys, "info", str(rmf_file), "--strict", *ZONE)[0] == 0
     status, _, err = run(capsys, "report", "partition", str(rmf_file), "--strict")
     assert status == 1
-    assert "1 time" in err
+    assert "1 zone" in err
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "json", "html"])
