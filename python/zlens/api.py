@@ -89,7 +89,8 @@ def run_rig(
 ) -> list[Result]:
     """Run scenarios whose right answers are known, and compare: files, or names of those that zlens ships.
 
-    Monitor data stay in the folder `output`; runs that it has are not made again. Each result has its rig,
+    Monitor data, report.html and results.json stay in the folder `output`; runs that it has are not made
+    again. Each result has its rig,
     its outcomes with their verdicts, and `passed`. Runs are processes of their own, so a program that asks
     for them has `if __name__ == "__main__":`. Raises ScenarioError and QueryError.
 
@@ -97,13 +98,15 @@ def run_rig(
     >>> [result] = zlens.run_rig("unequal-shares", "rig")
     >>> result.passed
     """
-    from zlens.rig import definition, results, runners
+    from zlens.rig import definition, folder, results, runners
 
     names = [scenarios] if isinstance(scenarios, str) else list(scenarios)
     rigs = [definition.find(name) for name in names]
-    return results.run(
+    found = results.run(
         rigs, runners.find(runner), os.fspath(output), seeds=seeds, workers=jobs, progress=progress
     )
+    folder.write(found, os.fspath(output))
+    return found
 
 
 def open(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ from zlens.errors import QueryError
 
 if TYPE_CHECKING:
     from zlens.rig.definition import Rig
-    from zlens.rig.results import Result
 
 DESCRIPTION = """\
 Run scenarios whose right answers are known, and compare: solve each, run it, reduce its monitor data by the
@@ -78,12 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    import datetime as dt
-
     from zlens.cli import INTERRUPTED, answers, output
-    from zlens.present.whole_file import whole_file
     from zlens.progress import Progress
-    from zlens.rig import as_html, definition, results, runners, tables
+    from zlens.rig import definition, results, runners, tables
+    from zlens.rig import folder as left
 
     for name, value, most in (("--jobs", arguments.jobs, 1000), ("--seeds", arguments.seeds, 999)):
         if value is not None and not 1 <= value <= most:
@@ -102,22 +98,15 @@ def _run(arguments: argparse.Namespace) -> int:
             )  # fmt: skip
         except results.Stopped as interrupt:
             found, stopped = interrupt.results, True
-    when = dt.date.today().isoformat()
-    folder = Path(arguments.folder)
-    html = as_html.render(found, when)
-    with whole_file(str(folder / "report.html")) as path:
-        Path(path).write_text(html, encoding="utf-8")
-    with whole_file(str(folder / "results.json")) as path:
-        Path(path).write_text(json.dumps(_document(found, when)), encoding="utf-8")
+    left.write(found, arguments.folder)
     with output.opened(None) as out:
-        if arguments.format == "html":
-            out.write(html)
-        elif arguments.format == "json":
-            out.write(json.dumps(_document(found, when), indent=1) + "\n")
+        if arguments.format in ("html", "json"):
+            name = left.REPORT if arguments.format == "html" else left.RESULTS
+            out.write((Path(arguments.folder) / name).read_text(encoding="utf-8") + "\n")
         else:
             out.write(answers.rendered(tables.answer(found, every=arguments.numbers), arguments.format))
             if arguments.format == "text":
-                out.write(f"\nCharts and numbers: {folder / 'report.html'}\n")
+                out.write(f"\nCharts and numbers: {Path(arguments.folder) / left.REPORT}\n")
     if stopped:
         return INTERRUPTED
     if any(one.errors for one in found):
@@ -125,12 +114,6 @@ def _run(arguments: argparse.Namespace) -> int:
 
         return UNUSABLE
     return 0 if all(one.passed for one in found) else _FAILED
-
-
-def _document(found: list[Result], when: str) -> dict[str, object]:
-    from zlens.rig import as_data
-
-    return as_data.document(found, when)
 
 
 def _rigs(names: list[str]) -> list[Rig]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from zlens.server.guard import Guard
     from zlens.server.place import Place
+    from zlens.server.runs import Runs
     from zlens.session.session import Session
 
 DESCRIPTION = """\
@@ -32,6 +33,7 @@ Examples:
   zlens serve monwrite.data
   zlens serve zvm/*.data rmf.xml --tz Europe/Berlin --open
   zlens serve monwrite.data --listen 0.0.0.0:8017 --token-file token
+  zlens serve --rig rig
 """
 PORT = 8017
 #: Number of ports tried after the default one if none is given.
@@ -42,7 +44,12 @@ _TOKEN_CURE = "leave --token-file out to generate a token"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_inputs(parser)
+    inputs.add_inputs(parser, required=False)
+    parser.add_argument(
+        "--rig",
+        metavar="DIR",
+        help="runs of the rig, from zlens rig run -o DIR: their results, and each as an input to open",
+    )
     where = parser.add_argument_group("address")
     where.add_argument(
         "--port", type=int, metavar="N", help=f"port on this machine ({PORT}, or the next free one)"
@@ -79,40 +86,59 @@ def _run(arguments: argparse.Namespace) -> int:
 
     token, printed = _token(arguments)
     options = inputs.options_of(arguments)
+    runs, named = _runs(arguments)
     listening = _socket(arguments)
     with (
         listening,
-        inputs.files_of(arguments.inputs) as files,
+        inputs.files_of(named) as files,
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
     ):
         progress.close()
         # Forked before anything starts a thread.
-        with closing(_place(session, files, listening)) as place:
+        with closing(_place(session, files, runs, listening)) as place:
             inputs.say_throughput(session)
             status = inputs.status_of(session.problems, strict=arguments.strict)
             host, port = listening.getsockname()[:2]
             display_host = _display_host(host)
             hosts = frozenset({display_host, *own_names()}) if token is not None else frozenset()
             address = f"http://{f'[{display_host}]' if ':' in display_host else display_host}:{port}/"
+            view = "" if runs is None else "#/rig"
             entry = f"{address}?token={token}" if printed else address
             guard = Guard(hosts, token, f"zlens_{port}")
-            print(entry, flush=True)
+            print(entry + view, flush=True)
             if arguments.open:
                 import webbrowser
 
-                webbrowser.open(f"{address}?token={token}" if token else address)
+                webbrowser.open((f"{address}?token={token}" if token else address) + view)
             _serve(place, guard, listening)
             return status
 
 
-def _place(session: Session, files: list[str], listening: socket.socket) -> Place:
+def _runs(arguments: argparse.Namespace) -> tuple[Runs | None, list[str]]:
+    """The runs of the rig, if any, and the inputs; without inputs, the first run is the input."""
+    from zlens.server.runs import Runs
+
+    if arguments.rig is None:
+        if not arguments.inputs:
+            raise QueryError("nothing to serve", cure="name an INPUT, or runs of the rig with --rig DIR")
+        return None, arguments.inputs
+    runs = Runs(arguments.rig)
+    names = runs.names()
+    if arguments.inputs:
+        return runs, arguments.inputs
+    if not names:
+        raise QueryError(f"{arguments.rig} has no monitor data of a run", cure="name an INPUT too")
+    return runs, runs.files(names[0])[0]
+
+
+def _place(session: Session, files: list[str], runs: Runs | None, listening: socket.socket) -> Place:
     """What the server answers from, with processes for SQL of the user where the system can make them."""
     from zlens.server import app
     from zlens.server.place import Place
     from zlens.server.processes import Processes
 
-    place = Place(session, files)
+    place = Place(session, files, runs=runs)
     if sys.platform == "linux":
         place.processes = Processes(lambda request: app.answer_sql(place, request), listening)
     return place

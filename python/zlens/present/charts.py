@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
 WIDTH, HEIGHT = 760, 300
@@ -38,6 +39,18 @@ class Chart:
     series: tuple[Series, ...]
     unit: str
     along: str = ""
+
+
+def as_data(chart: Chart) -> dict[str, Any]:
+    """The chart as an object for programs and the page."""
+    return {
+        "title": chart.title,
+        "kind": chart.kind,
+        "places": list(chart.places),
+        "series": [{"name": line.name, "values": list(line.values)} for line in chart.series],
+        "unit": chart.unit,
+        "along": chart.along,
+    }
 
 
 def svg(chart: Chart) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from zlens.rig import tables
+from zlens.present import charts
+from zlens.rig import observed, tables
 from zlens.rig.definition import Control
 from zlens.rig.results import Outcome, Result
 from zlens.version import VERSION
@@ -31,6 +32,7 @@ def _scenario(result: Result) -> dict[str, Any]:
         "complete": result.complete,
         "not_reproduced": rig.not_reproduced,
         "notes": tables.answer([result]).notes,
+        "charts": [charts.as_data(chart) for chart in tables.charts(result)],
         "policies": [_outcome(one) for one in result.outcomes],
     }
 
@@ -48,6 +50,8 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
                 "unit": one.observation.unit,
                 "allowed": tables.allowed(one),
                 "of": one.observation.of,
+                "relative": one.observation.relative_to is not None,
+                "over_time": observed.course(one.observation),
                 "worst": one.worst,
                 "rms": one.rms,
                 "misallocated": one.misallocated,

@@ -28,6 +28,18 @@ def values(files: Sequence[str], throughput: str | None, observations: Sequence[
 
 def query(one: Observation) -> str:
     """SQL of subject and value: the column averaged as the catalog declares."""
+    return _query(one, [])
+
+
+def course(one: Observation) -> str | None:
+    """SQL of end of interval, subject and value, scaled; None for an observation with SQL of its own."""
+    if one.sql is not None:
+        return None
+    rows = _query(one, ["interval_end"])
+    return f"SELECT interval_end, subject, value * {one.scale!r} FROM ({rows}) ORDER BY 1, 2"
+
+
+def _query(one: Observation, before: list[str]) -> str:
     assert one.measure is not None
     assert one.column is not None
     table = metrics.table(one.measure)
@@ -38,12 +50,13 @@ def query(one: Observation) -> str:
         table,
         [(column, [one.statistic])],
         quote(table.name),
-        [one.by] if one.by else [],
+        [*before, *([one.by] if one.by else [])],
         aggregation.pinned(table, one.where),
         " AND ".join(conditions) or "true",
     )
     subject = f"{quote(one.by)}::VARCHAR" if one.by else "''"
-    return f"SELECT {subject}, {quote(question.names()[0])} FROM ({question.sql()})"
+    columns = [*before, f"{subject} AS subject", f"{quote(question.names()[0])} AS value"]
+    return f"SELECT {', '.join(columns)} FROM ({question.sql()})"
 
 
 def _rows(session: Session, sql: str, one: Observation) -> dict[str, float | None]:

@@ -77,17 +77,11 @@ def _methods(path: str, place: Place, running: Running, sending: Sending) -> Any
             return refused(Refusal(400, "Disconnect", "the request did not arrive"))
         except Exception as error:
             return _failure(error)
-        # A file may change while it is served; the page then asks for the problems again.
-        problems = len(place.session.problems)
-        if isinstance(answer, Ready):
-            problems = max(problems, answer.problems)
-        else:
-            answer = Ready(200, problems, values.body(answer))
         try:
             response = sending.response(answer.body, answer.status)
         except BusyError as error:
             return failed(error)
-        response.headers[PROBLEMS] = str(problems)
+        response.headers[PROBLEMS] = str(answer.problems)
         return response
 
     return _Any(handle)
@@ -96,11 +90,11 @@ def _methods(path: str, place: Place, running: Running, sending: Sending) -> Any
 def answer_sql(place: Place, request: dict[str, Any]) -> Ready:
     """The response to a SQL query, in a process of its own."""
     try:
-        body, status = values.body(sql.answer(place, request)), 200
+        with place.of_run(request["run"]) as own:
+            return Ready(200, len(own.session.problems), values.body(sql.answer(own, request)))
     except Exception as error:
         response = _failure(error)
-        body, status = bytes(response.body), response.status_code
-    return Ready(status, len(place.session.problems), body)
+        return Ready(response.status_code, len(place.session.problems), bytes(response.body))
 
 
 class _Any:
@@ -114,24 +108,29 @@ class _Any:
         await response(scope, receive, send)
 
 
-async def _answer(endpoint: Endpoint, request: Request, place: Place, running: Running) -> Any:
+async def _answer(endpoint: Endpoint, request: Request, place: Place, running: Running) -> Ready:
+    def ready(answer: Any, place: Place = place) -> Ready:
+        # A file may change while it is served; the page then asks for the problems again.
+        return Ready(200, len(place.session.problems), values.body(answer))
+
     if endpoint.name == "openapi.json":
-        return openapi.document()
+        return ready(openapi.document())
     sent = _read(endpoint, request.query_params) if endpoint.method == "GET" else await _body(request)
     parameters = endpoint.check(sent)
     if endpoint.name == "cancel":
-        return {"cancelled": running.cancel(parameters["id"])}
+        return ready({"cancelled": running.cancel(parameters["id"])})
     if endpoint.name == "running":
-        return running.rows()
+        return ready(running.rows())
 
     async def gone() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
-    def work() -> Any:
+    def work() -> Ready:
         if endpoint.name == "sql" and place.processes is not None:
             return place.processes.ask(parameters)
-        return endpoint.answer(place, parameters)
+        with place.of_run(parameters["run"]) as own:
+            return ready(endpoint.answer(own, parameters), own)
 
     return await running.ask(parameters["id"], endpoint.name, work, gone)
 
@@ -153,8 +152,9 @@ async def _streamed(endpoint: Endpoint, request: Request, place: Place, running:
 
     def work() -> None:
         try:
-            for part in endpoint.answer(place, parameters):
-                put(values.body(part) + b"\n")
+            with place.of_run(parameters["run"]) as own:
+                for part in endpoint.answer(own, parameters):
+                    put(values.body(part) + b"\n")
         finally:
             put(None)
 

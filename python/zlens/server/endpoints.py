@@ -31,6 +31,7 @@ ROOT = "/api/v1"
 _NAME = Text(120, 1)
 
 _ID = Key("id", Text(64, 1), "a name by which POST /cancel cancels the request", default=None)
+_RUN = Key("run", Text(400, 1), "a run of the rig instead of the inputs: SCENARIO/RUN", default=None)
 _SYSTEM = Key("system", _NAME, "only this system", default=None)
 _FROM = Key("from", Moment(), "intervals that end after this time", default=None)
 _TO = Key("to", Moment(), "intervals that end at or before this time", default=None)
@@ -85,7 +86,7 @@ class Endpoint:
     @property
     def record(self) -> Spec:
         named = any(parameter.name == "id" for parameter in self.parameters)
-        return Spec(self.parameters if named else (*self.parameters, _ID))
+        return Spec((*self.parameters, _RUN) if named else (*self.parameters, _ID, _RUN))
 
     def check(self, sent: Any) -> dict[str, Any]:
         """The checked parameters of a request; QueryError names what is allowed."""
@@ -119,6 +120,19 @@ ENDPOINTS = (
             "models": "models, each with an example scenario and the measure that measured intervals need",
             "expected": "models that can be applied to a measured interval",
             "events": "whether events are recorded",
+            "runs": "whether there are runs of the rig",
+        },
+    ),
+    Endpoint(
+        "GET",
+        "rig",
+        "Results of the rig: scenarios with what is expected and observed, their charts and runs",
+        "runs:answer",
+        (),
+        {
+            "version": "of zlens that judged them",
+            "date": "of the results",
+            "scenarios": "by area: source, verdicts, numbers, charts, and runs, which may be opened",
         },
     ),
     Endpoint(

@@ -11,6 +11,7 @@ from zlens.errors import InputError, QueryError, ScenarioError, Wording
 from zlens.models import moments, scenario, sweeps
 from zlens.models.answer import Answer
 from zlens.plan import planning
+from zlens.present import charts
 from zlens.present.rows import iso
 from zlens.schema import user_files
 from zlens.server import numbers, values
@@ -147,19 +148,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
             }
             for table in answer.tables
         ],
-        "charts": [
-            {
-                "title": chart.title,
-                "kind": chart.kind,
-                "places": values.plain(list(chart.places)),
-                "series": [
-                    {"name": line.name, "values": values.plain(list(line.values))} for line in chart.series
-                ],
-                "unit": chart.unit,
-                "along": chart.along,
-            }
-            for chart in answer.charts
-        ],
+        "charts": [values.plain(charts.as_data(chart)) for chart in answer.charts],
         "notes": list(answer.notes),
         "assumptions": [_assumption(assumption) for assumption in answer.assumptions],
     }

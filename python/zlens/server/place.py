@@ -1,4 +1,4 @@
-"""The session the server was started with, and narrower ones over the same inputs."""
+"""The session the server was started with, narrower ones over the same inputs, and runs of the rig."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ from zlens.catalog.expressions import quote
 from zlens.engine import cancelling
 from zlens.errors import QueryError
 from zlens.inputs.options import Moment, Options, parse_moment
+from zlens.server.kept_open import KeptOpen
 from zlens.server.processes import Processes
+from zlens.server.runs import Runs
 from zlens.session.session import Session
 
 #: Narrower sessions kept open, with the measures they have computed.
 NARROWER = 6
+#: Runs of the rig kept open.
+OPENED_RUNS = 4
 #: Answers kept because they are requested repeatedly, such as findings.
 ANSWERS = 32
 #: Maximum derived tables, which requests for different windows share.
@@ -31,25 +35,21 @@ GROWTHS = 4
 
 
 @dataclass
-class _Open:
-    session: Session
-    users: int = 0
-    dropped: bool = False
-
-
-@dataclass
 class Place:
     """The data that requests read.
 
     inputs      as named by the user; no other file is ever read
     processes   answer SQL of the user; None: this process does
+    runs        the runs of the rig that can be opened, if any
     """
 
     session: Session
     inputs: Sequence[str]
     processes: Processes | None = None
+    runs: Runs | None = None
     _guard: threading.Lock = field(default_factory=threading.Lock)
-    _narrower: OrderedDict[Any, _Open] = field(default_factory=OrderedDict)
+    _narrower: KeptOpen[Session] = field(default_factory=lambda: KeptOpen(NARROWER))
+    _opened_runs: KeptOpen[Place] = field(default_factory=lambda: KeptOpen(OPENED_RUNS))
     _answers: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
     _answering: dict[Any, threading.RLock] = field(default_factory=dict)
     _wanted: dict[str, tuple[int, frozenset[str]]] = field(default_factory=dict)
@@ -57,10 +57,8 @@ class Place:
     _derived: set[str] = field(default_factory=set)
 
     def close(self) -> None:
-        with self._guard:
-            opened, self._narrower = list(self._narrower.values()), OrderedDict()
-        for entry in opened:
-            entry.session.close()
+        self._opened_runs.close()
+        self._narrower.close()
         self.session.close()
         if self.processes is not None:
             self.processes.close()
@@ -88,27 +86,23 @@ class Place:
         if options == self.session.options and input is None:
             yield self.session
             return
-        key = (options, input)
-        with self._guard:
-            entry = self._narrower.get(key)
-            if entry is None:
-                entry = self._narrower[key] = _Open(self._session(options, input))
-            entry.users += 1
-            self._narrower.move_to_end(key)
-            old = [other for other in self._narrower.values() if other is not entry][: -(NARROWER - 1)]
-            for name in [name for name, other in self._narrower.items() if other in old]:
-                self._narrower.pop(name).dropped = True
-            unused = [other for other in old if not other.users]
-        for other in unused:
-            other.session.close()
-        try:
-            yield entry.session
-        finally:
-            with self._guard:
-                entry.users -= 1
-                last = entry.dropped and not entry.users
-            if last:
-                entry.session.close()
+        with self._narrower.use((options, input), lambda: self._session(options, input)) as session:
+            yield session
+
+    @contextmanager
+    def of_run(self, run: str | None) -> Iterator[Place]:
+        """The place of a run of the rig, by SCENARIO/RUN; None: this one."""
+        if run is None:
+            yield self
+            return
+        if self.runs is None:
+            raise QueryError("there are no runs of the rig here", cure="serve their folder")
+        files, throughput = self.runs.files(run)
+        options = Options(throughput=throughput)
+        with self._opened_runs.use(
+            run, lambda: Place(zlens.open(files, options=options), files, runs=self.runs)
+        ) as place:
+            yield place
 
     def _session(self, options: Options, input: str | None) -> Session:
         if input is None:

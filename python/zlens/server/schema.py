@@ -38,6 +38,7 @@ def _schema(place: Place) -> dict[str, Any]:
         "reports": _reports(place),
         "subjects": subjects.entries(),
         "events": session.fills("event"),
+        "runs": place.runs is not None,
         "throughput": session.throughput is not None,
         "models": [
             {

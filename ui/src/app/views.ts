@@ -11,6 +11,7 @@ import Io from "../views/io/Io.svelte";
 import Machine from "../views/machine/Machine.svelte";
 import Lab from "../views/lab/Lab.svelte";
 import Overview from "../views/overview/Overview.svelte";
+import Rig from "../views/rig/Rig.svelte";
 import Reports from "../views/reports/Reports.svelte";
 import Sql from "../views/sql/Sql.svelte";
 import Processors from "../views/processors/Processors.svelte";
@@ -96,6 +97,7 @@ export const VIEWS: View[] = [
     shows: () => !!session.schema?.models.length,
     component: Lab,
   },
+  { id: "rig", title: "Rig", letter: "t", shows: () => !!session.schema?.runs, component: Rig },
   {
     id: "reports",
     title: "Reports",

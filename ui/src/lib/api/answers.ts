@@ -82,6 +82,8 @@ export interface Schema {
   reports: ReportInfo[];
   models: ModelInfo[];
   expected: string[];
+  /** Whether there are runs of the rig. */
+  runs: boolean;
   /** Measures of processor users, and how each is shown. */
   subjects: Subject[];
   /** The LSPR workload hint table as regions of L1MP and RNI. */
@@ -275,6 +277,16 @@ export interface Evidence {
   held: boolean[];
 }
 
+/** A chart of a model's answer or of the rig. Places of bars are names, those of lines numbers along the axis. */
+export interface AnswerChart {
+  title: string;
+  kind: "bars" | "lines";
+  places: (string | number)[];
+  series: { name: string; values: (number | null)[] }[];
+  unit: string;
+  along: string;
+}
+
 /** A model's answer, as printed by `zlens solve`. */
 export interface ModelAnswer {
   model: string;
@@ -294,16 +306,81 @@ export interface ModelAnswer {
     }[];
     rows: Cell[][];
   }[];
-  charts: {
-    title: string;
-    kind: "bars" | "lines";
-    places: (string | number)[];
-    series: { name: string; values: (number | null)[] }[];
-    unit: string;
-    along: string;
-  }[];
+  charts: AnswerChart[];
   notes: string[];
   assumptions: { name: string; value: Cell; unit: string; text: string; status: string; source: string }[];
+}
+
+/** The results of the rig. */
+export interface RigResults {
+  version: string;
+  date: string;
+  scenarios: RigScenario[];
+}
+
+export interface RigScenario {
+  name: string;
+  title: string;
+  text: string;
+  area: string;
+  publication: string;
+  place: string;
+  status: string;
+  passed: boolean;
+  /** False after an interrupt. */
+  complete: boolean;
+  not_reproduced: string | null;
+  notes: string[];
+  charts: AnswerChart[];
+  policies: RigPolicy[];
+}
+
+/** A policy, or a control, whose verdict must fail. */
+export interface RigPolicy {
+  name: string;
+  control: boolean;
+  judged: boolean;
+  passed: boolean;
+  errors: string[];
+  observations: RigObservation[];
+  runs: RigRun[];
+}
+
+export interface RigObservation {
+  name: string;
+  unit: string;
+  allowed: string;
+  of: string;
+  /** Whether its numbers are divided by those of one case. */
+  relative: boolean;
+  /** SQL of end of interval, subject and value, asked of a run's data; null if it cannot be asked. */
+  over_time: string | null;
+  worst: number | null;
+  rms: number | null;
+  misallocated: number | null;
+  passed: boolean;
+  numbers: RigNumber[];
+}
+
+export interface RigNumber {
+  case: string;
+  subject: string;
+  expected: number | null;
+  low: number | null;
+  high: number | null;
+  /** The mean over the seeds; half: half of its 95 % confidence interval. */
+  observed: number | null;
+  half: number | null;
+  passed: boolean | null;
+}
+
+export interface RigRun {
+  name: string;
+  case: string;
+  seed: number;
+  error: string | null;
+  /** Whether its monitor data can be opened. */
+  opens: boolean;
 }
 
 export interface Running {

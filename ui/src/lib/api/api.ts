@@ -13,9 +13,12 @@ import type {
   Evidence,
   Happened,
   MovedAnswer,
+  RigObservation,
+  RigResults,
   Running,
 } from "./answers";
 
+import { place } from "../page/place.svelte";
 import { problems } from "./problems.svelte";
 
 /** An error from the server: what is wrong, what was expected, and what to do. */
@@ -72,12 +75,17 @@ async function call<T>(
   const ended = () => void fetch("/api/v1/cancel", post({ id })).catch(() => undefined);
   signal?.addEventListener("abort", ended, { once: true });
   let response: Response;
+  // A question may name a run of its own.
+  const run: Record<string, string> = place.run === null ? {} : { run: place.run };
   count(1);
   try {
     response =
       body === null
-        ? await fetch(`/api/v1${path}${path.includes("?") ? "&" : "?"}id=${id}`, { signal })
-        : await fetch(`/api/v1${path}`, { ...post({ ...body, id }), signal });
+        ? await fetch(
+            `/api/v1${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ id, ...run })}`,
+            { signal },
+          )
+        : await fetch(`/api/v1${path}`, { ...post({ ...run, ...body, id }), signal });
     problems.update(response.headers.get("zlens-problems"));
     if (response.ok) return await take(response);
     throw errorOf(await response.json(), response.status);
@@ -183,5 +191,10 @@ export const api = {
   /** The keys that a model's scenario may have. */
   keys: (model: string, signal?: AbortSignal) =>
     call<{ keys: string }>(query("/model", { model }), null, signal),
+  /** The results of the rig. */
+  rig: (signal?: AbortSignal) => call<RigResults>("/rig", null, signal),
+  /** An observation of the rig over time in the data of a run, SCENARIO/RUN: end of interval, subject, value. */
+  course: (observation: RigObservation, run: string, signal?: AbortSignal) =>
+    call<SqlAnswer>("/sql", { query: observation.over_time, rows: 100_000, run }, signal),
   running: (signal?: AbortSignal) => call<Running[]>("/running", null, signal),
 };

@@ -1,6 +1,6 @@
 /** The state in the page's address. A link restores the view. */
 
-const RESERVED = new Set(["system", "from", "to"]);
+const RESERVED = new Set(["system", "from", "to", "run"]);
 
 /** Parses the fragment of an address: `#/guests?system=A&from=1&to=2&user=B`. */
 export function parse(hash: string): { view: string; values: Map<string, string> } {
@@ -24,6 +24,7 @@ class Place {
   #values = $state.raw(new Map<string, string>());
   // Derived separately, so that questions about the window are not repeated when another setting changes.
   #system = $derived(this.#values.get("system") ?? null);
+  #run: string | null = null;
   #from = $derived(number(this.#values.get("from")));
   #to = $derived(number(this.#values.get("to")));
 
@@ -33,7 +34,9 @@ class Place {
       const { view, values } = parse(location.hash);
       this.#view = view;
       this.#values = values;
+      this.#reopen();
     };
+    this.#run = parse(location.hash).values.get("run") ?? null;
     read();
     addEventListener("hashchange", read);
     addEventListener("popstate", read);
@@ -46,6 +49,11 @@ class Place {
   /** The selected system; null until one is selected. */
   get system(): string | null {
     return this.#system;
+  }
+
+  /** The run of the rig that is open instead of the inputs, as SCENARIO/RUN. */
+  get run(): string | null {
+    return this.#run;
   }
 
   /** Start of the window in seconds UTC; null for the first interval. */
@@ -109,6 +117,12 @@ class Place {
     if (address === location.hash) return;
     if (push) history.pushState(null, "", address);
     else history.replaceState(null, "", address);
+    this.#reopen();
+  }
+
+  /** Loads the page again if the address names another run: all that is loaded is of the one before. */
+  #reopen(): void {
+    if ((this.#values.get("run") ?? null) !== this.#run) location.reload();
   }
 }
 

@@ -1,11 +1,9 @@
-/** Answers of models: charts and numbers as `zlens solve` prints them. */
+/** Answers of models: numbers as `zlens solve` prints them, and charts of pairs of columns. */
 
+import type { AnswerChart, ModelAnswer } from "../../lib/api/answers";
 import type { Cell } from "../../lib/api/values";
-import type { ModelAnswer } from "../../lib/api/answers";
 import { DOTS } from "../../lib/text/numbers";
-import { category } from "../../lib/paint/palette";
 
-export type AnswerChart = ModelAnswer["charts"][number];
 export type AnswerTable = ModelAnswer["tables"][number];
 
 /** Formats a value as `zlens solve` does. */
@@ -18,35 +16,6 @@ export function printedAs(value: Cell, decimals: number, whole = false): string 
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
   });
-}
-
-const SHORT = 60;
-/** Cuts bar charts to a readable number of bars. */
-export function cutBars(chart: AnswerChart): AnswerChart {
-  if (chart.places.length <= SHORT) return chart;
-  const series = chart.series.map((series) => ({ ...series, values: series.values.slice(0, SHORT) }));
-  return { ...chart, places: chart.places.slice(0, SHORT), series };
-}
-
-export type ColoredChart = Omit<AnswerChart, "series"> & {
-  series: (AnswerChart["series"][number] & { color: string })[];
-};
-
-/** Each series with its color, also while others are hidden. */
-export const colored = (chart: AnswerChart): ColoredChart => ({
-  ...chart,
-  series: chart.series.map((series, at) => ({ ...series, color: category(at) })),
-});
-
-/** The chart's data as rows. */
-export function chartRows(chart: AnswerChart): { columns: string[]; rows: Cell[][] } {
-  return {
-    columns: [chart.along || "place", ...chart.series.map((series) => series.name)],
-    rows: chart.places.map((place, at) => [
-      place,
-      ...chart.series.map((series) => series.values[at] ?? null),
-    ]),
-  };
 }
 
 const MOST_BESIDE = 40;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { ModelAnswer } from "../../../src/lib/api/answers";
-import { beside, changes, cutBars, printedAs } from "../../../src/views/lab/answer";
+import { cutBars } from "../../../src/charts/answerChart";
+import { beside, changes, printedAs } from "../../../src/views/lab/answer";
 
 const column = (key: string, unit = ""): ModelAnswer["tables"][number]["columns"][number] => ({
   key,

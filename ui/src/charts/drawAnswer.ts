@@ -1,9 +1,9 @@
-/** Draws the charts of a model's answer. */
+/** Draws charts that the server describes. */
 
-import { levels, uprights, axis } from "../../lib/paint/axes";
-import type { ColoredChart } from "./answer";
-import type { Region, Painter } from "../../lib/paint/painter";
-import type { Theme } from "../../lib/paint/palette";
+import { levels, uprights, axis } from "../lib/paint/axes";
+import type { ColoredChart } from "./answerChart";
+import type { Region, Painter } from "../lib/paint/painter";
+import type { Theme } from "../lib/paint/palette";
 
 const BAR = 13;
 

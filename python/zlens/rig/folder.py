@@ -1,0 +1,25 @@
+"""What a run of the rig leaves in its folder beside the monitor data: a report, and results for programs."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from zlens.present.whole_file import whole_file
+from zlens.rig import as_data, as_html
+from zlens.rig.results import Result
+
+REPORT, RESULTS = "report.html", "results.json"
+
+
+def write(results: Sequence[Result], folder: str) -> None:
+    """Write report.html and results.json, which name today's date."""
+    when = dt.date.today().isoformat()
+    for name, text in (
+        (REPORT, as_html.render(results, when)),
+        (RESULTS, json.dumps(as_data.document(results, when))),
+    ):
+        with whole_file(str(Path(folder) / name)) as path:
+            Path(path).write_text(text, encoding="utf-8")
