@@ -19,7 +19,7 @@ import duckdb
 import mix
 
 import zlens
-from zlens.reports.definition import load
+from zlens.catalog.reports.definition import load
 
 #: Of each sample: 16 processors and what PRCLOG needs beside D0R2 to know its intervals.
 SAMPLES = (("D0R2", 16, 0),)

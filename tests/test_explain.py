@@ -8,12 +8,12 @@ import duckdb
 import pytest
 
 from zlens.catalog import layouts, metrics, roles
+from zlens.catalog.reports import definition
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import QueryError
 from zlens.explain import records as explain_records
 from zlens.explain.names import _report_names, example, explain, known_names
 from zlens.explain.reports import explain_report
-from zlens.reports import definition
 
 
 @pytest.mark.parametrize("name", metrics.tables())

@@ -18,10 +18,10 @@ from zlens import cli
 from zlens.catalog import caveats, rules
 from zlens.catalog.caveats import Caveat
 from zlens.catalog.reference import rules as reference_rules
+from zlens.catalog.reports.definition import load
 from zlens.errors import QueryError
 from zlens.explain.names import explain
 from zlens.reports import header
-from zlens.reports.definition import load
 from zlens.reports.rows import Block
 
 MINUTES = 6

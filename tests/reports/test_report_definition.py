@@ -9,9 +9,10 @@ import pytest
 from fake_session import FakeSession
 
 from zlens import reports
+from zlens.catalog.reports import definition, definition_file
 from zlens.errors import CatalogError, QueryError
 from zlens.explain.reports import explain_report
-from zlens.reports import definition, definition_file, facts
+from zlens.reports import facts
 from zlens.reports.rows import question
 
 REPORTS = reports.names()

@@ -13,9 +13,9 @@ from moved_pages import moved, same
 import guest_made as guests
 import monwrite_made as made
 import zlens
+from zlens.catalog.reports.definition import load
 from zlens.explain.reports import explain_report
 from zlens.inputs.options import Options, parse_moment
-from zlens.reports.definition import load
 from zlens.reports.entries import values
 
 MINUTES = range(5)

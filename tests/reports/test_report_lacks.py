@@ -10,9 +10,9 @@ import pytest
 import monwrite_made as made
 import zlens
 from zlens.catalog import layouts
+from zlens.catalog.reports import definition
 from zlens.cli import main
 from zlens.explain import lacking
-from zlens.reports import definition
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ import pytest
 
 import monwrite_made as made
 from zlens import reports
+from zlens.catalog.reports import menus
 from zlens.cli import main
 from zlens.errors import QueryError
-from zlens.reports import menus
 
 
 def test_every_menu_leads_to_reports() -> None:

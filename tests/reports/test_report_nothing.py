@@ -9,7 +9,7 @@ import pytest
 import zlens
 from zlens import demo, reports
 from zlens.api import Session
-from zlens.reports import definition
+from zlens.catalog.reports import definition
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ import pytest
 import zlens
 from measures.test_smf70 import S0W1_S, ZIIP_S, four_ziips, s0w1
 from smf70_made import Cpu, Logical, Lpar, record, session
-from zlens.reports import definition
+from zlens.catalog.reports import definition
 from zlens.reports.rows import question
 
 SAMPLE = Path(__file__).resolve().parents[2].parent / "shared/samples/rmf/rmf-postprocessor-cpu-small.xml"

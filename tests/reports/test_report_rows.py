@@ -12,9 +12,10 @@ from io_made import devices
 
 import zlens
 from zlens import reports
+from zlens.catalog.reports import definition, definition_file
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.reports import as_text, definition, definition_file, rows
+from zlens.reports import as_text, rows
 
 NOW = datetime(2026, 11, 21, 8, 0, 0)
 START = datetime(2026, 11, 20, 23, 58, 0, tzinfo=UTC)

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from zlens import _native
+from zlens.catalog.reports.definition import load
 from zlens.reports import style
-from zlens.reports.definition import load
 
 # value, width, decimals, printed. The first eight stand in the PRCLOG listings of IBM's z/VM SMT presentation
 # (2015, 2020), the next in the DEVICE FCX108 and PHYSLOG FCX302 excerpts of its z/VM 6.4 update (2017).

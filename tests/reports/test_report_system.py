@@ -30,7 +30,7 @@ from monwrite_made import (
     write,
 )
 from zlens import reports
-from zlens.reports import definition
+from zlens.catalog.reports import definition
 
 OWN = (sim_record, SIM_CONFIG)
 

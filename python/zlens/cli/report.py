@@ -11,7 +11,7 @@ from zlens.cli import inputs
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
-    from zlens.reports.menus import Menu
+    from zlens.catalog.reports.menus import Menu
 
 DESCRIPTION = "Print a classic report. Reports are named by their short name or their FCX number."
 EXAMPLES = """\
@@ -44,8 +44,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from zlens.catalog.reports import definition, menus
     from zlens.cli import output
-    from zlens.reports import definition, menus
 
     menu = menus.find(arguments.name or "")
     if menu is not None:

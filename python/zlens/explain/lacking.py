@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from zlens.catalog import layouts, roles
+from zlens.catalog.reports.definition import FOLDER, Column, load, names
 from zlens.explain.lineage import column_lineage
-from zlens.reports.definition import FOLDER, Column, load, names
 from zlens.reports.entries import Entry, entry, expect, values
 from zlens.reports.rows import Session
 

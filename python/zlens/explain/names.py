@@ -281,7 +281,7 @@ def _rules(name: str) -> Iterator[str]:
 @cache
 def _report_names() -> tuple[str, ...]:
     """Names and numbers of all reports."""
-    from zlens.reports import definition
+    from zlens.catalog.reports import definition
 
     return (*definition.names(), *definition.numbers())
 
@@ -307,7 +307,8 @@ def _report_column(name: str, explained: set[str]) -> Iterator[str]:
     report_name, dot, bare = name.rpartition(".")
     if not dot or not _is_report(report_name):
         return
-    from zlens.reports import definition, facts
+    from zlens.catalog.reports import definition
+    from zlens.reports import facts
 
     report = definition.load(report_name)
     for table in report.tables:

@@ -6,8 +6,9 @@ import textwrap
 from pathlib import Path
 
 from zlens.catalog import caveats
-from zlens.reports import facts, titles
-from zlens.reports.definition import FOLDER, Column, Rows, load
+from zlens.catalog.reports import titles
+from zlens.catalog.reports.definition import FOLDER, Column, Rows, load
+from zlens.reports import facts
 
 _WIDTH = 100
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from zlens.catalog.reports import definition
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import parse_moment
 from zlens.models import moments
@@ -25,7 +26,6 @@ from zlens.models.shares import measured as shares
 from zlens.plan import FAMILIES, smt, users
 from zlens.plan import tables as plan_tables
 from zlens.plan.case import Asked, Case, Form, Situation, situation
-from zlens.reports import definition
 from zlens.schema.wording import say
 
 #: The measure that each of the two scenarios is built from.

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from zlens.catalog.reports.definition import FOLDER, Definition, load, names
 from zlens.errors import QueryError
-from zlens.reports.definition import FOLDER, Definition, load, names
 from zlens.reports.entries import Entry, listing, listing_text
 from zlens.reports.facts import check
 from zlens.reports.rows import Session

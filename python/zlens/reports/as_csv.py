@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zlens._native import Lines
-from zlens.reports.definition import Definition, Table
+from zlens.catalog.reports.definition import Definition, Table
 from zlens.reports.rows import Session, fetch, printable
 
 

@@ -7,10 +7,10 @@ from datetime import datetime
 from html import escape
 
 from zlens import _native
+from zlens.catalog.reports.definition import TIME_HEADING, Column, Definition, Table, group_spans
 from zlens.present.html import page
 from zlens.reports import facts, style
 from zlens.reports.as_text import NARROWEST, blank, local
-from zlens.reports.definition import TIME_HEADING, Column, Definition, Table, group_spans
 from zlens.reports.header import footnotes, header
 from zlens.reports.rows import Block, Part, Section, Session, fetch, offset_us, printable
 

@@ -13,8 +13,8 @@ from copy import copy
 from datetime import datetime
 
 from zlens import _native
+from zlens.catalog.reports.definition import LABEL_WIDTH, TIME_HEADING, Column, Definition, Table, group_spans
 from zlens.reports import style
-from zlens.reports.definition import LABEL_WIDTH, TIME_HEADING, Column, Definition, Table, group_spans
 from zlens.reports.header import header, notes
 from zlens.reports.rows import Block, Part, Section, Session, fetch, offset_us, printable, timed
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zlens.catalog.expressions import quote
-from zlens.reports import menus
-from zlens.reports.definition import FOLDER, Definition, Table, load, names
+from zlens.catalog.reports import menus
+from zlens.catalog.reports.definition import FOLDER, Definition, Table, load, names
 from zlens.reports.rows import Session
 
 

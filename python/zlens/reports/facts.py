@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from zlens.catalog import metrics
+from zlens.catalog.reports.definition import FOLDER, STATUSES, Column, files, folder_of, load
 from zlens.errors import CatalogError
-from zlens.reports.definition import FOLDER, STATUSES, Column, files, folder_of, load
 
 
 def facts(column: Column) -> list[tuple[str, metrics.Column]]:

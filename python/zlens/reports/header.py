@@ -7,8 +7,8 @@ import textwrap
 from datetime import datetime, timedelta
 
 from zlens.catalog import caveats
+from zlens.catalog.reports.definition import REMARKABLE, Column, Definition
 from zlens.reports import facts, style
-from zlens.reports.definition import REMARKABLE, Column, Definition
 from zlens.reports.rows import Block, Session, dotted
 from zlens.version import VERSION
 

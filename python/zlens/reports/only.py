@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zlens.catalog.expressions import literal, quote
+from zlens.catalog.reports.definition import Definition, Rows, Table
 from zlens.errors import QueryError
-from zlens.reports.definition import Definition, Rows, Table
 from zlens.reports.rows import Session
 from zlens.schema.wording import say
 

@@ -14,10 +14,10 @@ from typing import Any, Protocol, cast
 from zlens import _native
 from zlens.catalog import aggregation, metrics
 from zlens.catalog.expressions import quote
+from zlens.catalog.reports.definition import Column, Definition, Note, Rows, Table
+from zlens.catalog.reports.titles import filled
 from zlens.inputs.problems import Problem
-from zlens.reports.definition import Column, Definition, Note, Rows, Table
 from zlens.reports.style import Value
-from zlens.reports.titles import filled
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from zlens import _native, reports
+from zlens.catalog.reports.definition import Column, Definition, Table, load
 from zlens.reports import facts, header, style
-from zlens.reports.definition import Column, Definition, Table, load
 from zlens.reports.rows import Block, Part, fetch, printable, question
 from zlens.server import values
 from zlens.server.place import Place

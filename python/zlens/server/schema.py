@@ -8,11 +8,12 @@ from typing import Any
 
 from zlens import models
 from zlens.catalog import glossary, metrics, roles, subjects
+from zlens.catalog.reports import definition, menus
 from zlens.engine import cancelling
 from zlens.findings.evaluate import USUAL
 from zlens.inputs.source import SystemInfo, table_of
 from zlens.present.rows import iso
-from zlens.reports import definition, entries, menus
+from zlens.reports import entries
 from zlens.server import hints
 from zlens.server.place import Place
 from zlens.session.session import Session

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 from zlens.catalog import aggregation, metrics
+from zlens.catalog.reports import menus
 from zlens.errors import CatalogError, QueryError
-from zlens.reports import menus
 from zlens.schema.facts import FACTS
 from zlens.schema.wording import say
 
@@ -233,7 +233,7 @@ def find(wanted: str, folder: Path = FOLDER) -> str:
 
 def load(wanted: str, folder: Path = FOLDER) -> Definition:
     """The report with that short name or number, read and checked."""
-    from zlens.reports.definition_file import read
+    from zlens.catalog.reports.definition_file import read
 
     path = files(folder)[find(wanted, folder)]
     return read(path.read_text(encoding="utf-8"), str(path), path.stem)

@@ -10,8 +10,7 @@ from itertools import takewhile
 from typing import Any
 
 from zlens.catalog import aggregation, metrics
-from zlens.errors import CatalogError
-from zlens.reports.definition import (
+from zlens.catalog.reports.definition import (
     KINDS,
     LABEL_WIDTH,
     MEAN_RULES,
@@ -28,7 +27,8 @@ from zlens.reports.definition import (
     Table,
     group_spans,
 )
-from zlens.reports.titles import IN_TITLE
+from zlens.catalog.reports.titles import IN_TITLE
+from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Named, Problem, Prose, Spec, Text
 

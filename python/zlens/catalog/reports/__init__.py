@@ -1,0 +1,1 @@
+"""Reports as data: definitions, their files and menus."""
