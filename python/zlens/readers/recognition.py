@@ -22,6 +22,7 @@ READERS = (
     "smf.dump",
     "linux.sysinfo",
     "hmc.exporter",
+    "listing.reports",
     "zos.text",
     "zvm.console",
     "linux.counters",

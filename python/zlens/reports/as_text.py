@@ -212,8 +212,8 @@ class Sheet:
         """Label, fixed texts, and the texts for missing values."""
         fixed: list[str | None] = []
         empty = []
-        # A long label runs over the blank cells behind it.
-        over = max(len(section.rows.label) - LABEL_WIDTH, 0)
+        # A long label runs over the blank cells behind it; without times it covers cells of full width.
+        over = max(len(section.rows.label) - LABEL_WIDTH, 0) if self.table.time else 0
         for i in self.chosen:
             column, width = self.table.columns[i], self.widths[i]
             text = section.rows.cells.get(column.key)

@@ -16,6 +16,8 @@ MADE = "Synthetic data, written by zlens; nothing in it was measured."
 _PLACE = 40  # column of the report name and of the note on synthetic data
 _HARD = "\u00a0"  # no-break space
 _PROBLEMS = 'zlens sql INPUT -q "SELECT * FROM problem"'.replace(" ", _HARD)
+#: Sources that name a release of z/VM by its number.
+_ZVM = ("zvm-monitor", "listing", "listing-span")
 _LEVEL = re.compile(r"\d+(\.\d+)+\Z")
 
 
@@ -78,7 +80,7 @@ def _level(system: dict[str, style.Value]) -> str:
     source = system.get("source")
     if source == "smf" and _LEVEL.match(release):
         return f"z/OS {release}"
-    if not release or release.startswith("z/") or source != "zvm-monitor":
+    if not release or release.startswith("z/") or source not in _ZVM:
         return release
     return f"z/VM V.{release}" if _LEVEL.match(release) else f"z/VM {release}"
 

@@ -1,0 +1,132 @@
+"""Raw tables of listings: those of the definitions of reports, one for each table that is printed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from zlens.catalog import metrics
+from zlens.catalog.columns import Column as RawColumn
+from zlens.catalog.reports import definition
+from zlens.catalog.reports.definition import Column, Definition, Table
+from zlens.schema import document
+from zlens.schema.facts import FACTS
+from zlens.schema.kinds import Key, Line, Many, Spec
+
+PATH = FACTS / "listings.toml"
+#: What the raw tables of listings begin with.
+PREFIX = "listing_"
+#: What the column of a value's precision ends with.
+HALF = "_half"
+
+HEADER = (
+    RawColumn("system", "text", "", "name in the header of the report, otherwise unknown-FILE"),
+    RawColumn("source", "text", "", "source of the data"),
+    RawColumn("file", "text", "", "file"),
+    RawColumn("offset", "int", "bytes", "position of the line in the file"),
+    RawColumn("tod", "time", "", "same as interval_end"),
+    RawColumn("interval_end", "time", "", "end of the interval; of means and totals, end of the report"),
+    RawColumn("seconds", "float", "s", "length of the interval; of means and totals, length of the report"),
+    RawColumn("flag", "text", "", "NULL"),
+    RawColumn("line_number", "int", "", "number of the line in the file"),
+    RawColumn("row_kind", "text", "", "interval, row, mean, total, or the label of the row"),
+    RawColumn(
+        "only", "bool", "", "whether the report has no interval rows, so that its means are all there is"
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A listing without the usual header. begins: its first line; time: the column of times in UTC, if any."""
+
+    begins: re.Pattern[str]
+    report: str
+    table: str
+    time: str | None
+
+
+_FORM = Spec(
+    (
+        Key("begins", Line(), "regular expression of its first line"),
+        Key("report", Line(), "the report whose tables it has"),
+        Key("table", Line(), "the table"),
+        Key("time", Line(), "the column that has the time of a row, in UTC", default=None),
+        Key("source", Line(), "publication"),
+        Key("status", Line(), "certainty"),
+    )
+)
+_FORMS = Spec((Key("form", Many(_FORM, 1, 100), "listings without the usual header"),))
+
+
+@cache
+def forms() -> tuple[Form, ...]:
+    """The forms of facts/listings.toml."""
+    entries = document.load(PATH, _FORMS)["form"]
+    return tuple(
+        Form(re.compile(each["begins"]), each["report"], each["table"], each["time"]) for each in entries
+    )
+
+
+def time_column(report: str, table: str) -> str | None:
+    """The column of a table that has the time of a row, in UTC."""
+    return next((form.time for form in forms() if (form.report, form.table) == (report, table)), None)
+
+
+def table_name(report: Definition, table: Table) -> str:
+    """The raw table of a table of a report: listing_prclog, listing_smtmet_cores."""
+    return PREFIX + (report.name if len(report.tables) == 1 else f"{report.name}_{table.key}")
+
+
+def column_name(column: Column) -> str:
+    """The name of a column; one that every raw table has gets an underscore."""
+    taken = {each.name for each in HEADER}
+    return f"{column.key}_" if column.key in taken else column.key
+
+
+def kind(column: Column) -> str:
+    """The type of a column's values: float for numbers, int for identifiers of whole numbers, text, time."""
+    if column.type == "number":
+        return "float"
+    if column.type == "time":
+        return "time"
+    if column.type in ("id", "text") and [name.rpartition(".")[2] for name in column.measures] == [column.key]:
+        found = {each.type for _, each in metrics.columns_named(column.measures[0])}
+        return "int" if found == {"int"} else "text"
+    return "text"
+
+
+def is_number(column: Column) -> bool:
+    return column.type == "number"
+
+
+def columns(table: Table) -> tuple[RawColumn, ...]:
+    """The columns of a raw table: those of the report; of each number, half of a unit of its last digit."""
+    found = list(HEADER)
+    for column in table.columns:
+        name, unit = column_name(column), _unit(column)
+        text = column.text or f"{column.name}, as the report {column.key} prints it"
+        if is_number(column):
+            found.append(RawColumn(name, "float", unit, text))
+            found.append(RawColumn(name + HALF, "float", unit, f"{name} is printed with this precision: +-"))
+        else:
+            found.append(RawColumn(name, kind(column), "", text))
+    return tuple(found)
+
+
+def _unit(column: Column) -> str:
+    if column.unit or not column.measures:
+        return column.unit
+    return next((found.unit for _, found in metrics.columns_named(column.measures[0])), "")
+
+
+@cache
+def tables() -> dict[str, tuple[str, str]]:
+    """All raw tables of listings: report and table by name."""
+    found = {}
+    for name in definition.names():
+        report = definition.load(name)
+        for table in report.tables:
+            found[table_name(report, table)] = (name, table.key)
+    return found

@@ -1,0 +1,1 @@
+"""Listings: reports that were printed, read back by the definitions they are printed from."""

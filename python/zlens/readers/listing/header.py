@@ -1,0 +1,110 @@
+"""The header of a report: which one it is, of what system, and its span of time."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+
+from zlens.catalog.reports import definition
+
+_STAMP = r"(\d{4})[/-](\d\d)[/-](\d\d)[ ,](\d\d)[:.](\d\d)(?:[:.](\d\d))?"
+#: Number, run time and name of a report: FCX304  Run 2015/02/14 08:52:14   PRCLOG
+RUN = re.compile(
+    rf"[1 0+-]?(FCX\d{{3}}|\$[A-Z]{{3,7}})?\s*Run {_STAMP}\s+([A-Z][A-Z0-9_]*(?: [A-Z0-9_]+)*)(?:\s|$)"
+)
+#: The first line of a screen: FCX110   CPU nnnn  SER nnnnn  Interval HH:MM:SS - HH:MM:SS    Perf. Monitor
+SCREEN = re.compile(
+    r"[1 0+-]?(FCX\d{3})\s+CPU\s+(\w{4})\s+SER\s+(\w{1,6})\s+Interval\s+(\d\d:\d\d:\d\d)\s*-\s*(\d\d:\d\d:\d\d)"
+)
+_FROM = re.compile(rf"[1 0+-]?From\s+{_STAMP}\s*(\S.*)?")
+_TO = re.compile(rf"[1 0+-]?To\s+{_STAMP}\s*(.*)")
+_FOR = re.compile(r"[1 0+-]?For\s+([\d.]+)\s+Secs\s+(\d+:\d\d:\d\d)\s*(.*)")
+_CPU = re.compile(r"CPU (\d{4})(?:-(\S+))?")
+_SERIAL = re.compile(r"SN (\w+)")
+_RELEASE = re.compile(r"z/VM\s+(?:V\.)?(\S+)|(z/OS \S+)")
+_ZONE = re.compile(r"\* Times are local to the system \(UTC([+-])(\d\d):(\d\d)\)|(\* Times are UTC\.)")
+RULE = re.compile(r"[1 0+-]?_{8,}\s*\Z")
+
+
+@dataclass(slots=True)
+class Header:
+    """What a header says. Times are local, in microseconds since 1970 as if they were UTC."""
+
+    number: str = ""
+    name: str = ""
+    title: str = ""
+    system: str | None = None
+    start_us: int | None = None
+    end_us: int | None = None
+    seconds: float | None = None
+    machine_type: str | None = None
+    model: str | None = None
+    serial: str | None = None
+    release: str | None = None
+    made: bool = False
+    whole: bool = False  # the rule below it was read
+
+    @property
+    def report(self) -> str | None:
+        """The report of the catalog that it is; None for another."""
+        lowered = self.name.lower().replace(" ", "_")
+        if self.number:
+            found = definition.numbers().get(self.number)
+            if found is not None:
+                return found
+        return lowered if lowered in definition.names() else None
+
+    def take(self, line: str) -> None:
+        """A line of the header after its first one."""
+        if RULE.match(line):
+            self.whole = True
+        elif found := _FROM.match(line):
+            self.start_us = stamp(found)
+            self.system = (found[7] or "").split("  ")[0].strip() or self.system
+        elif found := _TO.match(line):
+            self.end_us = stamp(found)
+            self._machine(found[7])
+        elif found := _FOR.match(line):
+            self.seconds = float(found[1].rstrip(".") or 0) if found[1] != "...." else None
+            self.made = "synthetic, not measured" in line
+            if release := _RELEASE.search(found[3]):
+                self.release = release[2] or release[1]
+        elif not self.title and line.strip() and self.start_us is None:
+            self.title = line.strip()
+
+    def _machine(self, text: str) -> None:
+        if found := _CPU.search(text):
+            self.machine_type, self.model = found[1], found[2]
+        if found := _SERIAL.search(text):
+            self.serial = found[1]
+
+
+def begin(line: str) -> Header | None:
+    """The header that a line begins, if it begins one."""
+    if "Run" in line and (found := RUN.match(line)):
+        return Header(found[1] or "", found[8])
+    if "Interval" in line and (found := SCREEN.match(line)):
+        return Header(found[1], "", machine_type=found[2], serial=found[3], whole=True)
+    return None
+
+
+def zone_s(line: str) -> int | None:
+    """The offset of local times that a footnote of zlens names, in seconds."""
+    found = _ZONE.match(line)
+    if found is None:
+        return None
+    if found[4]:
+        return 0
+    offset = int(found[2]) * 3600 + int(found[3]) * 60
+    return -offset if found[1] == "-" else offset
+
+
+def stamp(found: re.Match[str]) -> int | None:
+    """Microseconds of the date and time of groups 1 to 6; None for an impossible one."""
+    try:
+        year, month, day, hour, minute, second = (int(found[at] or 0) for at in range(1, 7))
+        time = dt.datetime(year, month, day, hour, minute, second, tzinfo=dt.UTC)
+    except ValueError:
+        return None
+    return round(time.timestamp()) * 1_000_000

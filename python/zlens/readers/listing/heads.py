@@ -1,0 +1,178 @@
+"""Heads of tables: which line is one, and where the columns of a report's definition stand in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from zlens.catalog.reports.definition import Column, Table, load
+from zlens.readers.listing.cells import Place
+
+_WORDS = re.compile(r"\S+")
+_ENCLOSED = re.compile(r"(?<!\S)_+[^\s_]+(?: [^\s_]+){1,2}_+(?!\S)")
+#: The last line of a head of times.
+TIMES = ("End Time", "Ended")
+#: Parts of the words of a line that must be heads, for it to be the last line of a table's heads.
+_ENOUGH = 0.6
+#: More words than that are no heads.
+_MOST = 120
+_SAME, _ABOVE, _OTHER = 10, 3, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the columns of a table stand.
+
+    columns  for each place the column of the definition, "" for the label or time of a row, None for a column that
+             the definition lacks, with its head in `heads`
+    """
+
+    table: Table
+    places: tuple[Place, ...]
+    columns: tuple[Column | str | None, ...]
+    heads: tuple[str, ...]
+
+    @property
+    def known(self) -> int:
+        return sum(isinstance(column, Column) for column in self.columns)
+
+
+@lru_cache(512)
+def find(line: str, above: tuple[str, ...], report: str, key: str) -> Layout | None:
+    """The layout of a table whose last line of heads is `line`, below those of `above`; None if it is not."""
+    table = next(table for table in load(report).tables if table.key == key)
+    words = [
+        (found[0].strip("_"), found.start(), found.end())
+        for found in _WORDS.finditer(_filled(line))
+        if found[0].strip("_")
+    ]
+    heads = _heads(table)
+    known = {word for texts, _ in heads for text in texts for word in text.split()}
+    fitting = sum(word in known for word, _, _ in words)
+    if not 1 <= len(words) <= _MOST or fitting < _ENOUGH * len(words):
+        return None
+    matched = _aligned(words, heads, above)
+    used = sum(count for _, _, count in matched)
+    if used < _ENOUGH * len(words) or (len(matched) < 2 < len(heads)):
+        return None
+    return _layout(table, words, heads, matched)
+
+
+def _filled(line: str) -> str:
+    """The line with words that underscores enclose as one: `_Cap Fct__` has the extent of its column."""
+    return _ENCLOSED.sub(lambda found: found[0].replace(" ", "\0"), line)
+
+
+def _heads(table: Table) -> list[tuple[tuple[str, ...], Column | str]]:
+    """The last line of each column's head with the column, in order; first that of times."""
+    heads: list[tuple[tuple[str, ...], Column | str]] = [(TIMES, "")] if table.time else []
+    for column in table.columns:
+        text = " ".join(column.heading[-1].replace("_", " ").split()) if column.heading else ""
+        if text:
+            heads.append(((text,), column))
+    return heads
+
+
+def _aligned(
+    words: Sequence[tuple[str, int, int]],
+    heads: Sequence[tuple[tuple[str, ...], Column | str]],
+    above: Sequence[str],
+) -> list[tuple[int, int, int]]:
+    """The best match of words and heads in order: first word, head, number of words."""
+    rows, columns = len(words), len(heads)
+    best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
+    step: list[list[tuple[int, int]]] = [[(0, 0)] * (columns + 1) for _ in range(rows + 1)]
+    for row in range(rows - 1, -1, -1):
+        for at in range(columns - 1, -1, -1):
+            score, move = best[row + 1][at], (1, 0)
+            if best[row][at + 1] > score:
+                score, move = best[row][at + 1], (0, 1)
+            for text in heads[at][0]:
+                parts = text.split(" ")
+                count = len(parts)
+                found = [word for word, _, _ in words[row : row + count]]
+                if found != parts and words[row][0].replace("\0", " ") == text:
+                    count, found = 1, parts
+                if found == parts:
+                    extent = (words[row][1], words[row + count - 1][2])
+                    own = _SAME * count + _above(extent, heads[at][1], above) + best[row + count][at + 1]
+                    if own >= score:
+                        score, move = own, (count, 1)
+            best[row][at], step[row][at] = score, move
+    matched, row, at = [], 0, 0
+    while row < rows and at < columns:
+        count, forward = step[row][at]
+        if count and forward:
+            matched.append((row, at, count))
+        row, at = row + count, at + forward
+    return matched
+
+
+def _above(extent: tuple[int, int], column: Column | str, above: Sequence[str]) -> float:
+    """How well the upper lines of a head agree with the lines above its last one."""
+    if isinstance(column, str):
+        return 0.0
+    score = 0.0
+    upper = column.heading[:-1]
+    for distance, text in enumerate(reversed(upper), 1):
+        if not text.strip() or distance > len(above):
+            continue
+        there = above[-distance][max(0, extent[0] - 1) : extent[1] + 1]
+        wanted = text.replace("_", " ").split()
+        score += _ABOVE if all(word in there for word in wanted) else -_OTHER if there.strip() else 0
+    return score
+
+
+def _layout(
+    table: Table,
+    words: Sequence[tuple[str, int, int]],
+    heads: Sequence[tuple[tuple[str, ...], Column | str]],
+    matched: Sequence[tuple[int, int, int]],
+) -> Layout:
+    by_word = {row: (at, count) for row, at, count in matched}
+    places: list[Place] = []
+    columns: list[Column | str | None] = []
+    names: list[str] = []
+    row = 0
+    while row < len(words):
+        at, count = by_word.get(row, (None, 1))
+        column = None if at is None else heads[at][1]
+        right = column.align == "right" if isinstance(column, Column) else at is None
+        places.append(Place(words[row][1], words[row + count - 1][2], right))
+        columns.append(column)
+        names.append(" ".join(word.replace("\0", " ") for word, _, _ in words[row : row + count]))
+        row += count
+    _add_headless(table, places, columns, names)
+    return Layout(table, tuple(places), tuple(columns), tuple(names))
+
+
+def _add_headless(
+    table: Table, places: list[Place], columns: list[Column | str | None], names: list[str]
+) -> None:
+    """Give columns without a head the place beside their neighbor's: a mark behind a number, a label before it."""
+    for at, column in enumerate(table.columns):
+        if column.heading and column.heading[-1].strip():
+            continue
+        before = next((p for p, c in enumerate(columns) if at and c is table.columns[at - 1]), None)
+        if before is not None:
+            left = table.columns[at - 1].width if not places[before].right else 0
+            start = max(places[before].end, places[before].start + left) + 1
+            place, where = Place(start, start + column.width, column.align == "right"), before + 1
+        elif at == 0 and columns:
+            place, where = Place(0, max(1, min(column.width, places[0].start - 1)), False), 0
+        else:
+            continue
+        places.insert(where, place)
+        columns.insert(where, column)
+        names.insert(where, column.key)
+
+
+def headless(table: Table) -> Layout:
+    """The layout of a table without heads: columns of the widths of the definition, side by side."""
+    places, start = [], 0
+    for column in table.columns:
+        places.append(Place(start, start + column.width, column.align == "right"))
+        start += column.width + 1
+    return Layout(table, tuple(places), tuple(table.columns), tuple(column.key for column in table.columns))

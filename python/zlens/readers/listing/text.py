@@ -1,0 +1,62 @@
+"""The lines of a listing: without carriage control, tabs and what mail and HTML did to them."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+#: A longer line is no line of a listing.
+MAX_LINE = 32_768
+_CONTROL = frozenset("1 0+-")
+_TAG = re.compile(
+    r"<(?:/?(?:html|head|body|pre|p|div|span|font|tt|code|b|i|a|title|meta|style)\b[^>]*|!--.*?--|br\s*/?)>",
+    re.I,
+)
+_PAGE = "\f"
+
+
+class Line(NamedTuple):
+    """A line of a file. number: from 1; offset: of its first byte; text: without line end and blanks behind."""
+
+    number: int
+    offset: int
+    text: str
+
+
+def lines(file: BinaryIO) -> Iterator[Line]:
+    """Lines of a file as they are; those that are too long have the text of their first MAX_LINE bytes."""
+    offset, number = 0, 0
+    while raw := file.readline(MAX_LINE):
+        number += 1
+        begin = offset
+        offset += len(raw)
+        if not raw.endswith(b"\n") and len(raw) == MAX_LINE:
+            while (more := file.readline(MAX_LINE)) and not more.endswith(b"\n"):
+                offset += len(more)
+            offset += len(more)
+        yield Line(number, begin, clean(decoded(raw)))
+
+
+def decoded(raw: bytes) -> str:
+    """Text of bytes: UTF-8, else Latin-1, in which every byte is a character."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def clean(text: str) -> str:
+    """A line without its end, tabs, page feeds, and tags and entities of HTML."""
+    if "&" in text or "<" in text:
+        # Heads have < and > of their own: <PhCore>.
+        text = html.unescape(_TAG.sub("", text)) if _TAG.search(text) else html.unescape(text)
+    if "\t" in text:
+        text = text.expandtabs(8)
+    return text.replace(_PAGE, "").replace("\xa0", " ").rstrip()
+
+
+def controlled(line: str) -> bool:
+    """Whether the first character of a line could be carriage control."""
+    return not line or line[0] in _CONTROL

@@ -1,0 +1,83 @@
+"""What a report printed and what was read back from it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import zlens
+from zlens import reports
+from zlens.api import Session
+from zlens.catalog import listings
+from zlens.catalog.reports import definition
+
+NOW = dt.datetime(2026, 11, 21, 8, 0, 0)
+
+
+def differences(session: Session, name: str, folder: Path) -> tuple[int, list[str]]:
+    """The number of values that a printed report has, and those that are not read back as printed."""
+    report = definition.load(name)
+    path = folder / f"{name}.txt"
+    path.write_text(reports.render(name, session, now=NOW), encoding="utf-8")
+    told = json.loads(reports.render(name, session, "json"))
+    wanted = told
+    if not wanted:
+        return 0, []
+    wrong: list[str] = []
+    count = 0
+    with zlens.open(str(path)) as listing:
+        wrong += [problem.detail for problem in listing.problems if problem.kind == "no_layout"]
+        for table in report.tables:
+            own = [row for row in wanted if row["table"] == table.key] if len(report.tables) > 1 else wanted
+            if not own:
+                continue
+            raw = listings.table_name(report, table)
+            # Texts that only the printed row has.
+            fixed = {rows.label for rows in table.rows if rows.label} | {text for rows in table.rows for text in rows.cells.values() if text}
+            try:
+                found = rows_of(listing, raw)
+            except zlens.QueryError:
+                wrong.append(f"{raw}: not read, {len(own)} rows")
+                continue
+            if len(found) != len(own):
+                wrong.append(f"{raw}: {len(found)} rows, not {len(own)}")
+                continue
+            for expected, row in zip(own, found, strict=True):
+                for column in table.columns:
+                    count += 1
+                    problem = differs(expected.get(column.key), row, column)
+                    if problem and {row[listings.column_name(column)], expected.get(column.key)} & fixed:
+                        continue
+                    if problem:
+                        wrong.append(f"{raw} line {row['line_number']} {column.key}: {problem}")
+    return count, wrong
+
+
+def rows_of(session: Session, raw: str) -> list[dict[str, Any]]:
+    answer = session.sql(f"SELECT * FROM {raw} ORDER BY file, line_number")
+    return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+
+
+def differs(expected: Any, row: dict[str, Any], column: definition.Column) -> str:
+    """Why a value is not the printed one; "" if it is, within the precision it was printed with."""
+    name = listings.column_name(column)
+    value = row[name]
+    if listings.is_number(column):
+        if expected is None or value is None:
+            return "" if expected is value else f"{value!r} for {expected!r}"
+        half = row[name + listings.HALF]
+        if not math.isclose(value, float(expected), rel_tol=1e-12, abs_tol=half * (1 + 1e-9)):
+            return f"{value!r} +- {half!r} for {expected!r}"
+        return ""
+    if column.type == "time":
+        return "" if (value is None) == (expected is None) else f"{value!r} for {expected!r}"
+    if column.type == "bool":
+        return "" if (value is None) == (expected is None) else f"{value!r} for {expected!r}"
+    if isinstance(value, int):
+        return "" if expected is not None and value == int(expected) else f"{value!r} for {expected!r}"
+    text = None if expected in (None, "") else " ".join(str(expected).split())
+    value = None if value is None else " ".join(value.split())
+    return "" if (value or None) == text else f"{value!r} for {expected!r}"
