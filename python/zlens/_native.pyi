@@ -67,6 +67,47 @@ class Decoder:
     def resets(self) -> list[tuple[str, int, str, str, str]]: ...
 
 @final
+class ListingRows:
+    """Rows of one raw table of listings, read from lines of reports.
+
+    `columns` are pairs of name and type; `labels` pairs of what rows begin with and their kind; `totals` texts by
+    column that make a row with a time a total; `moment` is the column with times in UTC.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[tuple[str, str]],
+        labels: Sequence[tuple[str, str]],
+        totals: Sequence[Sequence[tuple[int, str]]],
+        *,
+        timed: bool,
+        moment: int | None = None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def lay(self, places: Sequence[tuple[int, int, bool, int]], timed: bool) -> None: ...
+    def read(self, data: bytes, at: int, number: int, base: int, *, controlled: bool) -> tuple[int, int]: ...
+    def row(self, line: str, number: int, offset: int) -> bool: ...
+    def pop(self) -> None: ...
+    def place(
+        self,
+        system: str,
+        sources: tuple[str, str],
+        file: str,
+        *,
+        start_us: int | None,
+        end_us: int | None,
+        seconds: float | None,
+        file_us: int,
+        offset_us: int,
+    ) -> list[tuple[int, float | None, int, int]]: ...
+    @property
+    def source(self) -> str: ...
+    def flag(self, end_us: int) -> None: ...
+    def notes(self) -> list[tuple[int, int, str, str]]: ...
+    def numeric(self, column: int) -> bool: ...
+    def table(self, columns: Sequence[str]) -> ArrowTable: ...
+
+@final
 class MonwriteWriter:
     """Writes a MONWRITE file: control records, 4 KB frames, the end-of-data record."""
 

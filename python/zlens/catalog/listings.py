@@ -20,6 +20,9 @@ PREFIX = "listing_"
 #: What the column of a value's precision ends with.
 HALF = "_half"
 
+#: What the first lines of all forms begin with.
+_BEGINS = ("D0R2 ", "__ISO")
+
 HEADER = (
     RawColumn("system", "text", "", "name in the header of the report, otherwise unknown-FILE"),
     RawColumn("source", "text", "", "source of the data"),
@@ -46,6 +49,11 @@ class Form:
     table: str
     time: str | None
 
+    def system(self, line: str) -> str | None:
+        """What the line names in place of a system."""
+        found = self.begins.fullmatch(f"{line.strip()} ")
+        return f"unknown-{found['system']}" if found and "system" in found.groupdict() else None
+
 
 _FORM = Spec(
     (
@@ -67,6 +75,14 @@ def forms() -> tuple[Form, ...]:
     return tuple(
         Form(re.compile(each["begins"]), each["report"], each["table"], each["time"]) for each in entries
     )
+
+
+def form_of(line: str) -> Form | None:
+    """The form whose first line this is."""
+    if not line.lstrip().startswith(_BEGINS):
+        return None
+    padded = f"{line.strip()} "
+    return next((form for form in forms() if form.begins.fullmatch(padded)), None)
 
 
 def time_column(report: str, table: str) -> str | None:
@@ -91,7 +107,9 @@ def kind(column: Column) -> str:
         return "float"
     if column.type == "time":
         return "time"
-    if column.type in ("id", "text") and [name.rpartition(".")[2] for name in column.measures] == [column.key]:
+    if column.type in ("id", "text") and [name.rpartition(".")[2] for name in column.measures] == [
+        column.key
+    ]:
         found = {each.type for _, each in metrics.columns_named(column.measures[0])}
         return "int" if found == {"int"} else "text"
     return "text"

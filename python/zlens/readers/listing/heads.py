@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from zlens.catalog.reports.definition import Column, Table, load
-from zlens.readers.listing.cells import Place
 
 _WORDS = re.compile(r"\S+")
 _ENCLOSED = re.compile(r"(?<!\S)_+[^\s_]+(?: [^\s_]+){1,2}_+(?!\S)")
@@ -21,12 +21,20 @@ _MOST = 120
 _SAME, _ABOVE, _OTHER = 10, 3, 1
 
 
+class Place(NamedTuple):
+    """Where the cells of a column stand: start and end of its head, and whether they end below its end."""
+
+    start: int
+    end: int
+    right: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Where the columns of a table stand.
 
-    columns  for each place the column of the definition, "" for the label or time of a row, None for a column that
-             the definition lacks, with its head in `heads`
+    columns  for each place the column of the definition, "" for the label or time of a row, None for a
+             column that the definition lacks, with its head in `heads`
     """
 
     table: Table
@@ -41,7 +49,7 @@ class Layout:
 
 @lru_cache(512)
 def find(line: str, above: tuple[str, ...], report: str, key: str) -> Layout | None:
-    """The layout of a table whose last line of heads is `line`, below those of `above`; None if it is not."""
+    """The layout of a table whose last line of heads is `line`, below `above`; None if it is none."""
     table = next(table for table in load(report).tables if table.key == key)
     words = [
         (found[0].strip("_"), found.start(), found.end())
@@ -151,7 +159,7 @@ def _layout(
 def _add_headless(
     table: Table, places: list[Place], columns: list[Column | str | None], names: list[str]
 ) -> None:
-    """Give columns without a head the place beside their neighbor's: a mark behind a number, a label before it."""
+    """Give columns without a head a place beside their neighbor: a mark behind a number, a label before it."""
     for at, column in enumerate(table.columns):
         if column.heading and column.heading[-1].strip():
             continue

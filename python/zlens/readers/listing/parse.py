@@ -1,74 +1,161 @@
-"""From lines to rows: reports one behind the other, their tables by heads, and what has no place."""
+"""From lines to rows: reports one behind the other, their tables by heads, and what has no place.
+
+Heads, titles and headers are read here, line by line; the rows below heads are read in blocks (`crates/listing`).
+"""
 
 from __future__ import annotations
 
-import datetime as dt
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import BinaryIO
 
+from zlens._native import ListingRows
 from zlens.catalog import listings
 from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import Column, Definition, Table
 from zlens.catalog.reports.titles import IN_TITLE
-from zlens.readers.listing import cells, heads, text
+from zlens.readers.listing import heads, text
 from zlens.readers.listing.header import Header, begin, zone_s
 from zlens.readers.listing.heads import Layout
 from zlens.readers.listing.text import Line
 
-Row = dict[str, Any]
-#: A problem: line, kind, what is wrong.
-Note = Callable[[Line, str, str], None]
-
-_TIME = re.compile(r"(?:(\d{4})[/-](\d\d)[/-](\d\d) )?(\d\d):(\d\d):(\d\d)(?=\s|\Z)")
-_DAY = re.compile(r"(\d{4})[/-](\d\d)[/-](\d\d)\Z|(\d\d)/(\d\d)\Z")
-_STAMP = re.compile(r"(\d{4})[/-](\d\d)[/-](\d\d)[ ,](\d\d):(\d\d)(?::(\d\d))?\Z")
+_TIME = re.compile(r"\s*(?:\d{4}[/-]\d\d[/-]\d\d )?\d\d:\d\d:\d\d(?=\s|\Z)")
 _LABEL = re.compile(r">+ ?[A-Z][\w. ]{0,18}?[><]{1,2}(?=\s|\Z)")
-_FOOTNOTE = re.compile(r"\* |  \S")
+_NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+[kMG%]?\Z|\.+\Z")
+_HEAD_WORD = re.compile(r"(?:End Time|\S+)")
 _PART = re.compile(r" \(part \d+ of \d+\)\Z")
 _NOTHING = "This input has nothing for this report."
-_DAY_S = 86_400
+#: Bytes read at a time, which no line is longer than.
+_BLOCK = 1024 * 1024
 #: Lines above the last one of heads that may belong to them.
 _HEIGHT = 8
+#: Columns of a report that the catalog lacks.
+_MOST_COLUMNS = 200
+
+
+@dataclass(slots=True)
+class Target:
+    """A raw table with its rows.
+
+    table   its definition; None of a report that the catalog lacks, which has `heads`
+    placed  rows that have their times
+    """
+
+    name: str
+    rows: ListingRows
+    table: Table | None
+    heads: tuple[str, ...] = ()
+    placed: int = 0
 
 
 @dataclass(slots=True)
 class Report:
-    """A report of a file: its header, and its rows by raw table. Times of rows are seconds of a local day."""
+    """A report of a file: its header, and the raw tables that have rows of it."""
 
     header: Header
     first: Line
     definition: Definition | None
-    rows: dict[str, list[Row]] = field(default_factory=dict)
-    tables: dict[str, Table] = field(default_factory=dict)
+    targets: dict[str, Target] = field(default_factory=dict)
     zone_s: int | None = None
-    #: Tables of reports that the catalog lacks: the heads of their columns.
-    unknown: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class Tables:
+    """The raw tables of all files, made when a report needs them."""
+
+    def __init__(self) -> None:
+        self.targets: dict[str, Target] = {}
+
+    def of(self, report: Definition, table: Table) -> Target:
+        name = listings.table_name(report, table)
+        target = self.targets.get(name)
+        if target is None:
+            columns = [(listings.column_name(column), listings.kind(column)) for column in table.columns]
+            labels = [(rows.label, rows.called) for rows in table.rows if rows.label]
+            moment = listings.time_column(report.name, table.key)
+            at = [column.key for column in table.columns].index(moment) if moment else None
+            rows = ListingRows(columns, labels, _totals(table), timed=bool(table.time), moment=at)
+            target = self.targets[name] = Target(name, rows, table)
+        return target
+
+    def unknown(self, name: str, columns: tuple[str, ...], timed: bool) -> Target | None:
+        """The raw table of a report that the catalog lacks; None if it was read with other columns."""
+        target = self.targets.get(name)
+        if target is None:
+            rows = ListingRows([(column, "text") for column in columns], [], [], timed=timed)
+            target = self.targets[name] = Target(name, rows, None, columns)
+        return target if target.heads == columns else None
 
 
 class Parser:
-    """Reads the lines of one file in order; `reports` grows."""
+    """Reads one file. note: takes problems of a line; end: takes each report when it is read."""
 
-    def __init__(self, note: Note) -> None:
-        self.reports: list[Report] = []
+    def __init__(
+        self, tables: Tables, note: Callable[[Line, str, str], None], end: Callable[[Report], None]
+    ) -> None:
+        self._tables = tables
         self._note = note
+        self._end = end
         self._report: Report | None = None
-        self._layout: Layout | None = None
+        self._target: Target | None = None
         self._table: Table | None = None
         self._above: list[str] = []
         self._pending: list[Line] = []
         self._blank = True
         self._foot = False
         self._controlled = False
-        #: Rows without times since the last blank line: heads of another table look like texts.
-        self._block: list[tuple[list[Row], str]] = []
+        #: Rows without times since the last blank line, with their lines: heads of a table look like texts.
+        self._block: list[str] = []
+        self._since_blank = 0
 
-    def read(self, lines: Iterable[Line]) -> None:
-        for line in lines:
-            self._line(line)
-        self._end_of_table()
+    def read(self, file: BinaryIO, progress: Callable[[int], None] | None = None) -> None:
+        """Read a file to its end."""
+        base, number, rest = 0, 1, b""
+        while True:
+            block = file.read(_BLOCK)
+            data = rest + block
+            cut = data.rfind(b"\n") + 1 if block else len(data)
+            if not cut and block and len(data) > text.MAX_LINE:
+                cut = len(data)
+            number = self._read_block(data[:cut], base, number)
+            base += cut
+            rest = data[cut:]
+            if progress is not None:
+                progress(base)
+            if not block:
+                break
+        self._finish()
+
+    def _read_block(self, data: bytes, base: int, number: int) -> int:
+        at = 0
+        while at < len(data):
+            target, report = self._target, self._report
+            if target is not None and report is not None and self._bulk():
+                rows = len(target.rows)
+                after, count = target.rows.read(data, at, number, base, controlled=self._controlled)
+                if len(target.rows) > rows:
+                    report.targets[target.name] = target
+                if count:
+                    self._above, self._pending = [], []
+                    before = data[data.rfind(b"\n", 0, after - 1) + 1 : after].strip()
+                    self._blank = len(before) <= self._controlled
+                    at, number = after, number + count
+                    continue
+            cut = data.find(b"\n", at)
+            cut = len(data) if cut < 0 else cut
+            raw = data[at : min(cut, at + text.MAX_LINE)]
+            self._line(Line(number, base + at, text.clean(text.decoded(raw))))
+            at, number = cut + 1, number + 1
+        return number
+
+    def _bulk(self) -> bool:
+        """Whether the next lines may be read as rows at once: nothing else can look like one."""
+        target = self._target
+        if target is None or self._foot or self._report is None or not self._report.header.whole:
+            return False
+        timed = target.table is None or bool(target.table.time)
+        return timed or (self._since_blank >= _HEIGHT and not self._blank)
 
     # -- lines ---------------------------------------------------------------------------------------
 
@@ -77,13 +164,13 @@ class Parser:
         if header is not None:
             self._begin(line, header)
             return
-        form = next(
-            (form for form in listings.forms() if form.begins.fullmatch(line.text.strip() + " ")), None
-        )
-        if form is not None:
+        form = listings.form_of(line.text)
+        report = self._report
+        if form is not None and (
+            report is None or report.header.report != form.report or not report.header.title
+        ):
             self._begin_form(line, form)
             return
-        report = self._report
         if report is None:
             return
         if not report.header.whole:
@@ -97,46 +184,42 @@ class Parser:
         if not line.text.strip():
             self._blank = True
             return
+        if self._blank:
+            self._block, self._since_blank = [], 0
+        self._since_blank += 1
         self._body(report, line)
         self._blank = False
 
     def _begin(self, line: Line, header: Header) -> None:
-        self._end_of_table()
-        self._controlled = False
+        self._finish()
         name = header.report
-        last = self._report
-        same = last is not None and (last.header.number, last.header.name) == (header.number, header.name)
-        report = Report(header, line, definition.load(name) if name else None)
+        self._report = Report(header, line, definition.load(name) if name else None)
         if name is None:
             what = header.name or header.number
             self._note(line, "no_layout", f"the report {what} is not in the catalog; read by its heads")
-        self._report = report
-        self.reports.append(report)
-        self._reset(keep=False)
-        if same and last is not None:
-            report.zone_s = last.zone_s
 
     def _begin_form(self, line: Line, form: listings.Form) -> None:
-        self._end_of_table()
-        found = form.begins.fullmatch(line.text.strip() + " ")
-        groups = found.groupdict() if found else {}
-        header = Header(name=form.report.upper(), whole=True)
-        report = Report(header, line, definition.load(form.report))
-        header.system = None
-        header.title = groups.get("system") or ""
-        self._report = report
-        self.reports.append(report)
-        self._reset(keep=False)
+        self._finish()
+        header = Header(name=form.report.upper(), system=form.system(line.text), whole=True)
+        report = self._report = Report(header, line, definition.load(form.report))
         assert report.definition is not None
         self._table = next(table for table in report.definition.tables if table.key == form.table)
-        self._heads(report, line)
+        self._heads(report, report.definition, line)
 
-    def _reset(self, *, keep: bool) -> None:
-        self._layout, self._above, self._foot = None, [], False
-        self._pending = []
-        if not keep:
-            self._table = None
-        self._blank = True
+    def _finish(self) -> None:
+        """End the report."""
+        self._end_of_table()
+        if self._report is not None:
+            self._end(self._report)
+        self._report = None
+        self._controlled = False
+        self._begin_table(None)
+
+    def _begin_table(self, table: Table | None) -> None:
+        self._table, self._target = table, None
+        self._above, self._block, self._pending = [], [], []
+        self._foot = False
+        self._blank, self._since_blank = True, 0
 
     def _body(self, report: Report, line: Line) -> None:
         content = line.text
@@ -145,46 +228,41 @@ class Parser:
             report.zone_s = zone
         if self._foot:
             return
-        first = report.definition.tables[0] if report.definition else None
-        if first and self._table is None and self._layout is None and not first.title and not _headed(first):
-            self._table, self._layout = first, heads.headless(first)
         if (self._blank and content.startswith("* ")) or content.startswith(_NOTHING):
             # What follows explains; it has no values.
             self._end_of_table()
-            self._reset(keep=False)
+            self._begin_table(None)
             self._foot = True
             return
         if report.definition is None:
             self._unknown(report, line)
             return
-        if self._blank:
-            self._block = []
-        titled = self._title(report, content)
+        self._known(report, report.definition, line)
+
+    def _known(self, report: Report, known: Definition, line: Line) -> None:
+        content, first = line.text, known.tables[0]
+        if self._table is None and self._target is None and not first.title and not _headed(first):
+            self._table = first
+            self._lay(known, heads.headless(first))
+        titled = _title(known, content)
         if titled is not None:
             self._end_of_table()
-            self._reset(keep=True)
-            self._table = titled
+            self._begin_table(titled)
             if not titled.time:
                 # Until heads are seen: IBM's own report may have none.
-                self._layout = heads.headless(titled)
+                self._lay(known, heads.headless(titled))
             return
-        if self._heads(report, line):
+        if self._heads(report, known, line) or self._row(report, line):
             return
-        if self._layout is None or not self._row(report, line, self._layout):
-            if self._blank and self._headless(report, line):
-                return
-            self._above = [*self._above[-_HEIGHT:], content]
-            self._pending.append(line)
+        if self._blank and self._headless(report, known, line):
+            return
+        self._above = [*self._above[-_HEIGHT:], content]
+        self._pending.append(line)
 
     def _end_of_table(self) -> None:
         """Report the lines that were neither heads nor rows."""
-        headings = {
-            word
-            for table in (self._report.definition.tables if self._report and self._report.definition else ())
-            for column in table.columns
-            for part in column.heading
-            for word in part.split()
-        }
+        known = self._report.definition if self._report is not None else None
+        headings = _words(known.name) if known is not None else frozenset()
         for line in self._pending:
             words = re.findall(r"[^\s<>-]+", line.text)
             if not words or sum(word in headings for word in words) * 2 >= len(words):
@@ -196,115 +274,63 @@ class Parser:
 
     # -- tables --------------------------------------------------------------------------------------
 
-    def _title(self, report: Report, content: str) -> Table | None:
-        assert report.definition is not None
-        plain = _PART.sub("", content.strip())
-        return next(
-            (
-                table
-                for table, form in _titles(report.definition.name)
-                if form is not None and form.fullmatch(plain)
-            ),
-            None,
-        )
-
-    def _heads(self, report: Report, line: Line) -> bool:
+    def _heads(self, report: Report, known: Definition, line: Line) -> bool:
         """Whether the line is the last one of heads; its columns are those of the rows that follow."""
-        assert report.definition is not None
-        name = report.definition.name
-        above = tuple([*self._above, *(content for _, content in self._block)])
-        keys = [table.key for table in report.definition.tables]
+        above = tuple([*self._above, *self._block][-_HEIGHT:])
+        keys = [table.key for table in known.tables]
         own = [key for key in keys if self._table is None or key == self._table.key]
-        found = [layout for key in own if (layout := heads.find(line.text, above, name, key))]
-        if not found and self._table is not None and self._layout is not None:
-            found = [layout for key in keys if (layout := heads.find(line.text, above, name, key))]
+        found = [layout for key in own if (layout := heads.find(line.text, above, known.name, key))]
+        if not found and self._table is not None:
+            found = [layout for key in keys if (layout := heads.find(line.text, above, known.name, key))]
         if not found:
             return False
         layout = max(found, key=lambda layout: layout.known)
-        for rows, _ in self._block:
-            rows.pop()
-        self._block = []
-        self._layout, self._table = layout, layout.table
-        self._above = []
-        self._pending = []
+        if self._target is not None:
+            for _ in self._block:
+                self._target.rows.pop()
+        self._table = layout.table
+        self._above, self._block, self._pending = [], [], []
+        self._lay(known, layout)
         for column, head in zip(layout.columns, layout.heads, strict=True):
             if column is None:
                 self._note(line, "no_layout", f"the column {head!r} is not in the catalog; not read")
         return True
 
-    def _headless(self, report: Report, line: Line) -> bool:
-        """Whether a line after a blank one begins a table that has neither title nor heads, and is its row."""
-        assert report.definition is not None
-        keys = [table.key for table in report.definition.tables]
+    def _lay(self, known: Definition, layout: Layout) -> None:
+        target = self._tables.of(known, layout.table)
+        at = {id(column): place for place, column in enumerate(layout.table.columns)}
+        target.rows.lay(
+            [
+                (*place, at.get(id(column), -1) if isinstance(column, Column) else -1)
+                for place, column in zip(layout.places, layout.columns, strict=True)
+            ],
+            bool(layout.table.time) and layout.columns[:1] == ("",),
+        )
+        self._target = target
+
+    def _headless(self, report: Report, known: Definition, line: Line) -> bool:
+        """Whether a line after a blank one begins a table without title and heads, and is its row."""
+        keys = [table.key for table in known.tables]
         current = keys.index(self._table.key) if self._table is not None else -1
-        for table in report.definition.tables[current + 1 :]:
+        before = self._target
+        for table in known.tables[current + 1 :]:
             if not table.title and not _headed(table):
-                layout = heads.headless(table)
-                if self._row(report, line, layout):
-                    self._layout, self._table = layout, table
+                self._lay(known, heads.headless(table))
+                if self._row(report, line):
+                    self._table = table
                     return True
+        self._target = before
         return False
 
-    # -- rows ----------------------------------------------------------------------------------------
-
-    def _row(self, report: Report, line: Line, layout: Layout) -> bool:
-        """Whether a line is a row of the table, with its values taken."""
-        table = layout.table
-        assert report.definition is not None
-        content = line.text
-        day_s, date, kind = None, None, "row"
-        if table.time:
-            if found := _TIME.match(content.lstrip()):
-                lead = len(content) - len(content.lstrip())
-                day_s = int(found[4]) * 3600 + int(found[5]) * 60 + int(found[6])
-                date = (int(found[1]), int(found[2]), int(found[3])) if found[1] else None
-                kind = "interval"
-                length = lead + found.end()
-                content = " " * length + content[length:]
-            else:
-                label = _label(table, content)
-                if label is None:
-                    return False
-                kind, length = label
-                content = " " * length + content[length:]
-        elif label := _label(table, content):
-            kind, length = label
-            content = " " * length + content[length:]
-        elif "<--" in content or "-->" in content:
+    def _row(self, report: Report, line: Line) -> bool:
+        """Whether the line is a row of the table, with its values taken."""
+        target = self._target
+        if target is None or not target.rows.row(line.text, line.number, line.offset):
             return False
-        places = layout.places
-        columns = layout.columns
-        if table.time and columns and columns[0] == "":
-            places, columns = places[1:], columns[1:]
-        texts = cells.cells(content, places)
-        if texts is None:
-            return False
-        row: Row = {
-            "offset": line.offset,
-            "line_number": line.number,
-            "row_kind": kind,
-            "day_s": day_s,
-            "date": date,
-        }
-        for column, cell in zip(columns, texts, strict=True):
-            if isinstance(column, Column) and not _take(row, column, cell):
-                if kind == "row":
-                    return False
-                self._note(line, "no_layout", f"{column.name}: {cell[:40]!r} is no number; it is NULL")
-        if kind == "interval":
-            row["row_kind"] = _kind_of(table, row)
-        moment = listings.time_column(report.definition.name, table.key)
-        if moment is not None and (found_us := utc_us(row.get(moment))) is not None:
-            row["utc_us"], row["row_kind"] = found_us, "interval"
-            if report.header.start_us is None:
-                report.zone_s = 0
-        name = listings.table_name(report.definition, table)
-        report.rows.setdefault(name, []).append(row)
-        report.tables[name] = table
-        if not table.time:
-            self._block.append((report.rows[name], line.text))
-        self._pending = []
-        self._above = []
+        report.targets[target.name] = target
+        if target.table is not None and not target.table.time:
+            self._block.append(line.text)
+        self._pending, self._above = [], []
         return True
 
     # -- reports that the catalog lacks ------------------------------------------------------------------
@@ -312,93 +338,92 @@ class Parser:
     def _unknown(self, report: Report, line: Line) -> None:
         """A table by its heads: the line above the first row names the columns."""
         content = line.text
-        timed = _TIME.match(content.lstrip()) is not None or _LABEL.match(content.lstrip()) is not None
+        timed = _TIME.match(content) is not None or _LABEL.match(content.lstrip()) is not None
         words = content.split()
-        numbers = sum(_is_number(word) for word in words)
-        data = timed or (len(words) > 1 and numbers * 2 >= len(words))
-        name = listings.PREFIX + re.sub(
-            r"[^a-z0-9]+", "_", (report.header.name or report.header.number).lower()
+        data = timed or (
+            len(words) > 1 and sum(bool(_NUMBER.match(word)) for word in words) * 2 >= len(words)
         )
-        if not data or not (self._above or name in report.unknown):
+        if not data:
             self._above = [*self._above[-_HEIGHT:], content]
             return
         if self._above:
-            places = [
-                cells.Place(m.start(), m.end(), True) for m in re.finditer(r"\S+(?: Time)?", self._above[-1])
-            ]
-            report.unknown[name] = _distinct([self._above[-1][p.start : p.end] for p in places])
-            self._places = places
+            self._lay_unknown(report, line, timed)
             self._above = []
-        texts = cells.cells(content, self._places)
-        if texts is None:
+        if not self._row(report, line):
             self._note(line, "no_layout", f"not placed: {content.strip()[:120]!r}")
+
+    def _lay_unknown(self, report: Report, line: Line, timed: bool) -> None:
+        last = self._above[-1]
+        words = [(found.start(), found.end()) for found in _HEAD_WORD.finditer(last)][:_MOST_COLUMNS]
+        own = words[1:] if timed else words
+        columns = _distinct([last[start:end] for start, end in own])
+        label = (report.header.name or report.header.number).lower()
+        name = listings.PREFIX + re.sub(r"[^a-z0-9]+", "_", label)
+        target = self._tables.unknown(name, columns, timed)
+        if target is None:
+            self._note(line, "no_layout", f"{name} was read with other columns; not read")
+            self._target = None
             return
-        row: Row = {
-            "offset": line.offset,
-            "line_number": line.number,
-            "row_kind": "row",
-            "day_s": None,
-            "date": None,
-        }
-        if found := _TIME.match(content.lstrip()):
-            row["day_s"] = int(found[4]) * 3600 + int(found[5]) * 60 + int(found[6])
-            row["row_kind"] = "interval"
-        elif _LABEL.match(content.lstrip()):
-            row["row_kind"] = content.split()[0].strip("<>. ").lower()
-        row.update(zip(report.unknown[name], texts, strict=True))
-        report.rows.setdefault(name, []).append(row)
+        places = [(start, end, True, at) for at, (start, end) in enumerate(own)]
+        target.rows.lay([(*words[0], False, -1), *places] if timed else places, timed)
+        self._target = target
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
     """Names of columns from heads: lower case, numbered where they repeat."""
+    taken = {column.name for column in listings.HEADER}
     found: list[str] = []
     for name in names:
         plain = re.sub(r"[^a-z0-9]+", "_", name.lower().replace("%", "pct_")).strip("_") or "column"
         plain = f"c_{plain}" if plain[0].isdigit() else plain
-        plain = f"{plain}_" if plain in {each.name for each in listings.HEADER} else plain
-        count = sum(each == plain or each.startswith(f"{plain}_") for each in found)
-        found.append(plain if plain not in found else f"{plain}_{count + 1}")
+        plain = f"{plain}_" if plain in taken else plain
+        count = 1
+        wanted = plain
+        while wanted in found:
+            count += 1
+            wanted = f"{plain}_{count}"
+        found.append(wanted)
     return tuple(found)
 
 
-def _is_number(word: str) -> bool:
-    try:
-        cells.number(word)
-    except ValueError:
-        return False
-    return True
-
-
-def _take(row: Row, column: Column, cell: str) -> bool:
-    """Whether a cell has a value of its column's type, which is taken."""
-    name = listings.column_name(column)
-    if listings.is_number(column):
-        if cell:
-            try:
-                found = cells.number(cell)
-            except ValueError:
-                return False
-            if found is not None:
-                row[name], row[name + listings.HALF] = found
-        return True
-    if listings.kind(column) == "int":
-        row[name] = int(cell) if cell.isascii() and cell.isdecimal() and len(cell) < 16 else None
-        return (
-            not cell or row[name] is not None or set(cell) == {"."} or "MIX" in cell or cell.startswith(">")
-        )
-    row[name] = cell if cell and set(cell) != {"."} else None
-    return True
+def _totals(table: Table) -> list[list[tuple[int, str]]]:
+    """The texts by column that rows with a time have if they are totals."""
+    keys = [column.key for column in table.columns]
+    fixed = [
+        [(keys.index(key), text) for key, text in rows.cells.items() if text]
+        for rows in table.rows
+        if rows.kind != "interval" and not rows.label
+    ]
+    return [texts for texts in fixed if texts]
 
 
 @cache
-def _titles(name: str) -> tuple[tuple[Table, re.Pattern[str] | None], ...]:
-    """The tables of a report with the form of their titles."""
+def _titles(name: str) -> tuple[tuple[Table, re.Pattern[str]], ...]:
+    """The tables of a report that have a title, with its form."""
     found = []
     for table in definition.load(name).tables:
-        parts = IN_TITLE.split(table.title)[::3]
-        form = re.compile(".*".join(re.escape(part) for part in parts)) if table.title else None
-        found.append((table, form))
+        if table.title:
+            parts = IN_TITLE.split(table.title)[::3]
+            found.append((table, re.compile(".*".join(re.escape(part) for part in parts))))
     return tuple(found)
+
+
+def _title(known: Definition, content: str) -> Table | None:
+    """The table that a line is the title of."""
+    plain = _PART.sub("", content.strip())
+    return next((table for table, form in _titles(known.name) if form.fullmatch(plain)), None)
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    """The words of all heads of a report."""
+    return frozenset(
+        word
+        for table in definition.load(name).tables
+        for column in table.columns
+        for part in column.heading
+        for word in part.split()
+    )
 
 
 def _headed(table: Table) -> bool:
@@ -408,46 +433,3 @@ def _headed(table: Table) -> bool:
 def _group(line: str) -> bool:
     """Whether a line has nothing but headings over several columns: <--- Percent Busy ---->."""
     return not re.sub(r"<[^<>]*>", "", line).strip(" -_")
-
-
-def _label(table: Table, content: str) -> tuple[str, int] | None:
-    """What a row is that begins with a label, and the length of the label."""
-    for rows in table.rows:
-        if rows.label and content.startswith(rows.label):
-            return rows.called, len(rows.label)
-    found = _LABEL.match(content)
-    if found is not None:
-        return found[0].strip("<>. ").lower(), found.end()
-    return None
-
-
-def _kind_of(table: Table, row: Row) -> str:
-    """The kind of a row that has a time: a total has a fixed text in one of its columns."""
-    for rows in table.rows:
-        if rows.kind == "interval" or not rows.cells or rows.label:
-            continue
-        wanted = {key: text for key, text in rows.cells.items() if text}
-        if wanted and all(row.get(key) == text for key, text in wanted.items()):
-            return "total"
-    first = row.get(listings.column_name(table.columns[0]))
-    return "total" if isinstance(first, str) and first.startswith(">") else "interval"
-
-
-def utc_us(cell: object) -> int | None:
-    """Microseconds of a date and time that a cell shows; None if it shows none."""
-    parts = stamp_of(cell) if isinstance(cell, str) else None
-    if parts is None:
-        return None
-    try:
-        return round(dt.datetime(*parts, tzinfo=dt.UTC).timestamp()) * 1_000_000
-    except ValueError:
-        return None
-
-
-def stamp_of(cell: str) -> tuple[int, int, int, int, int, int] | None:
-    """Date and time of a cell: 2024/05/14 09:29:57."""
-    found = _STAMP.match(cell)
-    if found is None:
-        return None
-    year, month, day, hour, minute, second = (int(found[at] or 0) for at in range(1, 7))
-    return year, month, day, hour, minute, second

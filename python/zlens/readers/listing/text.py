@@ -1,11 +1,10 @@
-"""The lines of a listing: without carriage control, tabs and what mail and HTML did to them."""
+"""The lines of a listing, without line ends, tabs and what HTML adds."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 #: A longer line is no line of a listing.
 MAX_LINE = 32_768
@@ -18,25 +17,11 @@ _PAGE = "\f"
 
 
 class Line(NamedTuple):
-    """A line of a file. number: from 1; offset: of its first byte; text: without line end and blanks behind."""
+    """A line of a file. number: from 1; offset: of its first byte; text: without its end and blanks behind."""
 
     number: int
     offset: int
     text: str
-
-
-def lines(file: BinaryIO) -> Iterator[Line]:
-    """Lines of a file as they are; those that are too long have the text of their first MAX_LINE bytes."""
-    offset, number = 0, 0
-    while raw := file.readline(MAX_LINE):
-        number += 1
-        begin = offset
-        offset += len(raw)
-        if not raw.endswith(b"\n") and len(raw) == MAX_LINE:
-            while (more := file.readline(MAX_LINE)) and not more.endswith(b"\n"):
-                offset += len(more)
-            offset += len(more)
-        yield Line(number, begin, clean(decoded(raw)))
 
 
 def decoded(raw: bytes) -> str:

@@ -1,0 +1,149 @@
+//! The cells of a row, by the places of the heads above them.
+
+/// Where the cells of a column stand. `start`, `end`: of its head; `right`: whether they end below its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub start: usize,
+    pub end: usize,
+    pub right: bool,
+}
+
+/// The extent of the text below each place, empty where there is none. False if a word stands below two heads, or two
+/// words below the head of numbers.
+///
+/// With as many words as places, each word is a cell. Otherwise a cell of a column that is aligned on the right ends
+/// below its head, and one of another column begins there.
+pub fn split(line: &[u8], places: &[Place], extents: &mut Vec<(usize, usize)>) -> bool {
+    extents.clear();
+    words(line, extents);
+    if extents.len() == places.len() && each(extents, places) {
+        return true;
+    }
+    let found = std::mem::take(extents);
+    extents.resize(places.len(), (0, 0));
+    let mut at = 0;
+    for (start, end) in found {
+        while at + 1 < places.len() && beyond(start, end, places[at], places[at + 1]) {
+            at += 1;
+        }
+        let Some(place) = places.get(at) else {
+            return false;
+        };
+        if let Some(next) = places.get(at + 1) {
+            if end > next.start && start < place.end {
+                return false;
+            }
+        }
+        let known = extents[at];
+        if known.0 == known.1 {
+            extents[at] = (start, end);
+        } else if place.right {
+            // A number has no blanks in it.
+            return false;
+        } else {
+            extents[at] = (known.0, end);
+        }
+    }
+    true
+}
+
+fn words(line: &[u8], out: &mut Vec<(usize, usize)>) {
+    let mut at = 0;
+    while at < line.len() {
+        if line[at] == b' ' {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        while at < line.len() && line[at] != b' ' {
+            at += 1;
+        }
+        out.push((start, at));
+    }
+}
+
+/// Whether each word is below its head.
+fn each(words: &[(usize, usize)], places: &[Place]) -> bool {
+    words
+        .iter()
+        .zip(places)
+        .all(|(&(start, end), place)| start < place.end && end > place.start)
+}
+
+/// Whether a word is not of a place but of one after it.
+fn beyond(start: usize, end: usize, place: Place, after: Place) -> bool {
+    match (place.right, after.right) {
+        (true, true) => {
+            end > place.end && (start >= place.end || end - place.end > place.end - start)
+        }
+        (true, false) => end > place.end && start >= place.end.min(after.start),
+        (false, false) => start >= after.start,
+        // A text before numbers: what ends below the head of the numbers is one.
+        (false, true) => end >= after.end || start >= after.start,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn texts<'a>(line: &'a str, places: &[Place]) -> Option<Vec<&'a str>> {
+        let mut extents = Vec::new();
+        split(line.as_bytes(), places, &mut extents).then(|| {
+            extents
+                .iter()
+                .map(|&(start, end)| &line[start..end])
+                .collect()
+        })
+    }
+
+    const fn place(start: usize, end: usize, right: bool) -> Place {
+        Place { start, end, right }
+    }
+
+    #[test]
+    fn each_word_is_a_cell_where_all_columns_have_one() {
+        //           0         1         2
+        //           Userid     %CPU  TCPU
+        let places = [place(0, 6, false), place(11, 15, true), place(17, 21, true)];
+        assert_eq!(
+            texts("LINUX01   191.6 68985", &places),
+            Some(vec!["LINUX01", "191.6", "68985"])
+        );
+    }
+
+    #[test]
+    fn empty_cells_and_texts_of_several_words_go_by_their_edges() {
+        //           Name      Limit         By       Rate
+        let places = [
+            place(0, 4, false),
+            place(10, 15, false),
+            place(24, 26, false),
+            place(33, 37, true),
+        ];
+        let line = format!("{:<34}{}", "WEB       CAPACITY 1.4", "1.5");
+        assert_eq!(
+            texts(&line, &places),
+            Some(vec!["WEB", "CAPACITY 1.4", "", "1.5"])
+        );
+        let line = format!("{:<24}OPER", "WEB");
+        assert_eq!(texts(&line, &places), Some(vec!["WEB", "", "OPER", ""]));
+    }
+
+    #[test]
+    fn a_word_below_two_heads_is_no_cell() {
+        let places = [place(0, 3, true), place(4, 13, false)];
+        assert_eq!(texts("Processor Configuration Mode: ESA", &places), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_split_or_refused(line in "[ a-z0-9.]{0,80}", heads in prop::collection::vec((0_usize..60, 1_usize..12, any::<bool>()), 0..12)) {
+            let places: Vec<Place> = heads.iter().map(|&(start, length, right)| place(start, start + length, right)).collect();
+            if let Some(found) = texts(&line, &places) {
+                prop_assert_eq!(found.len(), places.len());
+            }
+        }
+    }
+}

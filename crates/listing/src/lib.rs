@@ -1,0 +1,17 @@
+//! Rows of printed tables as columns: words below heads, numbers with their precision, and times of a local day.
+//!
+//! Who reads a listing finds its heads; from there on, rows are read line by line until one is none. Knows nothing of
+//! Python, of reports or of what columns mean.
+
+#![forbid(unsafe_code)]
+
+mod cells;
+mod line;
+mod number;
+mod rows;
+mod store;
+
+pub use cells::{Place, split};
+pub use line::{Label, Start, start};
+pub use number::{Number, number};
+pub use rows::{Chunk, Kind, Note, Rows, Span, Verdict};

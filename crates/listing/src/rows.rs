@@ -1,0 +1,817 @@
+//! Rows of one raw table, from many reports: read line by line, and given their times when their report is known.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, Field, Schema};
+
+use crate::cells::{Place, split};
+use crate::line::{Label, Start, stamp, start};
+use crate::number::{Number, number};
+use crate::store::{Texts, Values, floats, ints, texts, times};
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Float,
+    Int,
+    Text,
+    Time,
+}
+
+/// Whether a line is a row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Row,
+    NoRow,
+}
+
+/// A cell of a row that has no value of its column's kind; it is missing.
+#[derive(Clone, Debug)]
+pub struct Note {
+    pub line: u64,
+    pub offset: u64,
+    pub column: usize,
+    pub text: String,
+}
+
+/// An interval of a chunk, with the first row that has it. Times in microseconds UTC.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Span {
+    pub end_us: i64,
+    pub seconds: Option<f64>,
+    pub line: u64,
+    pub offset: u64,
+}
+
+/// What the header of a report says of its rows. Times are local, in microseconds since 1970 as if they were UTC.
+#[derive(Clone, Debug, Default)]
+pub struct Chunk {
+    pub system: String,
+    /// The source of rows by time, and of reports that have none.
+    pub sources: (String, String),
+    pub file: String,
+    pub start_us: Option<i64>,
+    pub end_us: Option<i64>,
+    pub seconds: Option<f64>,
+    /// The day that times without a date begin at, if the header has none; also the end of rows without a time.
+    pub file_us: i64,
+    pub offset_us: i64,
+}
+
+struct Column {
+    name: String,
+    kind: Kind,
+    values: Values,
+}
+
+/// A parsed cell.
+enum Parsed<'a> {
+    Nothing,
+    Float(Number),
+    Int(i64),
+    Time(i64),
+    Text(&'a str),
+    Wrong(&'a str),
+}
+
+struct Placed {
+    first: usize,
+    source: String,
+    chunk: Chunk,
+    only: bool,
+}
+
+/// At most this many notes are kept.
+const MOST_NOTES: usize = 200;
+const DAY_S: i64 = 86_400;
+const MICRO: i64 = 1_000_000;
+const INTERVAL: &str = "interval";
+
+/// The rows of a raw table.
+pub struct Rows {
+    columns: Vec<Column>,
+    timed: bool,
+    labels: Vec<Label>,
+    totals: Vec<Vec<(usize, String)>>,
+    moment: Option<usize>,
+    places: Vec<Place>,
+    targets: Vec<Option<usize>>,
+    timed_place: bool,
+    lines: Vec<u64>,
+    offsets: Vec<u64>,
+    kinds: Vec<u16>,
+    kind_names: Vec<String>,
+    days: Vec<Option<i64>>,
+    seconds_of_day: Vec<Option<i64>>,
+    utc: Vec<Option<i64>>,
+    ends: Vec<i64>,
+    lengths: Vec<f64>,
+    flagged: Vec<bool>,
+    chunks: Vec<Placed>,
+    notes: Vec<Note>,
+    extents: Vec<(usize, usize)>,
+}
+
+impl Rows {
+    /// `totals`: texts by column that make a row with a time a total. `moment`: the column that has times in UTC.
+    pub fn new(
+        columns: Vec<(String, Kind)>,
+        timed: bool,
+        labels: Vec<Label>,
+        totals: Vec<Vec<(usize, String)>>,
+        moment: Option<usize>,
+    ) -> Self {
+        let columns = columns
+            .into_iter()
+            .map(|(name, kind)| Column {
+                name,
+                kind,
+                values: match kind {
+                    Kind::Float => Values::Floats(Vec::new(), Vec::new()),
+                    Kind::Int => Values::Ints(Vec::new()),
+                    Kind::Time => Values::Times(Vec::new()),
+                    Kind::Text => Values::Texts(Texts::default()),
+                },
+            })
+            .collect();
+        Self {
+            columns,
+            timed,
+            labels,
+            totals,
+            moment,
+            places: Vec::new(),
+            targets: Vec::new(),
+            timed_place: false,
+            lines: Vec::new(),
+            offsets: Vec::new(),
+            kinds: Vec::new(),
+            kind_names: Vec::new(),
+            days: Vec::new(),
+            seconds_of_day: Vec::new(),
+            utc: Vec::new(),
+            ends: Vec::new(),
+            lengths: Vec::new(),
+            flagged: Vec::new(),
+            chunks: Vec::new(),
+            notes: Vec::new(),
+            extents: Vec::new(),
+        }
+    }
+
+    /// Sets where columns stand from the next row on: each place with its column, or None for one that is not read.
+    /// `timed`: the first place is that of times and labels.
+    pub fn lay(&mut self, places: Vec<(Place, Option<usize>)>, timed: bool) {
+        self.timed_place = timed;
+        let own = places.into_iter().skip(usize::from(timed));
+        (self.places, self.targets) = own
+            .map(|(place, column)| (place, column.filter(|&at| at < self.columns.len())))
+            .unzip();
+    }
+
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    pub fn column_name(&self, at: usize) -> &str {
+        &self.columns[at].name
+    }
+
+    /// Takes back the last row.
+    pub fn pop(&mut self) {
+        if self.lines.pop().is_none() {
+            return;
+        }
+        self.offsets.pop();
+        self.kinds.pop();
+        self.days.pop();
+        self.seconds_of_day.pop();
+        self.utc.pop();
+        for column in &mut self.columns {
+            column.values.pop();
+        }
+    }
+
+    /// Reads lines from `at` on as long as they are rows or, in a table by time, blank. Gives where the first other
+    /// line begins, and how many lines were read. A line that is not plain text, or has no end, is not read.
+    pub fn read(
+        &mut self,
+        data: &[u8],
+        mut at: usize,
+        number: u64,
+        base: u64,
+        controlled: bool,
+    ) -> (usize, u64) {
+        let mut count = 0;
+        while let Some(length) = data[at..].iter().position(|&byte| byte == b'\n') {
+            let mut line = data[at..at + length].trim_ascii_end();
+            if controlled && line.first().is_some_and(|byte| b"1 0+-".contains(byte)) {
+                line = &line[1..];
+            }
+            let blank = line.is_empty();
+            if blank && !self.timed {
+                break;
+            }
+            if !blank {
+                let Some(text) = plain(line) else { break };
+                if self.row(text, number + count, base + at as u64) == Verdict::NoRow {
+                    break;
+                }
+            }
+            at += length + 1;
+            count += 1;
+        }
+        (at, count)
+    }
+
+    /// Reads one line, if it is a row.
+    pub fn row(&mut self, line: &str, number: u64, offset: u64) -> Verdict {
+        let (begin, end) = start(line, &self.labels, self.timed);
+        let (kind, day, second) = match begin {
+            Start::Time(day, second) => (INTERVAL.to_owned(), day, Some(second)),
+            Start::Label(kind) => (kind.to_lowercase(), None, None),
+            Start::None if self.timed || line.contains("<--") || line.contains("-->") => {
+                return Verdict::NoRow;
+            }
+            Start::None => ("row".to_owned(), None, None),
+        };
+        // Characters, so that a word has its place on the page; what precedes the cells is blank.
+        let chars: Vec<char>;
+        let shadow: Vec<u8>;
+        let cells: &[u8] = if end == 0 && line.is_ascii() {
+            line.as_bytes()
+        } else {
+            let lead = line[..end].chars().count();
+            shadow = line
+                .chars()
+                .enumerate()
+                .map(|(at, char)| {
+                    if at < lead {
+                        b' '
+                    } else {
+                        u8::try_from(char).unwrap_or(b'?')
+                    }
+                })
+                .map(|byte| if byte.is_ascii() { byte } else { b'?' })
+                .collect();
+            &shadow
+        };
+        let mut extents = std::mem::take(&mut self.extents);
+        let fits = split(cells, &self.places, &mut extents);
+        let owned: String;
+        let text: &str = if line.is_ascii() {
+            line
+        } else {
+            // Texts with other characters are put together again, one column after the other.
+            chars = line.chars().collect();
+            let mut whole = String::new();
+            for extent in &mut extents {
+                let begin = whole.len();
+                whole.extend(&chars[extent.0..extent.1]);
+                *extent = (begin, whole.len());
+            }
+            owned = whole;
+            &owned
+        };
+        let verdict = if fits {
+            self.take(text, &extents, kind, (day, second), number, offset)
+        } else {
+            Verdict::NoRow
+        };
+        self.extents = extents;
+        verdict
+    }
+
+    fn take(
+        &mut self,
+        text: &str,
+        extents: &[(usize, usize)],
+        mut kind: String,
+        (day, second): (Option<i64>, Option<i64>),
+        number: u64,
+        offset: u64,
+    ) -> Verdict {
+        let mut parsed: Vec<Parsed<'_>> = Vec::with_capacity(self.columns.len());
+        parsed.resize_with(self.columns.len(), || Parsed::Nothing);
+        for (&(from, to), target) in extents.iter().zip(&self.targets) {
+            let Some(at) = *target else { continue };
+            let cell = text.get(from..to).unwrap_or_default();
+            let found = parse(cell, self.columns[at].kind);
+            if matches!(found, Parsed::Wrong(_)) && kind == "row" {
+                return Verdict::NoRow;
+            }
+            parsed[at] = found;
+        }
+        let mut utc = None;
+        if let Some(Parsed::Text(text)) = self.moment.and_then(|at| parsed.get(at)) {
+            utc = stamp(text);
+        }
+        if utc.is_some() {
+            INTERVAL.clone_into(&mut kind);
+        } else if kind == INTERVAL && self.total(&parsed) {
+            "total".clone_into(&mut kind);
+        }
+        for (at, (column, cell)) in self.columns.iter_mut().zip(parsed).enumerate() {
+            match (&mut column.values, cell) {
+                (Values::Floats(values, halves), Parsed::Float(found)) => {
+                    values.push(found.value);
+                    halves.push(found.half);
+                }
+                (Values::Ints(values), Parsed::Int(found)) => values.push(Some(found)),
+                (Values::Times(values), Parsed::Time(found)) => values.push(Some(found)),
+                (Values::Texts(texts), Parsed::Text(found)) => texts.push(Some(found)),
+                (values, cell) => {
+                    if let Parsed::Wrong(cell) = cell {
+                        if self.notes.len() < MOST_NOTES {
+                            let text = cell.chars().take(40).collect();
+                            self.notes.push(Note {
+                                line: number,
+                                offset,
+                                column: at,
+                                text,
+                            });
+                        }
+                    }
+                    values.push_nothing();
+                }
+            }
+        }
+        let kind = self.kind(&kind);
+        self.lines.push(number);
+        self.offsets.push(offset);
+        self.kinds.push(kind);
+        self.days.push(day);
+        self.seconds_of_day.push(second);
+        self.utc.push(utc);
+        Verdict::Row
+    }
+
+    /// Whether a row with a time is a total: one of its texts says so.
+    fn total(&self, parsed: &[Parsed<'_>]) -> bool {
+        let has = |at: usize, wanted: &str| matches!(parsed.get(at), Some(Parsed::Text(text)) if *text == wanted);
+        let listed = |total: &Vec<(usize, String)>| total.iter().all(|(at, text)| has(*at, text));
+        self.totals.iter().any(listed)
+            || matches!(parsed.first(), Some(Parsed::Text(text)) if text.starts_with('>'))
+    }
+
+    fn kind(&mut self, name: &str) -> u16 {
+        let known = self.kind_names.iter().position(|kind| kind == name);
+        let at = known.unwrap_or_else(|| {
+            // Labels of a hostile file: all beyond the first thousands are one.
+            if self.kind_names.len() < 4096 {
+                self.kind_names.push(name.to_owned());
+            }
+            self.kind_names.len() - 1
+        });
+        u16::try_from(at).unwrap_or_default()
+    }
+
+    fn is_row(&self, at: usize) -> bool {
+        let kind = self.kind_names[usize::from(self.kinds[at])].as_str();
+        kind == INTERVAL || kind == "row"
+    }
+
+    /// Gives the rows read since the last call their times, and names their system. Gives their intervals.
+    pub fn place(&mut self, chunk: Chunk) -> Vec<Span> {
+        let first = self.ends.len();
+        let rows = first..self.len();
+        let only = !rows
+            .clone()
+            .any(|at| self.kind_names[usize::from(self.kinds[at])] == INTERVAL);
+        let start = chunk.start_us;
+        let mut day = start.unwrap_or(chunk.file_us).div_euclid(DAY_S * MICRO);
+        let length = chunk.seconds.or_else(|| {
+            Some((chunk.end_us? - start?) as f64 / MICRO as f64).filter(|&length| length > 0.0)
+        });
+        let (mut last, mut moment, mut seconds): (Option<i64>, Option<i64>, Option<f64>) =
+            (None, None, None);
+        let mut previous = start;
+        let mut first_moment = None;
+        let mut first_known = None;
+        for at in rows.clone() {
+            let (mut end, mut own) = (i64::MIN, length);
+            if let Some(second) = self.seconds_of_day[at] {
+                if let Some(date) = self.days[at] {
+                    day = date;
+                } else if last.map_or_else(
+                    || {
+                        start
+                            .is_some_and(|start| second < start.div_euclid(MICRO).rem_euclid(DAY_S))
+                    },
+                    |last| second < last - DAY_S / 2,
+                ) {
+                    day += 1;
+                }
+                last = Some(second);
+                let local = (day * DAY_S + second) * MICRO;
+                if moment != Some(local) {
+                    seconds = match previous {
+                        Some(previous) if local > previous => {
+                            Some((local - previous) as f64 / MICRO as f64)
+                        }
+                        _ if moment.is_some() => None,
+                        _ => seconds,
+                    };
+                    previous = Some(local);
+                    moment = Some(local);
+                    first_moment = first_moment.or(moment);
+                    first_known = first_known.or(seconds);
+                }
+                end = local - chunk.offset_us;
+                own = seconds;
+            } else if let Some(utc) = self.utc[at] {
+                if moment != Some(utc) {
+                    seconds = moment
+                        .filter(|&before| utc > before)
+                        .map(|before| (utc - before) as f64 / MICRO as f64);
+                    moment = Some(utc);
+                    first_moment = first_moment.or(moment);
+                    first_known = first_known.or(seconds);
+                }
+                end = utc;
+                own = seconds;
+            }
+            self.ends.push(end);
+            self.lengths.push(own.unwrap_or(f64::NAN));
+            self.flagged.push(false);
+        }
+        let whole = chunk.end_us.or(moment).unwrap_or(chunk.file_us) - chunk.offset_us;
+        let shift = |local: i64| local - chunk.offset_us;
+        for at in rows.clone() {
+            if self.ends[at] == i64::MIN {
+                self.ends[at] = whole;
+            } else if self.lengths[at].is_nan()
+                && first_moment
+                    .is_some_and(|first| self.ends[at] == first || self.ends[at] == shift(first))
+            {
+                // The first interval of a listing that does not say when it begins is as long as the next one.
+                self.lengths[at] = first_known.unwrap_or(f64::NAN);
+            }
+        }
+        for column in &mut self.columns {
+            if let Values::Times(values) = &mut column.values {
+                for value in values[first..].iter_mut().flatten() {
+                    *value -= chunk.offset_us;
+                }
+            }
+        }
+        let spans = self.spans(rows, only);
+        let source = if only {
+            &chunk.sources.1
+        } else {
+            &chunk.sources.0
+        }
+        .clone();
+        self.chunks.push(Placed {
+            first,
+            source,
+            chunk,
+            only,
+        });
+        spans
+    }
+
+    fn spans(&self, rows: std::ops::Range<usize>, only: bool) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        for at in rows {
+            let known = spans
+                .last()
+                .is_some_and(|span| span.end_us == self.ends[at]);
+            if !known && (only || self.is_row(at)) {
+                spans.push(Span {
+                    end_us: self.ends[at],
+                    seconds: Some(self.lengths[at]).filter(|length| !length.is_nan()),
+                    line: self.lines[at],
+                    offset: self.offsets[at],
+                });
+            }
+        }
+        spans
+    }
+
+    /// The source of the rows of the last chunk.
+    pub fn source(&self) -> &str {
+        self.chunks.last().map_or("", |placed| &placed.source)
+    }
+
+    /// Marks the rows of the last chunk that end at a time: they are in no measure.
+    pub fn flag(&mut self, end_us: i64) {
+        let first = self.chunks.last().map_or(0, |placed| placed.first);
+        for at in first..self.ends.len() {
+            if self.ends[at] == end_us {
+                self.flagged[at] = true;
+            }
+        }
+    }
+
+    /// The named columns of all rows that were placed.
+    pub fn batch(&self, names: &[String]) -> Result<RecordBatch, ArrowError> {
+        let arrays = names
+            .iter()
+            .map(|name| self.array(name))
+            .collect::<Result<Vec<_>, _>>()?;
+        let fields: Vec<_> = names
+            .iter()
+            .zip(&arrays)
+            .map(|(name, array)| Field::new(name, array.data_type().clone(), true))
+            .collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(self.ends.len()));
+        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)
+    }
+
+    fn array(&self, name: &str) -> Result<ArrayRef, ArrowError> {
+        let count = self.ends.len();
+        let whole = |value: u64| i64::try_from(value).ok();
+        Ok(match name {
+            "system" => texts(self.each(|placed| Some(placed.chunk.system.as_str()))),
+            "source" => texts(self.each(|placed| Some(placed.source.as_str()))),
+            "file" => texts(self.each(|placed| Some(placed.chunk.file.as_str()))),
+            "only" => Arc::new(
+                self.each(|placed| Some(placed.only))
+                    .collect::<BooleanArray>(),
+            ),
+            "offset" => ints(self.offsets[..count].iter().map(|&value| whole(value))),
+            "line_number" => ints(self.lines[..count].iter().map(|&value| whole(value))),
+            "tod" | "interval_end" => times(self.ends.iter().map(|&end| Some(end))),
+            "seconds" => floats(&self.lengths),
+            "flag" => texts(
+                self.flagged
+                    .iter()
+                    .map(|&flagged| flagged.then_some("other length")),
+            ),
+            "row_kind" => texts(
+                self.kinds[..count]
+                    .iter()
+                    .map(|&at| Some(self.kind_names[usize::from(at)].as_str())),
+            ),
+            _ => self.values(name, count)?,
+        })
+    }
+
+    fn values(&self, name: &str, count: usize) -> Result<ArrayRef, ArrowError> {
+        let half = |column: &&Column| name.strip_suffix("_half") == Some(column.name.as_str());
+        if let Some(column) = self.columns.iter().find(|column| column.name == name) {
+            return Ok(match &column.values {
+                Values::Floats(values, _) => floats(&values[..count]),
+                Values::Ints(values) => ints(values[..count].iter().copied()),
+                Values::Times(values) => times(values[..count].iter().copied()),
+                Values::Texts(found) => texts((0..count).map(|row| found.get(row))),
+            });
+        }
+        match self.columns.iter().find(half).map(|column| &column.values) {
+            Some(Values::Floats(_, halves)) => Ok(floats(&halves[..count])),
+            _ => Err(ArrowError::SchemaError(format!("no column {name}"))),
+        }
+    }
+
+    /// A value of each row's chunk.
+    fn each<'a, T: Copy + 'a>(
+        &'a self,
+        value: impl Fn(&'a Placed) -> T + 'a,
+    ) -> impl Iterator<Item = T> + 'a {
+        let ends = self
+            .chunks
+            .iter()
+            .skip(1)
+            .map(|placed| placed.first)
+            .chain([self.ends.len()]);
+        self.chunks
+            .iter()
+            .zip(ends)
+            .flat_map(move |(placed, end)| std::iter::repeat_n(value(placed), end - placed.first))
+    }
+
+    /// Whether all texts of a column are numbers or nothing, and at least one is a number.
+    pub fn numeric(&self, at: usize) -> bool {
+        let Some(Values::Texts(found)) = self.columns.get(at).map(|column| &column.values) else {
+            return false;
+        };
+        let mut any = false;
+        (0..self.len()).all(|row| match found.get(row).map(number) {
+            None | Some(Ok(None)) => true,
+            Some(Ok(Some(_))) => {
+                any = true;
+                true
+            }
+            Some(Err(())) => false,
+        }) && any
+    }
+
+    /// Makes numbers of the texts of a column.
+    pub fn make_numeric(&mut self, at: usize) {
+        let count = self.len();
+        let column = &mut self.columns[at];
+        let Values::Texts(found) = &column.values else {
+            return;
+        };
+        let parse = |row: usize| found.get(row).and_then(|text| number(text).ok().flatten());
+        let numbers: Vec<_> = (0..count).map(parse).collect();
+        let value = |number: &Option<Number>| number.map_or(f64::NAN, |number| number.value);
+        let half = |number: &Option<Number>| number.map_or(f64::NAN, |number| number.half);
+        column.values = Values::Floats(
+            numbers.iter().map(value).collect(),
+            numbers.iter().map(half).collect(),
+        );
+        column.kind = Kind::Float;
+    }
+}
+
+fn parse(cell: &str, kind: Kind) -> Parsed<'_> {
+    let dots = || cell.bytes().all(|byte| byte == b'.');
+    match kind {
+        _ if cell.is_empty() => Parsed::Nothing,
+        Kind::Float => match number(cell) {
+            Ok(Some(found)) => Parsed::Float(found),
+            Ok(None) => Parsed::Nothing,
+            Err(()) => Parsed::Wrong(cell),
+        },
+        Kind::Int => match cell.parse::<i64>() {
+            Ok(found) if cell.len() < 16 && cell.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Parsed::Int(found)
+            }
+            _ if dots() || cell.starts_with('>') || cell.contains("MIX") => Parsed::Nothing,
+            _ => Parsed::Wrong(cell),
+        },
+        Kind::Time => stamp(cell).map_or(Parsed::Nothing, Parsed::Time),
+        Kind::Text if dots() => Parsed::Nothing,
+        Kind::Text => Parsed::Text(cell),
+    }
+}
+
+/// The line as text, if it is ASCII without tabs, entities and tags.
+fn plain(line: &[u8]) -> Option<&str> {
+    let odd = |at: usize, byte: u8| match byte {
+        b'&' => true,
+        b'<' => line
+            .get(at + 1)
+            .is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, b'/' | b'!')),
+        _ => !(0x20..0x7f).contains(&byte),
+    };
+    if line.iter().enumerate().any(|(at, &byte)| odd(at, byte)) {
+        return None;
+    }
+    std::str::from_utf8(line).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, TimestampMicrosecondType};
+    use proptest::prelude::*;
+
+    const TEXT: &str = "\
+>>Mean>>   0 IFL  95.5
+>>Total>   2 IFL 191.0
+
+23:59:00   0 IFL  95.5
+23:59:00   1 IFL  ....
+
+00:00:00   0 IFL  1.5k
+* End
+";
+
+    fn rows() -> Rows {
+        let columns = vec![
+            ("cpu".to_owned(), Kind::Int),
+            ("type".to_owned(), Kind::Text),
+            ("busy".to_owned(), Kind::Float),
+        ];
+        let mut rows = Rows::new(columns, true, Vec::new(), Vec::new(), None);
+        let place = |start, end, right| Place { start, end, right };
+        rows.lay(
+            vec![
+                (place(0, 8, false), None),
+                (place(9, 12, true), Some(0)),
+                (place(13, 17, false), Some(1)),
+                (place(18, 22, true), Some(2)),
+            ],
+            true,
+        );
+        rows
+    }
+
+    fn chunk(start_us: Option<i64>) -> Chunk {
+        Chunk {
+            sources: ("by time".to_owned(), "whole".to_owned()),
+            start_us,
+            end_us: start_us.map(|start| start + 120 * MICRO),
+            ..Chunk::default()
+        }
+    }
+
+    #[test]
+    fn rows_are_read_up_to_a_line_that_is_none() {
+        let mut rows = rows();
+        let (at, count) = rows.read(TEXT.as_bytes(), 0, 1, 0, false);
+        assert_eq!((&TEXT[at..], count, rows.len()), ("* End\n", 7, 5));
+        let start = 10 * DAY_S * MICRO - 120 * MICRO;
+        let spans = rows.place(chunk(Some(start)));
+        assert_eq!(rows.source(), "by time");
+        assert_eq!(
+            spans
+                .iter()
+                .map(|span| (span.end_us, span.seconds, span.line))
+                .collect::<Vec<_>>(),
+            [
+                (start + 60 * MICRO, Some(60.0), 4),
+                (start + 120 * MICRO, Some(60.0), 7)
+            ]
+        );
+        let names = ["busy", "busy_half", "row_kind", "interval_end", "only"].map(str::to_owned);
+        let batch = rows.batch(&names).unwrap();
+        let busy = batch.column(0).as_primitive::<Float64Type>();
+        assert_eq!(
+            busy.iter().collect::<Vec<_>>(),
+            [Some(95.5), Some(191.0), Some(95.5), None, Some(1500.0)]
+        );
+        assert_eq!(batch.column(1).as_primitive::<Float64Type>().value(4), 50.0);
+        assert_eq!(
+            batch
+                .column(2)
+                .as_string::<i32>()
+                .iter()
+                .flatten()
+                .collect::<Vec<_>>(),
+            ["mean", "total", "interval", "interval", "interval"]
+        );
+        assert_eq!(
+            batch
+                .column(3)
+                .as_primitive::<TimestampMicrosecondType>()
+                .value(0),
+            start + 120 * MICRO
+        );
+        assert!(!batch.column(4).as_boolean().value(0));
+    }
+
+    #[test]
+    fn a_report_of_means_alone_is_one_interval() {
+        let mut rows = rows();
+        rows.read(TEXT.as_bytes(), 0, 1, 0, false);
+        while rows.len() > 2 {
+            rows.pop();
+        }
+        let spans = rows.place(chunk(Some(0)));
+        assert_eq!(spans.len(), 1);
+        assert_eq!(
+            (spans[0].end_us, spans[0].seconds, rows.source()),
+            (120 * MICRO, Some(120.0), "whole")
+        );
+    }
+
+    #[test]
+    fn a_listing_without_a_start_begins_one_interval_before_its_first_row() {
+        let mut rows = rows();
+        rows.read(&TEXT.as_bytes()[47..], 0, 1, 0, false);
+        let spans = rows.place(chunk(None));
+        assert_eq!(
+            spans.iter().map(|span| span.seconds).collect::<Vec<_>>(),
+            [Some(60.0), Some(60.0)]
+        );
+    }
+
+    #[test]
+    fn a_text_below_a_number_is_noted() {
+        let mut rows = rows();
+        assert_eq!(rows.row("00:01:00   0 IFL  oops", 9, 99), Verdict::Row);
+        assert_eq!(
+            (rows.notes()[0].line, rows.notes()[0].text.as_str()),
+            (9, "oops")
+        );
+        assert_eq!(
+            rows.row("00:01:00   0 \u{e4}\u{f6}   1.5", 10, 99),
+            Verdict::Row
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(data in prop::collection::vec(any::<u8>(), 0..400), controlled: bool) {
+            let mut rows = rows();
+            let (at, _) = rows.read(&data, 0, 1, 0, controlled);
+            prop_assert!(at <= data.len());
+            rows.place(chunk(None));
+            prop_assert_eq!(rows.batch(&["busy".to_owned(), "type".to_owned()]).unwrap().num_rows(), rows.len());
+        }
+
+        #[test]
+        fn any_line_is_a_row_or_not(line in "\\PC{0,60}") {
+            let mut rows = rows();
+            let before = rows.len();
+            if rows.row(&line, 1, 0) == Verdict::Row {
+                rows.pop();
+            }
+            prop_assert_eq!(rows.len(), before);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! `ListingRows`: the rows of one raw table of listings.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use zlens_listing::{Chunk, Kind, Label, Place, Rows, Verdict};
+
+use crate::table::ArrowTable;
+
+/// A place of a layout: start, end, whether cells end on the right, and the column, -1 for none.
+type PlaceOf = (usize, usize, bool, i64);
+/// Line, offset, column and text of a cell that has no value of its column's kind.
+type NoteOf = (u64, u64, String, String);
+/// End in microseconds UTC, length in seconds, line and offset.
+type SpanOf = (i64, Option<f64>, u64, u64);
+
+/// Rows of one raw table of listings, read from lines of reports.
+#[pyclass(module = "zlens._native")]
+pub struct ListingRows {
+    rows: Rows,
+}
+
+#[pymethods]
+impl ListingRows {
+    /// `columns` are pairs of name and type; `labels` pairs of what rows begin with and their kind.
+    #[new]
+    #[pyo3(signature = (columns, labels, totals, *, timed, moment = None))]
+    fn new(
+        columns: Vec<(String, String)>,
+        labels: Vec<(String, String)>,
+        totals: Vec<Vec<(usize, String)>>,
+        timed: bool,
+        moment: Option<usize>,
+    ) -> PyResult<Self> {
+        let kind = |name: &str| match name {
+            "float" => Ok(Kind::Float),
+            "int" => Ok(Kind::Int),
+            "text" => Ok(Kind::Text),
+            "time" => Ok(Kind::Time),
+            _ => Err(PyValueError::new_err(format!("unknown type {name:?}"))),
+        };
+        let columns = columns
+            .into_iter()
+            .map(|(name, of)| kind(&of).map(|of| (name, of)))
+            .collect::<PyResult<_>>()?;
+        let labels = labels
+            .into_iter()
+            .map(|(text, kind)| Label { text, kind })
+            .collect();
+        let rows = Rows::new(columns, timed, labels, totals, moment);
+        Ok(Self { rows })
+    }
+
+    fn __len__(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Set where columns stand; `timed`: the first place is that of times and labels.
+    fn lay(&mut self, places: Vec<PlaceOf>, timed: bool) {
+        let place = |(start, end, right, column)| {
+            (Place { start, end, right }, usize::try_from(column).ok())
+        };
+        self.rows
+            .lay(places.into_iter().map(place).collect(), timed);
+    }
+
+    /// Read lines of a block as long as they are rows: the position of the first other line, and the number of lines.
+    #[pyo3(signature = (data, at, number, base, *, controlled))]
+    fn read(
+        &mut self,
+        py: Python<'_>,
+        data: &[u8],
+        at: usize,
+        number: u64,
+        base: u64,
+        controlled: bool,
+    ) -> (usize, u64) {
+        let rows = &mut self.rows;
+        py.detach(|| rows.read(data, at.min(data.len()), number, base, controlled))
+    }
+
+    /// Read one line if it is a row.
+    fn row(&mut self, line: &str, number: u64, offset: u64) -> bool {
+        self.rows.row(line, number, offset) == Verdict::Row
+    }
+
+    /// Take back the last row.
+    fn pop(&mut self) {
+        self.rows.pop();
+    }
+
+    /// Give the rows since the last call their times and names: their intervals.
+    #[pyo3(signature = (system, sources, file, *, start_us, end_us, seconds, file_us, offset_us))]
+    #[allow(clippy::too_many_arguments)]
+    fn place(
+        &mut self,
+        system: String,
+        sources: (String, String),
+        file: String,
+        start_us: Option<i64>,
+        end_us: Option<i64>,
+        seconds: Option<f64>,
+        file_us: i64,
+        offset_us: i64,
+    ) -> Vec<SpanOf> {
+        let chunk = Chunk {
+            system,
+            sources,
+            file,
+            start_us,
+            end_us,
+            seconds,
+            file_us,
+            offset_us,
+        };
+        let spans = self.rows.place(chunk).into_iter();
+        spans
+            .map(|span| (span.end_us, span.seconds, span.line, span.offset))
+            .collect()
+    }
+
+    /// The source of the rows placed last.
+    #[getter]
+    fn source(&self) -> String {
+        self.rows.source().to_owned()
+    }
+
+    /// Mark the rows placed last that end at a time.
+    fn flag(&mut self, end_us: i64) {
+        self.rows.flag(end_us);
+    }
+
+    /// Cells that have no value of their column's type.
+    fn notes(&self) -> Vec<NoteOf> {
+        let note = |note: &zlens_listing::Note| {
+            let column = self.rows.column_name(note.column).to_owned();
+            (note.line, note.offset, column, note.text.clone())
+        };
+        self.rows.notes().iter().map(note).collect()
+    }
+
+    /// Whether all texts of a column are numbers; they are then read as such.
+    fn numeric(&mut self, column: usize) -> bool {
+        let numeric = self.rows.numeric(column);
+        if numeric {
+            self.rows.make_numeric(column);
+        }
+        numeric
+    }
+
+    /// The named columns of all rows.
+    fn table(&self, py: Python<'_>, columns: Vec<String>) -> PyResult<Py<ArrowTable>> {
+        let batch = self
+            .rows
+            .batch(&columns)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let table: PyClassInitializer<ArrowTable> = ArrowTable::of(batch);
+        Py::new(py, table)
+    }
+}
