@@ -29,10 +29,11 @@ pub fn split(line: &[u8], places: &[Place], extents: &mut Vec<(usize, usize)>) -
         let Some(place) = places.get(at) else {
             return false;
         };
-        if let Some(next) = places.get(at + 1) {
-            if end > next.start && start < place.end {
-                return false;
-            }
+        if let Some(next) = places.get(at + 1)
+            && end > next.start
+            && start < place.end
+        {
+            return false;
         }
         let known = extents[at];
         if known.0 == known.1 {

@@ -13,5 +13,5 @@ mod store;
 
 pub use cells::{Place, split};
 pub use line::{Label, Start, start};
-pub use number::{Number, number};
-pub use rows::{Chunk, Kind, Note, Rows, Span, Verdict};
+pub use number::{NoNumber, Number, number};
+pub use rows::{Chunk, Kind, Note, Rows, Span, Target, Verdict};

@@ -20,10 +20,8 @@ pub struct Label {
 
 /// What a line begins with, and where that ends.
 pub fn start<'a>(line: &'a str, labels: &'a [Label], timed: bool) -> (Start<'a>, usize) {
-    if timed {
-        if let Some((date, seconds, end)) = time(line.as_bytes()) {
-            return (Start::Time(date, seconds), end);
-        }
+    if timed && let Some((date, seconds, end)) = time(line.as_bytes()) {
+        return (Start::Time(date, seconds), end);
     }
     if let Some(label) = labels.iter().find(|label| line.starts_with(&label.text)) {
         return (Start::Label(&label.kind), label.text.len());

@@ -7,6 +7,10 @@ pub struct Number {
     pub half: f64,
 }
 
+/// A text that is no number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoNumber;
+
 /// More digits than a double has are no number of a report.
 const MOST_DIGITS: usize = 18;
 const POWERS: [f64; 19] = [
@@ -16,7 +20,7 @@ const POWERS: [f64; 19] = [
 
 /// A printed number: 1.06, .5, 152k, 3,545.7, 95.8%. `Ok(None)`: dots, dashes or N/A, which stand for what was not
 /// computable; `Err`: none of this.
-pub fn number(text: &str) -> Result<Option<Number>, ()> {
+pub fn number(text: &str) -> Result<Option<Number>, NoNumber> {
     let bytes = text.as_bytes();
     let plain = bytes.strip_suffix(b"%").unwrap_or(bytes);
     let (factor, plain) = match plain.last() {
@@ -57,12 +61,12 @@ pub fn number(text: &str) -> Result<Option<Number>, ()> {
 }
 
 /// Whether a text stands for a number that was not computable.
-fn nothing(text: &str) -> Result<Option<Number>, ()> {
+fn nothing(text: &str) -> Result<Option<Number>, NoNumber> {
     let dots = text.bytes().all(|byte| matches!(byte, b'.' | b'-' | b'*'));
     if (dots && !text.is_empty()) || matches!(text, "N/A" | "n/a" | "na") {
         Ok(None)
     } else {
-        Err(())
+        Err(NoNumber)
     }
 }
 
@@ -102,7 +106,7 @@ mod tests {
             "--1",
             "9999999999999999999",
         ] {
-            assert_eq!(number(text), Err(()), "{text}");
+            assert_eq!(number(text), Err(NoNumber), "{text}");
         }
     }
 

@@ -26,12 +26,12 @@ pub enum Verdict {
     NoRow,
 }
 
-/// A cell of a row that has no value of its column's kind; it is missing.
+/// A cell of a row that is missing: it has no value of its column's kind or, without a column, its line is cut there.
 #[derive(Clone, Debug)]
 pub struct Note {
     pub line: u64,
     pub offset: u64,
-    pub column: usize,
+    pub column: Option<usize>,
     pub text: String,
 }
 
@@ -75,6 +75,15 @@ enum Parsed<'a> {
     Wrong(&'a str),
 }
 
+/// Where the cells of a place go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    Column(usize),
+    /// To the texts of columns that the table lacks, below this head.
+    Other(String),
+    Nowhere,
+}
+
 struct Placed {
     first: usize,
     source: String,
@@ -96,8 +105,10 @@ pub struct Rows {
     totals: Vec<Vec<(usize, String)>>,
     moment: Option<usize>,
     places: Vec<Place>,
-    targets: Vec<Option<usize>>,
+    targets: Vec<Target>,
     timed_place: bool,
+    cut: Option<usize>,
+    others: Texts,
     lines: Vec<u64>,
     offsets: Vec<u64>,
     kinds: Vec<u16>,
@@ -144,6 +155,8 @@ impl Rows {
             places: Vec::new(),
             targets: Vec::new(),
             timed_place: false,
+            cut: None,
+            others: Texts::default(),
             lines: Vec::new(),
             offsets: Vec::new(),
             kinds: Vec::new(),
@@ -160,13 +173,18 @@ impl Rows {
         }
     }
 
-    /// Sets where columns stand from the next row on: each place with its column, or None for one that is not read.
-    /// `timed`: the first place is that of times and labels.
-    pub fn lay(&mut self, places: Vec<(Place, Option<usize>)>, timed: bool) {
+    /// Sets where columns stand from the next row on: each place with where its cells go. `timed`: the first place
+    /// is that of times and labels. `cut`: the length to which lines were cut; a number that ends there may go on.
+    pub fn lay(&mut self, places: Vec<(Place, Target)>, timed: bool, cut: Option<usize>) {
         self.timed_place = timed;
+        self.cut = cut;
         let own = places.into_iter().skip(usize::from(timed));
+        let known = self.columns.len();
         (self.places, self.targets) = own
-            .map(|(place, column)| (place, column.filter(|&at| at < self.columns.len())))
+            .map(|(place, target)| match target {
+                Target::Column(at) if at >= known => (place, Target::Nowhere),
+                target => (place, target),
+            })
             .unzip();
     }
 
@@ -196,6 +214,7 @@ impl Rows {
         self.days.pop();
         self.seconds_of_day.pop();
         self.utc.pop();
+        self.others.pop();
         for column in &mut self.columns {
             column.values.pop();
         }
@@ -266,7 +285,10 @@ impl Rows {
             &shadow
         };
         let mut extents = std::mem::take(&mut self.extents);
-        let fits = split(cells, &self.places, &mut extents);
+        let whole = self.whole(cells);
+        let lost = cells[whole..].trim_ascii();
+        let lost = String::from_utf8_lossy(&lost[..lost.len().min(40)]).into_owned();
+        let fits = split(&cells[..whole], &self.places, &mut extents);
         let owned: String;
         let text: &str = if line.is_ascii() {
             line
@@ -288,7 +310,44 @@ impl Rows {
             Verdict::NoRow
         };
         self.extents = extents;
+        if verdict == Verdict::Row && !lost.is_empty() {
+            self.note(Note {
+                line: number,
+                offset,
+                column: None,
+                text: lost,
+            });
+        }
         verdict
+    }
+
+    /// The length of a line without what its cut makes uncertain: the word that ends there, and words behind the last
+    /// head, whose own heads were cut.
+    fn whole(&self, cells: &[u8]) -> usize {
+        let (Some(cut), Some(last)) = (self.cut, self.places.last()) else {
+            return cells.len();
+        };
+        let begins = |mut at: usize| {
+            while at > 0 && cells[at - 1] != b' ' {
+                at -= 1;
+            }
+            at
+        };
+        let mut whole = cells.len();
+        if whole >= cut {
+            whole = begins(whole);
+        }
+        if whole > last.end {
+            let at = cells[last.end..whole].iter().position(|&byte| byte == b' ');
+            whole = at.map_or(whole, |at| last.end + at);
+        }
+        whole
+    }
+
+    fn note(&mut self, note: Note) {
+        if self.notes.len() < MOST_NOTES {
+            self.notes.push(note);
+        }
     }
 
     fn take(
@@ -302,9 +361,18 @@ impl Rows {
     ) -> Verdict {
         let mut parsed: Vec<Parsed<'_>> = Vec::with_capacity(self.columns.len());
         parsed.resize_with(self.columns.len(), || Parsed::Nothing);
+        let mut other = String::new();
         for (&(from, to), target) in extents.iter().zip(&self.targets) {
-            let Some(at) = *target else { continue };
             let cell = text.get(from..to).unwrap_or_default();
+            let at = match target {
+                Target::Column(at) => *at,
+                Target::Other(head) if !cell.is_empty() => {
+                    let sep = if other.is_empty() { "" } else { "; " };
+                    other.push_str(&format!("{sep}{head}={cell}"));
+                    continue;
+                }
+                _ => continue,
+            };
             let found = parse(cell, self.columns[at].kind);
             if matches!(found, Parsed::Wrong(_)) && kind == "row" {
                 return Verdict::NoRow;
@@ -330,16 +398,16 @@ impl Rows {
                 (Values::Times(values), Parsed::Time(found)) => values.push(Some(found)),
                 (Values::Texts(texts), Parsed::Text(found)) => texts.push(Some(found)),
                 (values, cell) => {
-                    if let Parsed::Wrong(cell) = cell {
-                        if self.notes.len() < MOST_NOTES {
-                            let text = cell.chars().take(40).collect();
-                            self.notes.push(Note {
-                                line: number,
-                                offset,
-                                column: at,
-                                text,
-                            });
-                        }
+                    if let Parsed::Wrong(cell) = cell
+                        && self.notes.len() < MOST_NOTES
+                    {
+                        let text = cell.chars().take(40).collect();
+                        self.notes.push(Note {
+                            line: number,
+                            offset,
+                            column: Some(at),
+                            text,
+                        });
                     }
                     values.push_nothing();
                 }
@@ -352,6 +420,7 @@ impl Rows {
         self.days.push(day);
         self.seconds_of_day.push(second);
         self.utc.push(utc);
+        self.others.push((!other.is_empty()).then_some(&other));
         Verdict::Row
     }
 
@@ -548,6 +617,7 @@ impl Rows {
                     .iter()
                     .map(|&flagged| flagged.then_some("other length")),
             ),
+            "other" => texts((0..count).map(|row| self.others.get(row))),
             "row_kind" => texts(
                 self.kinds[..count]
                     .iter()
@@ -602,7 +672,7 @@ impl Rows {
                 any = true;
                 true
             }
-            Some(Err(())) => false,
+            Some(Err(_)) => false,
         }) && any
     }
 
@@ -632,7 +702,7 @@ fn parse(cell: &str, kind: Kind) -> Parsed<'_> {
         Kind::Float => match number(cell) {
             Ok(Some(found)) => Parsed::Float(found),
             Ok(None) => Parsed::Nothing,
-            Err(()) => Parsed::Wrong(cell),
+            Err(_) => Parsed::Wrong(cell),
         },
         Kind::Int => match cell.parse::<i64>() {
             Ok(found) if cell.len() < 16 && cell.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -690,14 +760,77 @@ mod tests {
         let place = |start, end, right| Place { start, end, right };
         rows.lay(
             vec![
-                (place(0, 8, false), None),
-                (place(9, 12, true), Some(0)),
-                (place(13, 17, false), Some(1)),
-                (place(18, 22, true), Some(2)),
+                (place(0, 8, false), Target::Nowhere),
+                (place(9, 12, true), Target::Column(0)),
+                (place(13, 17, false), Target::Column(1)),
+                (place(18, 22, true), Target::Column(2)),
             ],
             true,
+            None,
         );
         rows
+    }
+
+    #[test]
+    fn what_a_cut_makes_uncertain_is_missing() {
+        let mut rows = rows();
+        let places = rows.places.clone();
+        let targets = rows.targets.clone();
+        let mut all: Vec<_> = places.into_iter().zip(targets).collect();
+        all.insert(
+            0,
+            (
+                Place {
+                    start: 0,
+                    end: 8,
+                    right: false,
+                },
+                Target::Nowhere,
+            ),
+        );
+        rows.lay(all.clone(), true, Some(22));
+        assert_eq!(rows.row("23:59:00   0 IFL  95.5", 1, 0), Verdict::Row);
+        rows.lay(all, true, Some(30));
+        assert_eq!(
+            rows.row("23:59:00   0 IFL  95.5     381", 2, 0),
+            Verdict::Row
+        );
+        rows.place(chunk(None));
+        let batch = rows.batch(&["busy".to_owned()]).unwrap();
+        let busy = batch.column(0).as_primitive::<Float64Type>();
+        assert!(busy.is_null(0));
+        assert_eq!(busy.value(1), 95.5);
+        let lost: Vec<_> = rows.notes().iter().map(|note| note.text.as_str()).collect();
+        assert_eq!(lost, ["95.5", "381"]);
+    }
+
+    #[test]
+    fn texts_of_columns_that_the_table_lacks_are_kept_with_their_heads() {
+        let mut rows = rows();
+        let places = rows.places.clone();
+        let mut all: Vec<_> = places
+            .into_iter()
+            .map(|place| (place, Target::Other("Run".to_owned())))
+            .collect();
+        all.insert(
+            0,
+            (
+                Place {
+                    start: 0,
+                    end: 8,
+                    right: false,
+                },
+                Target::Nowhere,
+            ),
+        );
+        rows.lay(all, true, None);
+        assert_eq!(rows.row("23:59:00   0 IFL  95.5", 1, 0), Verdict::Row);
+        rows.place(chunk(None));
+        let batch = rows.batch(&["other".to_owned()]).unwrap();
+        assert_eq!(
+            batch.column(0).as_string::<i32>().value(0),
+            "Run=0; Run=IFL; Run=95.5"
+        );
     }
 
     fn chunk(start_us: Option<i64>) -> Chunk {

@@ -2,12 +2,13 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use zlens_listing::{Chunk, Kind, Label, Place, Rows, Verdict};
+use zlens_listing::{Chunk, Kind, Label, Place, Rows, Target, Verdict};
 
 use crate::table::ArrowTable;
 
-/// A place of a layout: start, end, whether cells end on the right, and the column, -1 for none.
-type PlaceOf = (usize, usize, bool, i64);
+/// A place of a layout: start, end, whether cells end on the right, the column, -1 for none, and then the head of
+/// texts that are kept, "" for none.
+type PlaceOf = (usize, usize, bool, i64, String);
 /// Line, offset, column and text of a cell that has no value of its column's kind.
 type NoteOf = (u64, u64, String, String);
 /// End in microseconds UTC, length in seconds, line and offset.
@@ -54,13 +55,20 @@ impl ListingRows {
         self.rows.len()
     }
 
-    /// Set where columns stand; `timed`: the first place is that of times and labels.
-    fn lay(&mut self, places: Vec<PlaceOf>, timed: bool) {
-        let place = |(start, end, right, column)| {
-            (Place { start, end, right }, usize::try_from(column).ok())
+    /// Set where columns stand; `timed`: the first place is that of times and labels; `cut`: the length to which
+    /// lines were cut.
+    #[pyo3(signature = (places, timed, cut = None))]
+    fn lay(&mut self, places: Vec<PlaceOf>, timed: bool, cut: Option<usize>) {
+        let place = |(start, end, right, column, head): PlaceOf| {
+            let target = match usize::try_from(column) {
+                Ok(at) => Target::Column(at),
+                Err(_) if head.is_empty() => Target::Nowhere,
+                Err(_) => Target::Other(head),
+            };
+            (Place { start, end, right }, target)
         };
         self.rows
-            .lay(places.into_iter().map(place).collect(), timed);
+            .lay(places.into_iter().map(place).collect(), timed, cut);
     }
 
     /// Read lines of a block as long as they are rows: the position of the first other line, and the number of lines.
@@ -129,10 +137,11 @@ impl ListingRows {
         self.rows.flag(end_us);
     }
 
-    /// Cells that have no value of their column's type.
+    /// Cells that have no value of their column's type, and ends of cut lines, of no column.
     fn notes(&self) -> Vec<NoteOf> {
         let note = |note: &zlens_listing::Note| {
-            let column = self.rows.column_name(note.column).to_owned();
+            let name = |at| self.rows.column_name(at).to_owned();
+            let column = note.column.map(name).unwrap_or_default();
             (note.line, note.offset, column, note.text.clone())
         };
         self.rows.notes().iter().map(note).collect()

@@ -34,6 +34,7 @@ HEADER = (
     RawColumn("flag", "text", "", "NULL"),
     RawColumn("line_number", "int", "", "number of the line in the file"),
     RawColumn("row_kind", "text", "", "interval, row, mean, total, or the label of the row"),
+    RawColumn("other", "text", "", "texts of columns that the catalog lacks, with their heads: Run=AP1Z604G"),
     RawColumn(
         "only", "bool", "", "whether the report has no interval rows, so that its means are all there is"
     ),
@@ -42,7 +43,11 @@ HEADER = (
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A listing without the usual header. begins: its first line; time: the column of times in UTC, if any."""
+    """A listing without the usual header.
+
+    begins  its first line
+    time    the column of times in UTC, if any
+    """
 
     begins: re.Pattern[str]
     report: str

@@ -15,7 +15,8 @@ RUN = re.compile(
 )
 #: The first line of a screen: FCX110   CPU nnnn  SER nnnnn  Interval HH:MM:SS - HH:MM:SS    Perf. Monitor
 SCREEN = re.compile(
-    r"[1 0+-]?(FCX\d{3})\s+CPU\s+(\w{4})\s+SER\s+(\w{1,6})\s+Interval\s+(\d\d:\d\d:\d\d)\s*-\s*(\d\d:\d\d:\d\d)"
+    r"[1 0+-]?(FCX\d{3})\s+CPU\s+(\w{4})\s+SER\s+(\w{1,6})\s+"
+    r"Interval\s+(\d\d:\d\d:\d\d)\s*-\s*(\d\d:\d\d:\d\d)"
 )
 _FROM = re.compile(rf"[1 0+-]?From\s+{_STAMP}\s*(\S.*)?")
 _TO = re.compile(rf"[1 0+-]?To\s+{_STAMP}\s*(.*)")

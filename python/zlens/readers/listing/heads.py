@@ -13,7 +13,7 @@ from zlens.catalog.reports.definition import Column, Table, load
 _WORDS = re.compile(r"\S+")
 _ENCLOSED = re.compile(r"(?<!\S)_+[^\s_]+(?: [^\s_]+){1,2}_+(?!\S)")
 #: The last line of a head of times.
-TIMES = ("End Time", "Ended")
+TIMES = ("End Time", "Ended", "IntEnd")
 #: Parts of the words of a line that must be heads, for it to be the last line of a table's heads.
 _ENOUGH = 0.6
 #: More words than that are no heads.
@@ -159,7 +159,7 @@ def _layout(
 def _add_headless(
     table: Table, places: list[Place], columns: list[Column | str | None], names: list[str]
 ) -> None:
-    """Give columns without a head a place beside their neighbor: a mark behind a number, a label before it."""
+    """Give columns without a head a place beside their neighbor: a mark behind a number, a label before."""
     for at, column in enumerate(table.columns):
         if column.heading and column.heading[-1].strip():
             continue

@@ -1,6 +1,6 @@
 """From lines to rows: reports one behind the other, their tables by heads, and what has no place.
 
-Heads, titles and headers are read here, line by line; the rows below heads are read in blocks (`crates/listing`).
+Heads, titles and headers are read here, line by line; rows below heads in blocks (`crates/listing`).
 """
 
 from __future__ import annotations

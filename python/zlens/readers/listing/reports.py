@@ -1,8 +1,8 @@
 """Listings: reports of Performance Toolkit and of the tools beside it, and those that zlens prints.
 
-A listing is read by the definitions that zlens prints reports from: each table of a report is a raw table with
-the report's own columns, and each number has its precision, half a unit of its last digit. Times are local to
-the system; a listing without a date has that of the file.
+A listing is read by the definitions that zlens prints reports from: each table of a report is a raw table
+with the report's own columns, and each number has its precision, half a unit of its last digit. Times are
+local to the system; a listing without a date has that of the file.
 """
 
 from __future__ import annotations

@@ -36,7 +36,9 @@ def differences(session: Session, name: str, folder: Path) -> tuple[int, list[st
                 continue
             raw = listings.table_name(report, table)
             # Texts that only the printed row has.
-            fixed = {rows.label for rows in table.rows if rows.label} | {text for rows in table.rows for text in rows.cells.values() if text}
+            fixed = {rows.label for rows in table.rows if rows.label} | {
+                text for rows in table.rows for text in rows.cells.values() if text
+            }
             try:
                 found = rows_of(listing, raw)
             except zlens.QueryError:
