@@ -1,4 +1,4 @@
-"""Fuzzing of the readers in Python: texts of Linux, z/OS, CP, RMF and an HMC, and throughput files.
+"""Fuzzing of the readers in Python: texts of Linux, z/OS, CP, RMF and an HMC, listings, throughput files.
 
     python fuzz/texts.py --seconds 60 [TARGET...]
 
@@ -28,13 +28,21 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 import rmf_made  # noqa: E402
 import sysinfo_made  # noqa: E402
 import zos_made  # noqa: E402
-from readers import test_cp_console, test_hmc, test_linux_counters, test_zos_notices  # noqa: E402
+from readers import (  # noqa: E402
+    test_cp_console,
+    test_hmc,
+    test_linux_counters,
+    test_listing_forms,
+    test_listing_published,
+    test_zos_notices,
+)
 from zlens.errors import InputError  # noqa: E402
 from zlens.inputs.options import Options  # noqa: E402
 from zlens.inputs.problems import KINDS  # noqa: E402
 from zlens.readers.hmc import exporter as hmc  # noqa: E402
 from zlens.readers.linux import counters as linux_counters  # noqa: E402
 from zlens.readers.linux import sysinfo  # noqa: E402
+from zlens.readers.listing import reports as listing  # noqa: E402
 from zlens.readers.rmf import monitor3 as rmf_monitor3  # noqa: E402
 from zlens.readers.rmf import postprocessor as rmf_xml  # noqa: E402
 from zlens.readers.throughput import table as throughput  # noqa: E402
@@ -107,6 +115,13 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
         "start,end,count,response (ms)\n2026-03-02 09:00,2026-03-02 09:01,5,0.5\n",
         "Time;Requests/min;System;Workload\n2026-03-02T09:00:00Z;60;A;web\n2026-03-02T09:01:00Z;70;A;web\n",
     ]
+    published = test_listing_published.FILES
+    listings = [path.read_bytes() for path in published]
+    mailed = [test_listing_forms.flowed, test_listing_forms.quoted, test_listing_forms.page]
+    listings += [
+        bytes(text) if isinstance(text, bytes) else text.encode()
+        for text in (form(test_listing_forms.PRCLOG) for form in mailed)
+    ]
     return {
         "linux_counters": (of_reader(linux_counters), [text.encode() for text in counters]),
         "sysinfo": (
@@ -126,6 +141,7 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
             of_reader(zvm_console),
             [text.encode() for text in (test_cp_console.NOMINAL, test_cp_console.REDUCED)],
         ),
+        "listing": (of_reader(listing), [*listings, test_listing_forms.UNKNOWN.encode()]),
         "throughput": (of_throughput, [text.encode() for text in loads]),
     }
 

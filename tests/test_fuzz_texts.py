@@ -17,6 +17,7 @@ TARGETS = (
     "rmf_monitor3",
     "zos_text",
     "zvm_console",
+    "listing",
     "throughput",
 )
 

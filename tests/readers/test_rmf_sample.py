@@ -285,7 +285,7 @@ def test_what_is_in_the_file(month: Month) -> None:
     assert min(lengths) == 1799.995
     assert max(lengths) == 1800.005
     # The only thing to say of this file: nobody knows its zone.
-    assert [p.kind for p in month.source.problems()] == ["time"]
+    assert [p.kind for p in month.source.problems()] == ["zone"]
     counts = {name: len(rows(month.source, name)) for name in month.source.tables}
     assert counts == {
         "rmf_interval": INTERVALS,
@@ -341,7 +341,7 @@ def test_an_interval_known_from_another_file_is_read_once() -> None:
     assert len(system.intervals) == INTERVALS + 1
     assert system.files == [str(MONTH), str(SMALL)]
     kinds = Counter(p.kind for p in source.problems())
-    assert kinds == {"time": 2, "duplicate": 1}
+    assert kinds == {"zone": 2, "duplicate": 1}
 
 
 def test_an_answer_without_a_report_says_what_rmf_said() -> None:

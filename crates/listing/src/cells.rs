@@ -8,16 +8,39 @@ pub struct Place {
     pub right: bool,
 }
 
+/// How the words of a line are cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Each below its head.
+    #[default]
+    Below,
+    /// As many words as places are the cells in their order, wherever they stand; otherwise as `Below`.
+    Words,
+    /// Texts that two blanks separate are the cells in their order, unless each begins where its column does.
+    Texts,
+}
+
 /// The extent of the text below each place, empty where there is none. False if a word stands below two heads, or two
 /// words below the head of numbers.
 ///
 /// With as many words as places, each word is a cell. Otherwise a cell of a column that is aligned on the right ends
 /// below its head, and one of another column begins there.
-pub fn split(line: &[u8], places: &[Place], extents: &mut Vec<(usize, usize)>) -> bool {
+pub fn split(
+    line: &[u8],
+    places: &[Place],
+    order: Order,
+    extents: &mut Vec<(usize, usize)>,
+) -> bool {
     extents.clear();
     words(line, extents);
-    if extents.len() == places.len() && each(extents, places) {
+    if extents.len() == places.len() && (order == Order::Words || each(extents, places)) {
         return true;
+    }
+    if order == Order::Texts && !aligned(line, extents, places) {
+        join(line, extents);
+        let fits = extents.len() <= places.len();
+        extents.resize(places.len(), (0, 0));
+        return fits;
     }
     let found = std::mem::take(extents);
     extents.resize(places.len(), (0, 0));
@@ -32,7 +55,9 @@ pub fn split(line: &[u8], places: &[Place], extents: &mut Vec<(usize, usize)>) -
         if let Some(next) = places.get(at + 1)
             && end > next.start
             && start < place.end
+            && (place.right || next.right || start != place.start)
         {
+            // Only a text that begins below the head of texts may go on below the next one.
             return false;
         }
         let known = extents[at];
@@ -63,6 +88,29 @@ fn words(line: &[u8], out: &mut Vec<(usize, usize)>) {
     }
 }
 
+/// Whether in each column where a word is, one begins at its start.
+fn aligned(line: &[u8], words: &[(usize, usize)], places: &[Place]) -> bool {
+    words.iter().all(|&(start, _)| {
+        let before = places.iter().rposition(|place| place.start <= start);
+        before.is_some_and(|at| {
+            let begin = places[at].start;
+            line[begin] != b' ' && (begin == 0 || line[begin - 1] == b' ')
+        })
+    })
+}
+
+/// Makes one text of words that one blank separates; dots in place of a value are a text of their own.
+fn join(line: &[u8], words: &mut Vec<(usize, usize)>) {
+    let dots = |(start, end): (usize, usize)| line[start..end].iter().all(|&byte| byte == b'.');
+    words.dedup_by(|next, text| {
+        let one = next.0 == text.1 + 1 && !dots(*next) && !dots(*text);
+        if one {
+            text.1 = next.1;
+        }
+        one
+    });
+}
+
 /// Whether each word is below its head.
 fn each(words: &[(usize, usize)], places: &[Place]) -> bool {
     words
@@ -90,8 +138,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn texts<'a>(line: &'a str, places: &[Place]) -> Option<Vec<&'a str>> {
+        cells(line, places, Order::Below)
+    }
+
+    fn cells<'a>(line: &'a str, places: &[Place], order: Order) -> Option<Vec<&'a str>> {
         let mut extents = Vec::new();
-        split(line.as_bytes(), places, &mut extents).then(|| {
+        split(line.as_bytes(), places, order, &mut extents).then(|| {
             extents
                 .iter()
                 .map(|&(start, end)| &line[start..end])
@@ -138,12 +190,57 @@ mod tests {
         assert_eq!(texts("Processor Configuration Mode: ESA", &places), None);
     }
 
+    #[test]
+    fn a_text_may_go_on_below_the_next_head_of_texts() {
+        //           Addr Type   Pa-
+        let places = [place(0, 4, false), place(5, 9, false), place(12, 15, true)];
+        assert_eq!(
+            texts("PAGING       ..", &places),
+            Some(vec!["PAGING", "", ".."])
+        );
+    }
+
+    #[test]
+    fn texts_that_stand_elsewhere_are_cells_in_their_order() {
+        let places = [
+            place(0, 22, false),
+            place(23, 35, false),
+            place(36, 58, false),
+        ];
+        let read = |line| cells(line, &places, Order::Texts);
+        assert_eq!(
+            read("  STP is active     No    STP is suspended"),
+            Some(vec!["STP is active", "No", "STP is suspended"])
+        );
+        assert_eq!(read("  ZAAP ......"), Some(vec!["ZAAP", "......", ""]));
+        assert_eq!(
+            read("STP is active          No           STP is suspended"),
+            Some(vec!["STP is active", "No", "STP is suspended"])
+        );
+        assert_eq!(
+            read("LIMITHARD algorithm    Consumption by all"),
+            Some(vec!["LIMITHARD algorithm", "Consumption by all", ""])
+        );
+        assert_eq!(read("  a  b  c  d"), None);
+    }
+
+    #[test]
+    fn words_in_their_order_are_cells_wherever_they_stand() {
+        let places = [place(0, 6, false), place(11, 15, true), place(17, 21, true)];
+        assert_eq!(
+            cells("LINUX01 191.6 68985", &places, Order::Words),
+            Some(vec!["LINUX01", "191.6", "68985"])
+        );
+    }
+
     proptest! {
         #[test]
         fn any_line_is_split_or_refused(line in "[ a-z0-9.]{0,80}", heads in prop::collection::vec((0_usize..60, 1_usize..12, any::<bool>()), 0..12)) {
             let places: Vec<Place> = heads.iter().map(|&(start, length, right)| place(start, start + length, right)).collect();
-            if let Some(found) = texts(&line, &places) {
-                prop_assert_eq!(found.len(), places.len());
+            for order in [Order::Below, Order::Words, Order::Texts] {
+                if let Some(found) = cells(&line, &places, order) {
+                    prop_assert_eq!(found.len(), places.len());
+                }
             }
         }
     }

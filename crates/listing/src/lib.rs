@@ -10,8 +10,10 @@ mod line;
 mod number;
 mod rows;
 mod store;
+mod value;
 
-pub use cells::{Place, split};
+pub use cells::{Order, Place, split};
 pub use line::{Label, Start, start};
 pub use number::{NoNumber, Number, number};
-pub use rows::{Chunk, Kind, Note, Rows, Span, Target, Verdict};
+pub use rows::{Chunk, Note, Rows, Span, Target, Verdict};
+pub use value::Kind;

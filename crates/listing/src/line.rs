@@ -129,6 +129,21 @@ fn arrows(line: &[u8]) -> Option<usize> {
     ((1..=2).contains(&closing) && line.get(at).is_none_or(|&byte| byte == b' ')).then_some(at)
 }
 
+/// The line as text, if it is ASCII without tabs, entities and tags.
+pub fn plain(line: &[u8]) -> Option<&str> {
+    let odd = |at: usize, byte: u8| match byte {
+        b'&' => true,
+        b'<' => line
+            .get(at + 1)
+            .is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, b'/' | b'!')),
+        _ => !(0x20..0x7f).contains(&byte),
+    };
+    if line.iter().enumerate().any(|(at, &byte)| odd(at, byte)) {
+        return None;
+    }
+    std::str::from_utf8(line).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

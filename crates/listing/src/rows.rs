@@ -5,19 +5,11 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field, Schema};
 
-use crate::cells::{Place, split};
-use crate::line::{Label, Start, stamp, start};
-use crate::number::{Number, number};
+use crate::cells::{Order, Place, split};
+use crate::line::{Label, Start, plain, stamp, start};
+use crate::number::number;
 use crate::store::{Texts, Values, floats, ints, texts, times};
-
-/// What the values of a column are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Float,
-    Int,
-    Text,
-    Time,
-}
+use crate::value::{Kind, Parsed, parse};
 
 /// Whether a line is a row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,16 +57,6 @@ struct Column {
     values: Values,
 }
 
-/// A parsed cell.
-enum Parsed<'a> {
-    Nothing,
-    Float(Number),
-    Int(i64),
-    Time(i64),
-    Text(&'a str),
-    Wrong(&'a str),
-}
-
 /// Where the cells of a place go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -108,6 +90,7 @@ pub struct Rows {
     targets: Vec<Target>,
     timed_place: bool,
     cut: Option<usize>,
+    order: Order,
     others: Texts,
     lines: Vec<u64>,
     offsets: Vec<u64>,
@@ -156,6 +139,7 @@ impl Rows {
             targets: Vec::new(),
             timed_place: false,
             cut: None,
+            order: Order::Below,
             others: Texts::default(),
             lines: Vec::new(),
             offsets: Vec::new(),
@@ -175,9 +159,16 @@ impl Rows {
 
     /// Sets where columns stand from the next row on: each place with where its cells go. `timed`: the first place
     /// is that of times and labels. `cut`: the length to which lines were cut; a number that ends there may go on.
-    pub fn lay(&mut self, places: Vec<(Place, Target)>, timed: bool, cut: Option<usize>) {
+    /// `order`: how the words of rows are their cells.
+    pub fn lay(
+        &mut self,
+        places: Vec<(Place, Target)>,
+        timed: bool,
+        cut: Option<usize>,
+        order: Order,
+    ) {
         self.timed_place = timed;
-        self.cut = cut;
+        (self.cut, self.order) = (cut, order);
         let own = places.into_iter().skip(usize::from(timed));
         let known = self.columns.len();
         (self.places, self.targets) = own
@@ -196,8 +187,9 @@ impl Rows {
         self.lines.is_empty()
     }
 
-    pub fn notes(&self) -> &[Note] {
-        &self.notes
+    /// The notes since the last call.
+    pub fn take_notes(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.notes)
     }
 
     pub fn column_name(&self, at: usize) -> &str {
@@ -288,7 +280,7 @@ impl Rows {
         let whole = self.whole(cells);
         let lost = cells[whole..].trim_ascii();
         let lost = String::from_utf8_lossy(&lost[..lost.len().min(40)]).into_owned();
-        let fits = split(&cells[..whole], &self.places, &mut extents);
+        let fits = split(&cells[..whole], &self.places, self.order, &mut extents);
         let owned: String;
         let text: &str = if line.is_ascii() {
             line
@@ -680,56 +672,11 @@ impl Rows {
     pub fn make_numeric(&mut self, at: usize) {
         let count = self.len();
         let column = &mut self.columns[at];
-        let Values::Texts(found) = &column.values else {
-            return;
-        };
-        let parse = |row: usize| found.get(row).and_then(|text| number(text).ok().flatten());
-        let numbers: Vec<_> = (0..count).map(parse).collect();
-        let value = |number: &Option<Number>| number.map_or(f64::NAN, |number| number.value);
-        let half = |number: &Option<Number>| number.map_or(f64::NAN, |number| number.half);
-        column.values = Values::Floats(
-            numbers.iter().map(value).collect(),
-            numbers.iter().map(half).collect(),
-        );
-        column.kind = Kind::Float;
+        if let Values::Texts(texts) = &column.values {
+            column.values = texts.numbers(count);
+            column.kind = Kind::Float;
+        }
     }
-}
-
-fn parse(cell: &str, kind: Kind) -> Parsed<'_> {
-    let dots = || cell.bytes().all(|byte| byte == b'.');
-    match kind {
-        _ if cell.is_empty() => Parsed::Nothing,
-        Kind::Float => match number(cell) {
-            Ok(Some(found)) => Parsed::Float(found),
-            Ok(None) => Parsed::Nothing,
-            Err(_) => Parsed::Wrong(cell),
-        },
-        Kind::Int => match cell.parse::<i64>() {
-            Ok(found) if cell.len() < 16 && cell.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Parsed::Int(found)
-            }
-            _ if dots() || cell.starts_with('>') || cell.contains("MIX") => Parsed::Nothing,
-            _ => Parsed::Wrong(cell),
-        },
-        Kind::Time => stamp(cell).map_or(Parsed::Nothing, Parsed::Time),
-        Kind::Text if dots() => Parsed::Nothing,
-        Kind::Text => Parsed::Text(cell),
-    }
-}
-
-/// The line as text, if it is ASCII without tabs, entities and tags.
-fn plain(line: &[u8]) -> Option<&str> {
-    let odd = |at: usize, byte: u8| match byte {
-        b'&' => true,
-        b'<' => line
-            .get(at + 1)
-            .is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, b'/' | b'!')),
-        _ => !(0x20..0x7f).contains(&byte),
-    };
-    if line.iter().enumerate().any(|(at, &byte)| odd(at, byte)) {
-        return None;
-    }
-    std::str::from_utf8(line).ok()
 }
 
 #[cfg(test)]
@@ -767,6 +714,7 @@ mod tests {
             ],
             true,
             None,
+            Order::Below,
         );
         rows
     }
@@ -788,9 +736,9 @@ mod tests {
                 Target::Nowhere,
             ),
         );
-        rows.lay(all.clone(), true, Some(22));
+        rows.lay(all.clone(), true, Some(22), Order::Below);
         assert_eq!(rows.row("23:59:00   0 IFL  95.5", 1, 0), Verdict::Row);
-        rows.lay(all, true, Some(30));
+        rows.lay(all, true, Some(30), Order::Below);
         assert_eq!(
             rows.row("23:59:00   0 IFL  95.5     381", 2, 0),
             Verdict::Row
@@ -800,7 +748,8 @@ mod tests {
         let busy = batch.column(0).as_primitive::<Float64Type>();
         assert!(busy.is_null(0));
         assert_eq!(busy.value(1), 95.5);
-        let lost: Vec<_> = rows.notes().iter().map(|note| note.text.as_str()).collect();
+        let notes = rows.take_notes();
+        let lost: Vec<_> = notes.iter().map(|note| note.text.as_str()).collect();
         assert_eq!(lost, ["95.5", "381"]);
     }
 
@@ -823,7 +772,7 @@ mod tests {
                 Target::Nowhere,
             ),
         );
-        rows.lay(all, true, None);
+        rows.lay(all, true, None, Order::Below);
         assert_eq!(rows.row("23:59:00   0 IFL  95.5", 1, 0), Verdict::Row);
         rows.place(chunk(None));
         let batch = rows.batch(&["other".to_owned()]).unwrap();
@@ -917,10 +866,9 @@ mod tests {
     fn a_text_below_a_number_is_noted() {
         let mut rows = rows();
         assert_eq!(rows.row("00:01:00   0 IFL  oops", 9, 99), Verdict::Row);
-        assert_eq!(
-            (rows.notes()[0].line, rows.notes()[0].text.as_str()),
-            (9, "oops")
-        );
+        let notes = rows.take_notes();
+        assert_eq!((notes[0].line, notes[0].text.as_str()), (9, "oops"));
+        assert!(rows.take_notes().is_empty());
         assert_eq!(
             rows.row("00:01:00   0 \u{e4}\u{f6}   1.5", 10, 99),
             Verdict::Row

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray};
 
+use crate::number::number;
+
 /// Texts one behind the other; a text may be missing.
 #[derive(Debug, Default)]
 pub struct Texts {
@@ -21,6 +23,16 @@ impl Texts {
     pub fn pop(&mut self) {
         self.ends.pop();
         self.bytes.truncate(self.ends.last().map_or(0, |end| end.0));
+    }
+
+    /// The texts of the first rows as numbers, with their precision; none where a text is no number.
+    pub fn numbers(&self, count: usize) -> Values {
+        let parse = |row| self.get(row).and_then(|text| number(text).ok().flatten());
+        let (values, halves) = (0..count)
+            .map(parse)
+            .map(|found| found.map_or((f64::NAN, f64::NAN), |found| (found.value, found.half)))
+            .unzip();
+        Values::Floats(values, halves)
     }
 
     pub fn get(&self, row: usize) -> Option<&str> {

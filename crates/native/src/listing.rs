@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use zlens_listing::{Chunk, Kind, Label, Place, Rows, Target, Verdict};
+use zlens_listing::{Chunk, Kind, Label, Order, Place, Rows, Target, Verdict};
 
 use crate::table::ArrowTable;
 
@@ -56,9 +56,22 @@ impl ListingRows {
     }
 
     /// Set where columns stand; `timed`: the first place is that of times and labels; `cut`: the length to which
-    /// lines were cut.
-    #[pyo3(signature = (places, timed, cut = None))]
-    fn lay(&mut self, places: Vec<PlaceOf>, timed: bool, cut: Option<usize>) {
+    /// lines were cut; `order`: of cells, "below" their heads, "words" wherever they stand, or "texts" that
+    /// two blanks separate.
+    #[pyo3(signature = (places, timed, *, cut = None, order = "below"))]
+    fn lay(
+        &mut self,
+        places: Vec<PlaceOf>,
+        timed: bool,
+        cut: Option<usize>,
+        order: &str,
+    ) -> PyResult<()> {
+        let order = match order {
+            "below" => Order::Below,
+            "words" => Order::Words,
+            "texts" => Order::Texts,
+            _ => return Err(PyValueError::new_err(format!("unknown order {order:?}"))),
+        };
         let place = |(start, end, right, column, head): PlaceOf| {
             let target = match usize::try_from(column) {
                 Ok(at) => Target::Column(at),
@@ -68,7 +81,8 @@ impl ListingRows {
             (Place { start, end, right }, target)
         };
         self.rows
-            .lay(places.into_iter().map(place).collect(), timed, cut);
+            .lay(places.into_iter().map(place).collect(), timed, cut, order);
+        Ok(())
     }
 
     /// Read lines of a block as long as they are rows: the position of the first other line, and the number of lines.
@@ -137,14 +151,16 @@ impl ListingRows {
         self.rows.flag(end_us);
     }
 
-    /// Cells that have no value of their column's type, and ends of cut lines, of no column.
-    fn notes(&self) -> Vec<NoteOf> {
-        let note = |note: &zlens_listing::Note| {
-            let name = |at| self.rows.column_name(at).to_owned();
-            let column = note.column.map(name).unwrap_or_default();
-            (note.line, note.offset, column, note.text.clone())
-        };
-        self.rows.notes().iter().map(note).collect()
+    /// Cells since the last call that have no value of their column's type, and ends of cut lines, of no column.
+    fn notes(&mut self) -> Vec<NoteOf> {
+        let notes = self.rows.take_notes().into_iter();
+        notes
+            .map(|note| {
+                let name = |at| self.rows.column_name(at).to_owned();
+                let column = note.column.map(name).unwrap_or_default();
+                (note.line, note.offset, column, note.text)
+            })
+            .collect()
     }
 
     /// Whether all texts of a column are numbers; they are then read as such.

@@ -21,7 +21,7 @@ PREFIX = "listing_"
 HALF = "_half"
 
 #: What the first lines of all forms begin with.
-_BEGINS = ("D0R2 ", "__ISO")
+_BEGINS = ("D0R2 ", "__ISO", "_IntEnd")
 
 HEADER = (
     RawColumn("system", "text", "", "name in the header of the report, otherwise unknown-FILE"),
@@ -70,7 +70,21 @@ _FORM = Spec(
         Key("status", Line(), "certainty"),
     )
 )
-_FORMS = Spec((Key("form", Many(_FORM, 1, 100), "listings without the usual header"),))
+_LINE = Spec(
+    (
+        Key("report", Line(), "the report that has the line"),
+        Key("table", Line(), "the table that its parts are of"),
+        Key("form", Line(), "regular expression of the line; its groups are columns of the table"),
+        Key("source", Line(), "publication"),
+        Key("status", Line(), "certainty"),
+    )
+)
+_FORMS = Spec(
+    (
+        Key("form", Many(_FORM, 1, 100), "listings without the usual header"),
+        Key("line", Many(_LINE, 0, 100), "lines that are of another table than those around them"),
+    )
+)
 
 
 @cache
@@ -80,6 +94,13 @@ def forms() -> tuple[Form, ...]:
     return tuple(
         Form(re.compile(each["begins"]), each["report"], each["table"], each["time"]) for each in entries
     )
+
+
+@cache
+def lines_of(report: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The lines of a report that are of another table than those around them: the table and the form."""
+    entries = document.load(PATH, _FORMS)["line"]
+    return tuple((each["table"], re.compile(each["form"])) for each in entries if each["report"] == report)
 
 
 def form_of(line: str) -> Form | None:

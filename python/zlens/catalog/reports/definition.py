@@ -160,6 +160,10 @@ class Definition:
     absent: tuple[Absent, ...]
     file: str
 
+    def table(self, key: str) -> Table:
+        """The table of a key. Raises KeyError."""
+        return {table.key: table for table in self.tables}[key]
+
     @property
     def shown(self) -> int:
         """The number of its columns; a table with names in rows counts its names."""

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 
 from zlens.catalog.reports import definition
 
-_STAMP = r"(\d{4})[/-](\d\d)[/-](\d\d)[ ,](\d\d)[:.](\d\d)(?:[:.](\d\d))?"
+# Dates as CP and CMS print them: ISODATE, VMDATE (2015/02/14), FULLDATE (02/14/2015), SHORTDATE (02/14/15).
+_DATE = r"\d{4}[/-]\d\d[/-]\d\d|\d\d/\d\d/(?:\d{4}|\d\d)"
+_STAMP = rf"({_DATE})[ ,](\d\d)[:.](\d\d)(?:[:.](\d\d))?"
+#: Two digits of a year below this one are of the century that began in 2000: z/VM itself is of that century.
+_CENTURY = 80
 #: Number, run time and name of a report: FCX304  Run 2015/02/14 08:52:14   PRCLOG
 RUN = re.compile(
     rf"[1 0+-]?(FCX\d{{3}}|\$[A-Z]{{3,7}})?\s*Run {_STAMP}\s+([A-Z][A-Z0-9_]*(?: [A-Z0-9_]+)*)(?:\s|$)"
@@ -18,6 +22,11 @@ SCREEN = re.compile(
     r"[1 0+-]?(FCX\d{3})\s+CPU\s+(\w{4})\s+SER\s+(\w{1,6})\s+"
     r"Interval\s+(\d\d:\d\d:\d\d)\s*-\s*(\d\d:\d\d:\d\d)"
 )
+#: The first line of a report whose lines lost their first column: CX304  Run 2015/02/14 08:52:14   PRCLOG
+LOST = re.compile(rf"CX\d{{3}}\s*(?:Run {_STAMP}|CPU \w{{4}}\s+SER )")
+_NUMBER = re.compile(r"\d+(?:\.\d*)?")
+#: No report is of a longer time: ten years.
+_LONGEST_S = 10 * 366 * 86400
 _FROM = re.compile(rf"[1 0+-]?From\s+{_STAMP}\s*(\S.*)?")
 _TO = re.compile(rf"[1 0+-]?To\s+{_STAMP}\s*(.*)")
 _FOR = re.compile(r"[1 0+-]?For\s+([\d.]+)\s+Secs\s+(\d+:\d\d:\d\d)\s*(.*)")
@@ -25,7 +34,7 @@ _CPU = re.compile(r"CPU (\d{4})(?:-(\S+))?")
 _SERIAL = re.compile(r"SN (\w+)")
 _RELEASE = re.compile(r"z/VM\s+(?:V\.)?(\S+)|(z/OS \S+)")
 _ZONE = re.compile(r"\* Times are local to the system \(UTC([+-])(\d\d):(\d\d)\)|(\* Times are UTC\.)")
-RULE = re.compile(r"[1 0+-]?_{8,}\s*\Z")
+RULE = re.compile(r"[1 0+-]?(_{8,})\s*\Z")
 
 
 @dataclass(slots=True)
@@ -45,6 +54,7 @@ class Header:
     release: str | None = None
     made: bool = False
     whole: bool = False  # the rule below it was read
+    width: int | None = None  # of the rule: no line is longer
 
     @property
     def report(self) -> str | None:
@@ -58,16 +68,17 @@ class Header:
 
     def take(self, line: str) -> None:
         """A line of the header after its first one."""
-        if RULE.match(line):
-            self.whole = True
+        if found := RULE.match(line):
+            self.whole, self.width = True, len(found[1])
         elif found := _FROM.match(line):
             self.start_us = stamp(found)
-            self.system = (found[7] or "").split("  ")[0].strip() or self.system
+            self.system = (found[5] or "").split("  ")[0].strip() or self.system
         elif found := _TO.match(line):
             self.end_us = stamp(found)
-            self._machine(found[7])
+            self._machine(found[5])
         elif found := _FOR.match(line):
-            self.seconds = float(found[1].rstrip(".") or 0) if found[1] != "...." else None
+            seconds = float(found[1]) if _NUMBER.fullmatch(found[1]) else None
+            self.seconds = seconds if seconds is not None and 0 < seconds <= _LONGEST_S else None
             self.made = "synthetic, not measured" in line
             if release := _RELEASE.search(found[3]):
                 self.release = release[2] or release[1]
@@ -84,7 +95,7 @@ class Header:
 def begin(line: str) -> Header | None:
     """The header that a line begins, if it begins one."""
     if "Run" in line and (found := RUN.match(line)):
-        return Header(found[1] or "", found[8])
+        return Header(found[1] or "", found[6])
     if "Interval" in line and (found := SCREEN.match(line)):
         return Header(found[1], "", machine_type=found[2], serial=found[3], whole=True)
     return None
@@ -102,10 +113,21 @@ def zone_s(line: str) -> int | None:
 
 
 def stamp(found: re.Match[str]) -> int | None:
-    """Microseconds of the date and time of groups 1 to 6; None for an impossible one."""
+    """Microseconds of the date and time of groups 1 to 4; None for an impossible one."""
     try:
-        year, month, day, hour, minute, second = (int(found[at] or 0) for at in range(1, 7))
-        time = dt.datetime(year, month, day, hour, minute, second, tzinfo=dt.UTC)
+        hour, minute, second = (int(found[at] or 0) for at in range(2, 5))
+        time = dt.datetime(*date(found[1]), hour, minute, second, tzinfo=dt.UTC)
     except ValueError:
         return None
     return round(time.timestamp()) * 1_000_000
+
+
+def date(text: str) -> tuple[int, int, int]:
+    """Year, month and day of a date in any form of CP and CMS."""
+    parts = [int(part) for part in re.split("[/-]", text)]
+    if re.match(r"\d{4}", text):
+        return parts[0], parts[1], parts[2]
+    year = parts[2]
+    if year < 100:
+        year += 2000 if year < _CENTURY else 1900
+    return year, parts[0], parts[1]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from zlens.catalog.reports.definition import Column, Table, load
+from zlens.catalog.reports.definition import Column, Table, load, names
 
 _WORDS = re.compile(r"\S+")
 _ENCLOSED = re.compile(r"(?<!\S)_+[^\s_]+(?: [^\s_]+){1,2}_+(?!\S)")
@@ -19,6 +20,8 @@ _ENOUGH = 0.6
 #: More words than that are no heads.
 _MOST = 120
 _SAME, _ABOVE, _OTHER = 10, 3, 1
+#: Heads without a header are of a report that has at least so many of their words, and this part of them.
+_EXCERPT_WORDS, _EXCERPT_PART = 5, 0.8
 
 
 class Place(NamedTuple):
@@ -35,12 +38,14 @@ class Layout:
 
     columns  for each place the column of the definition, "" for the label or time of a row, None for a
              column that the definition lacks, with its head in `heads`
+    headless the columns are where the definition's widths put them
     """
 
     table: Table
     places: tuple[Place, ...]
     columns: tuple[Column | str | None, ...]
     heads: tuple[str, ...]
+    headless: bool = False
 
     @property
     def known(self) -> int:
@@ -50,7 +55,7 @@ class Layout:
 @lru_cache(512)
 def find(line: str, above: tuple[str, ...], report: str, key: str) -> Layout | None:
     """The layout of a table whose last line of heads is `line`, below `above`; None if it is none."""
-    table = next(table for table in load(report).tables if table.key == key)
+    table = load(report).table(key)
     words = [
         (found[0].strip("_"), found.start(), found.end())
         for found in _WORDS.finditer(_filled(line))
@@ -66,6 +71,51 @@ def find(line: str, above: tuple[str, ...], report: str, key: str) -> Layout | N
     if used < _ENOUGH * len(words) or (len(matched) < 2 < len(heads)):
         return None
     return _layout(table, words, heads, matched)
+
+
+def excerpt(line: str, above: tuple[str, ...] = ()) -> list[tuple[str, Layout]]:
+    """The reports, and their layouts, that a line without a header has the heads of; several if alike."""
+    words = [word for found in _WORDS.findall(_filled(line)) if (word := found.strip("_"))]
+    if not _EXCERPT_WORDS <= len(words) <= _MOST or sum(word in _tables_by_word() for word in words) < max(
+        _EXCERPT_WORDS, _EXCERPT_PART * len(words)
+    ):
+        return []
+    counts = Counter(table for word in set(words) for table in _tables_by_word().get(word, ()))
+    found: list[tuple[float, str, Layout]] = []
+    for (report, key), _ in counts.most_common(_NEAREST):
+        layout = find(line, above, report, key)
+        if layout is not None and layout.known >= max(_EXCERPT_WORDS, _EXCERPT_PART * len(layout.heads)):
+            # Of reports with the same columns in other order or number, the one whose heads these are.
+            found.append((_agreement(layout, above), report, layout))
+    best = max((score for score, _, _ in found), default=0)
+    return [(report, layout) for score, report, layout in found if score == best]
+
+
+#: Tables that are compared with heads in full.
+_NEAREST = 24
+
+
+@cache
+def _tables_by_word() -> dict[str, list[tuple[str, str]]]:
+    """Reports and tables by the words of the last lines of their heads."""
+    tables: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for report in names():
+        for table in load(report).tables:
+            own = {word for texts, _ in _heads(table) for text in texts for word in text.split()}
+            for word in own:
+                tables[word].append((report, table.key))
+    return tables
+
+
+def _agreement(layout: Layout, above: Sequence[str]) -> float:
+    """How well heads agree with those of a table, those that either side lacks counted against it."""
+    pairs = zip(layout.places, layout.columns, strict=True)
+    score = sum(
+        _SAME + _above((place.start, place.end), column, above)
+        for place, column in pairs
+        if isinstance(column, Column) and any(column.heading)
+    )
+    return score - sum(column is None for column in layout.columns) * _SAME
 
 
 def _filled(line: str) -> str:
@@ -183,4 +233,5 @@ def headless(table: Table) -> Layout:
     for column in table.columns:
         places.append(Place(start, start + column.width, column.align == "right"))
         start += column.width + 1
-    return Layout(table, tuple(places), tuple(table.columns), tuple(column.key for column in table.columns))
+    keys = tuple(column.key for column in table.columns)
+    return Layout(table, tuple(places), tuple(table.columns), keys, headless=True)

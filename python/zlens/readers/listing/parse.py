@@ -17,7 +17,7 @@ from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import Column, Definition, Table
 from zlens.catalog.reports.titles import IN_TITLE
 from zlens.readers.listing import heads, text
-from zlens.readers.listing.header import Header, begin, zone_s
+from zlens.readers.listing.header import LOST, Header, begin, zone_s
 from zlens.readers.listing.heads import Layout
 from zlens.readers.listing.text import Line
 
@@ -25,6 +25,9 @@ _TIME = re.compile(r"\s*(?:\d{4}[/-]\d\d[/-]\d\d )?\d\d:\d\d:\d\d(?=\s|\Z)")
 _LABEL = re.compile(r">+ ?[A-Z][\w. ]{0,18}?[><]{1,2}(?=\s|\Z)")
 _NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+[kMG%]?\Z|\.+\Z")
 _HEAD_WORD = re.compile(r"(?:End Time|\S+)")
+#: What CMS shows after a command.
+_PROMPT = re.compile(r"(?:Ready(?:\(-?\d+\))?|R);")
+_GROUP = re.compile(r"<-|->")
 _PART = re.compile(r" \(part \d+ of \d+\)\Z")
 _NOTHING = "This input has nothing for this report."
 #: Bytes read at a time, which no line is longer than.
@@ -52,13 +55,14 @@ class Target:
 
 @dataclass(slots=True)
 class Report:
-    """A report of a file: its header, and the raw tables that have rows of it."""
+    """A report of a file: its header, and the raw tables that have rows of it. excerpt: it has no header."""
 
     header: Header
     first: Line
     definition: Definition | None
     targets: dict[str, Target] = field(default_factory=dict)
     zone_s: int | None = None
+    excerpt: bool = False
 
 
 class Tables:
@@ -89,11 +93,22 @@ class Tables:
 
 
 class Parser:
-    """Reads one file. note: takes problems of a line; end: takes each report when it is read."""
+    """Reads one file.
+
+    note     takes problems of a line
+    end      takes each report when it is read
+    ordered  words of rows may have lost their places, not their order
+    """
 
     def __init__(
-        self, tables: Tables, note: Callable[[Line, str, str], None], end: Callable[[Report], None]
+        self,
+        tables: Tables,
+        note: Callable[[Line, str, str], None],
+        end: Callable[[Report], None],
+        *,
+        ordered: bool = False,
     ) -> None:
+        self._order = "words" if ordered else "below"
         self._tables = tables
         self._note = note
         self._end = end
@@ -105,6 +120,8 @@ class Parser:
         self._blank = True
         self._foot = False
         self._controlled = False
+        self._part = False
+        self._lost = False  # the first column, so that heads and rows would be read beside their places
         #: Rows without times since the last blank line, with their lines: heads of a table look like texts.
         self._block: list[str] = []
         self._since_blank = 0
@@ -137,7 +154,7 @@ class Parser:
                 if len(target.rows) > rows:
                     report.targets[target.name] = target
                 if count:
-                    self._above, self._pending = [], []
+                    self._above = []
                     before = data[data.rfind(b"\n", 0, after - 1) + 1 : after].strip()
                     self._blank = len(before) <= self._controlled
                     at, number = after, number + count
@@ -151,8 +168,10 @@ class Parser:
 
     def _bulk(self) -> bool:
         """Whether the next lines may be read as rows at once: nothing else can look like one."""
-        target = self._target
-        if target is None or self._foot or self._report is None or not self._report.header.whole:
+        target, report = self._target, self._report
+        if target is None or self._foot or report is None or not report.header.whole:
+            return False
+        if report.definition is not None and listings.lines_of(report.definition.name):
             return False
         timed = target.table is None or bool(target.table.time)
         return timed or (self._since_blank >= _HEIGHT and not self._blank)
@@ -162,7 +181,14 @@ class Parser:
     def _line(self, line: Line) -> None:
         header = begin(line.text)
         if header is not None:
+            self._lost = False
             self._begin(line, header)
+            return
+        if LOST.match(line.text):
+            self._finish()
+            self._lost = True
+            lost = f"the first character of every line is missing: {line.text[:5]} lacks its F; not read; "
+            self._note(line, "transfer", lost + "transfer it again, as a file without carriage control")
             return
         form = listings.form_of(line.text)
         report = self._report
@@ -171,7 +197,16 @@ class Parser:
         ):
             self._begin_form(line, form)
             return
+        if report is not None and _PROMPT.match(line.text):
+            self._finish()
+            return
+        if (report is None or report.excerpt) and not self._lost:
+            found = heads.excerpt(line.text, tuple(self._above[-_HEIGHT:]))
+            if found:
+                self._begin_excerpt(line, found)
+                return
         if report is None:
+            self._above = [*self._above[-_HEIGHT:], line.text] if line.text.strip() else []
             return
         if not report.header.whole:
             if line.text[1:6] == "From " and text.controlled(line.text):
@@ -203,8 +238,24 @@ class Parser:
         header = Header(name=form.report.upper(), system=form.system(line.text), whole=True)
         report = self._report = Report(header, line, definition.load(form.report))
         assert report.definition is not None
-        self._table = next(table for table in report.definition.tables if table.key == form.table)
+        self._table = report.definition.table(form.table)
         self._heads(report, report.definition, line)
+
+    def _begin_excerpt(self, line: Line, found: list[tuple[str, Layout]]) -> None:
+        """Begin a report of which there is no header: the one that has these heads."""
+        name, layout = found[0]
+        above = self._above
+        if self._report is None or self._report.definition is not definition.load(name):
+            self._finish()
+            known = definition.load(name)
+            self._report = Report(Header(name=name.upper(), whole=True), line, known, excerpt=True)
+            others = ", ".join(each for each, _ in found[1:])
+            same = f"; {others} has the same ones" if others else ""
+            detail = f"the header is missing; read as the report {name} by its heads{same}"
+            self._note(line, "no_layout", detail)
+        assert self._report.definition is not None
+        self._above, self._table = above, layout.table
+        self._heads(self._report, self._report.definition, line)
 
     def _finish(self) -> None:
         """End the report."""
@@ -218,7 +269,7 @@ class Parser:
     def _begin_table(self, table: Table | None) -> None:
         self._table, self._target = table, None
         self._above, self._block, self._pending = [], [], []
-        self._foot = False
+        self._foot = self._part = False
         self._blank, self._since_blank = True, 0
 
     def _body(self, report: Report, line: Line) -> None:
@@ -248,11 +299,16 @@ class Parser:
         if titled is not None:
             self._end_of_table()
             self._begin_table(titled)
+            self._part = _PART.search(content) is not None
             if not titled.time:
                 # Until heads are seen: IBM's own report may have none.
                 self._lay(known, heads.headless(titled))
             return
-        if self._heads(report, known, line) or self._row(report, line):
+        if (
+            self._heads(report, known, line)
+            or self._other_table(report, known, line)
+            or self._row(report, line)
+        ):
             return
         if self._blank and self._headless(report, known, line):
             return
@@ -289,24 +345,72 @@ class Parser:
             for _ in self._block:
                 self._target.rows.pop()
         self._table = layout.table
-        self._above, self._block, self._pending = [], [], []
-        self._lay(known, layout)
-        for column, head in zip(layout.columns, layout.heads, strict=True):
-            if column is None:
-                self._note(line, "no_layout", f"the column {head!r} is not in the catalog; not read")
+        # Lines right above the last one of heads are heads too.
+        upper = self._pending[len(self._pending) - self._upper(line) :]
+        others = [each for each in upper if _data(each) or not _GROUP.search(each.text)]
+        self._pending = [*self._pending[: len(self._pending) - len(upper)], *others]
+        self._end_of_table()
+        self._above, self._block = [], []
+        width = self._cut(report, layout)
+        self._lay(known, layout, width)
+        for place, column, head in zip(layout.places, layout.columns, layout.heads, strict=True):
+            if column is not None:
+                continue
+            if place.end == width:
+                detail = f"the line is cut in the head {head!r}; its column is not read"
+            else:
+                detail = f"the column {head!r} is not in the catalog; its texts are in the column other"
+            self._note(line, "no_layout", detail)
         return True
 
-    def _lay(self, known: Definition, layout: Layout) -> None:
+    def _upper(self, line: Line) -> int:
+        """The number of pending lines that stand right above a line."""
+        count = 0
+        while count < len(self._pending) and self._pending[-1 - count].number == line.number - 1 - count:
+            count += 1
+        return count
+
+    def _cut(self, report: Report, layout: Layout) -> int | None:
+        """The length to which lines were cut: that of the rule, if the last columns are missing."""
+        last = next((column for column in reversed(layout.table.columns) if any(column.heading)), None)
+        return None if self._part or last in layout.columns else report.header.width
+
+    def _lay(self, known: Definition, layout: Layout, width: int | None = None) -> None:
         target = self._tables.of(known, layout.table)
         at = {id(column): place for place, column in enumerate(layout.table.columns)}
-        target.rows.lay(
-            [
-                (*place, at.get(id(column), -1) if isinstance(column, Column) else -1)
-                for place, column in zip(layout.places, layout.columns, strict=True)
-            ],
-            bool(layout.table.time) and layout.columns[:1] == ("",),
-        )
+        places = []
+        for place, column, head in zip(layout.places, layout.columns, layout.heads, strict=True):
+            kept = head if column is None and place.end != width else ""
+            places.append((*place, at.get(id(column), -1) if isinstance(column, Column) else -1, kept))
+        timed = bool(layout.table.time) and layout.columns[:1] == ("",)
+        order = self._order
+        if layout.headless and all(column.type == "text" for column in layout.table.columns):
+            order = "texts"
+        target.rows.lay(places, timed, cut=width, order=order)
         self._target = target
+
+    def _other_table(self, report: Report, known: Definition, line: Line) -> bool:
+        """Whether the line is of another table than those around it, with its values taken."""
+        for key, form in listings.lines_of(known.name):
+            found = form.fullmatch(line.text.strip())
+            if found is None:
+                continue
+            indent = len(line.text) - len(line.text.lstrip())
+            table = known.table(key)
+            target = self._tables.of(known, table)
+            keys = [column.key for column in table.columns]
+            places = [
+                (found.start(name) + indent, found.end(name) + indent, False, keys.index(name), "")
+                for name in sorted(form.groupindex, key=found.start)
+            ]
+            text = list(" " * len(line.text))
+            for start, end, *_ in places:
+                text[start:end] = line.text[start:end]
+            target.rows.lay(places, False)
+            if target.rows.row("".join(text), line.number, line.offset):
+                report.targets[target.name] = target
+                return True
+        return False
 
     def _headless(self, report: Report, known: Definition, line: Line) -> bool:
         """Whether a line after a blank one begins a table without title and heads, and is its row."""
@@ -330,7 +434,7 @@ class Parser:
         report.targets[target.name] = target
         if target.table is not None and not target.table.time:
             self._block.append(line.text)
-        self._pending, self._above = [], []
+        self._above = []
         return True
 
     # -- reports that the catalog lacks ------------------------------------------------------------------
@@ -339,11 +443,7 @@ class Parser:
         """A table by its heads: the line above the first row names the columns."""
         content = line.text
         timed = _TIME.match(content) is not None or _LABEL.match(content.lstrip()) is not None
-        words = content.split()
-        data = timed or (
-            len(words) > 1 and sum(bool(_NUMBER.match(word)) for word in words) * 2 >= len(words)
-        )
-        if not data:
+        if not timed and not (len(content.split()) > 1 and _data(line)):
             self._above = [*self._above[-_HEIGHT:], content]
             return
         if self._above:
@@ -364,8 +464,10 @@ class Parser:
             self._note(line, "no_layout", f"{name} was read with other columns; not read")
             self._target = None
             return
-        places = [(start, end, True, at) for at, (start, end) in enumerate(own)]
-        target.rows.lay([(*words[0], False, -1), *places] if timed else places, timed)
+        places = [(start, end, True, at, "") for at, (start, end) in enumerate(own)]
+        width = report.header.width if words and words[-1][1] == report.header.width else None
+        places = [(*words[0], False, -1, ""), *places] if timed else places
+        target.rows.lay(places, timed, cut=width, order=self._order)
         self._target = target
 
 
@@ -423,11 +525,17 @@ def _words(name: str) -> frozenset[str]:
         for column in table.columns
         for part in column.heading
         for word in part.split()
-    )
+    ) | {"Interval"}
 
 
 def _headed(table: Table) -> bool:
     return any(column.heading and column.heading[-1].strip() for column in table.columns)
+
+
+def _data(line: Line) -> bool:
+    """Whether at least half of a line's words are numbers, or dots in place of them."""
+    words = line.text.split()
+    return sum(bool(_NUMBER.match(word)) for word in words) * 2 >= len(words)
 
 
 def _group(line: str) -> bool:

@@ -21,7 +21,8 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import total_size, unreadable
-from zlens.readers.listing import text
+from zlens.readers.listing import heads, text
+from zlens.readers.listing.mail import restored
 from zlens.readers.listing.parse import Parser, Report, Tables, Target
 from zlens.readers.listing.text import Line
 
@@ -32,7 +33,13 @@ SPANS = "listing-span"
 MAX_NOTES = 100
 _DAY_US = 86_400_000_000
 _LATEST_US = 7_258_118_400_000_000
-_BEGINS = re.compile(rb"(?m)(?:FCX\d{3}|\$[A-Z]{3,7}|^[1 0+-]? {7,8})\s*(?:Run \d{4}[/-]|CPU \w{4}\s+SER )")
+_BEGINS = re.compile(
+    rb"(?m)(?:F?CX\d{3}|\$[A-Z]{3,7}|^[1 0+-]? {7,8})\s*(?:Run \d{2,4}[/-]|CPU \w{4}\s+SER )"
+)
+#: What the heads of reports have, or their rows: groups, rules, labels, and dots where there is no value.
+_PRINTED = re.compile(rb"<-|->|__|>>|\.\.\.\.|Interval")
+#: Bytes in which a file without header has its heads, and the lines of those.
+_FIRST, _HEIGHT = 4096, 8
 
 
 def detect(head: bytes, size: int) -> bool:
@@ -41,7 +48,13 @@ def detect(head: bytes, size: int) -> bool:
         return False
     if _BEGINS.search(head):
         return True
-    return any(listings.form_of(line) for line in text.decoded(head[:4096]).splitlines())
+    lines = [text.clean(line) for line in text.decoded(head[:_FIRST]).splitlines()]
+    if any(listings.form_of(line) for line in lines):
+        return True
+    above = (
+        [tuple(lines[max(0, at - _HEIGHT) : at]) for at in range(len(lines))] if _PRINTED.search(head) else []
+    )
+    return any(heads.excerpt(line, before) for line, before in zip(lines, above, strict=False))
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ListingSource:
@@ -101,6 +114,8 @@ class ListingSource:
         self._ends: dict[tuple[str, str], dict[int, float | None]] = {}
         self._zones: dict[str, int] = {}
         self._last: str | None = None
+        #: Files whose text was put together again, so that offsets are of no use.
+        self._restored: set[str] = set()
         self._found: dict[tuple[str, str, str], list[int]] = {}
         self._problems: list[Problem] = []
         self._kinds: Counter[tuple[str, str]] = Counter()
@@ -113,7 +128,7 @@ class ListingSource:
         self._kinds[path, kind] += 1
         if self._kinds[path, kind] <= MAX_NOTES:
             where = "" if line is None else f"line {line.number}: "
-            offset = None if line is None else line.offset
+            offset = None if line is None or path in self._restored else line.offset
             self._problems.append(Problem(None, NAME, path, offset, None, kind, where + detail, None))
 
     def read(self, path: str, step: Any = None) -> None:
@@ -122,19 +137,24 @@ class ListingSource:
             status = os.fstat(file.fileno())
             self._files[path] = (status.st_size, min(max(status.st_mtime_ns // 1000, 0), _LATEST_US))
             self._last = None
+            whole = restored(file)
+            if whole.change:
+                self.add(path, None, "transfer", whole.change)
+                self._restored.add(path)
             parser = Parser(
                 self._raw,
                 lambda line, kind, detail: self.add(path, line, kind, detail),
                 lambda report: self._take(path, report),
+                ordered=whole.ordered,
             )
-            parser.read(file, step)
+            parser.read(whole.file, step)
         for target in self._raw.targets.values():
             for number, offset, column, cell in target.rows.notes():
-                detail = f"{column}: {cell!r} is no number; it is NULL"
-                if not any(
-                    problem.offset == offset and problem.detail.endswith(detail) for problem in self._problems
-                ):
-                    self.add(path, Line(number, offset, ""), "no_layout", detail)
+                if column:
+                    detail = f"{column}: {cell!r} is no number; it is NULL"
+                else:
+                    detail = f"the line is cut at {cell!r}, which may go on; not read"
+                self.add(path, Line(number, offset, ""), "no_layout", detail)
 
     def _take(self, path: str, report: Report) -> None:
         """Give the rows of a report their times and their system."""
@@ -230,12 +250,12 @@ class ListingSource:
             for name, target in sorted(self._raw.targets.items())
             if len(target.rows)
         }
-        for system in dict.fromkeys(info.system for info in self.systems if info.local_time):
-            info = next(info for info in self.systems if info.system == system)
+        local = {info.system: info.files[0] for info in reversed(self.systems) if info.local_time}
+        for system, file in sorted(local.items()):
             detail = (
                 "times are local and the time zone is unknown; set it (option tz) to join with other data"
             )
-            self._problems.append(Problem(system, NAME, info.files[0], 0, None, "zone", detail))
+            self._problems.append(Problem(system, NAME, file, 0, None, "zone", detail))
         for (path, kind), count in self._kinds.items():
             if count > MAX_NOTES:
                 more = f"and {count - MAX_NOTES:,} more"

@@ -17,7 +17,7 @@ _PAGE = "\f"
 
 
 class Line(NamedTuple):
-    """A line of a file: its number from 1, the offset of its first byte, and its text without trailing blanks."""
+    """A line of a file: its number from 1, the offset of its first byte, its text without trailing blanks."""
 
     number: int
     offset: int

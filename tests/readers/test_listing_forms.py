@@ -1,0 +1,259 @@
+"""Listings as they travel: carriage control, HTML, tabs, pages, mail, cut lines, wrong transfers."""
+
+from __future__ import annotations
+
+import html
+import quopri
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import listing_round
+import zlens
+from zlens.errors import InputError
+
+FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
+PRCLOG = (FOLDER / "prclog-smt2.txt").read_text()
+PHYSLOG = (FOLDER / "physlog.txt").read_text()
+#: What differs between two ways of giving the same listing.
+PLACE = {"file", "offset", "line_number", "source"}
+
+
+def rows(tmp_path: Path, text: str | bytes, table: str = "listing_prclog") -> list[dict[str, Any]]:
+    path = tmp_path / "listing.txt"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with zlens.open(str(path)) as session:
+        found = listing_round.rows_of(session, table)
+    return [{key: value for key, value in row.items() if key not in PLACE} for row in found]
+
+
+def problems(tmp_path: Path, text: str | bytes) -> list[str]:
+    path = tmp_path / "listing.txt"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with zlens.open(str(path)) as session:
+        return [problem.detail for problem in session.problems if problem.kind != "zone"]
+
+
+def carriage(text: str) -> str:
+    lines = text.splitlines()
+    return "\n".join(["1" + lines[0], *(f" {line}" for line in lines[1:])]) + "\n"
+
+
+def pages(text: str) -> str:
+    """Every two rows on a page of their own, with the header and heads again."""
+    lines = text.splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith(">>"))
+    top = "\n".join(lines[:first])
+    parts = ["\n".join(lines[at : at + 2]) for at in range(first, len(lines), 2)]
+    return "".join(f"\f{top}\n{part}\n" for part in parts)
+
+
+def heads_again(text: str) -> str:
+    """The heads after every third row, as on a screen that was scrolled."""
+    lines = text.splitlines()
+    rule = next(at for at, line in enumerate(lines) if line.startswith("____"))
+    first = next(at for at, line in enumerate(lines) if line.startswith(">>"))
+    found = lines[:first]
+    for at, line in enumerate(lines[first:]):
+        found += ["", *lines[rule + 1 : first]] if at and at % 3 == 0 else []
+        found.append(line)
+    return "\n".join(found) + "\n"
+
+
+def page(text: str) -> str:
+    return f"<html><body><pre>{html.escape(text)}</pre></body></html>\n"
+
+
+def tabs(text: str) -> str:
+    """Eight blanks before a column that is a multiple of eight as a tab."""
+    lines = []
+    for line in text.splitlines():
+        line = line.ljust((len(line) + 7) // 8 * 8)
+        parts = [line[at : at + 8] for at in range(0, len(line), 8)]
+        lines.append(
+            "".join(part.rstrip() + "\t" if part.endswith("  ") else part for part in parts).rstrip()
+        )
+    return "\n".join(lines) + "\n"
+
+
+def trailing(text: str) -> str:
+    return "\r\n".join(line.ljust(133) for line in text.splitlines()) + "\r\n"
+
+
+def console(text: str) -> str:
+    """Between what CMS shows around it."""
+    return f"Ready; T=0.01/0.01 08:52:14\ntype prclog listing\n\n{text}\nReady; T=0.02/0.03 08:52:20\n"
+
+
+def folded(text: str) -> str:
+    """Cut into pieces of 80 characters, as by a terminal."""
+    return "".join(
+        f"{line[at : at + 80]}\n" for line in text.splitlines() for at in range(0, max(len(line), 1), 80)
+    )
+
+
+def flowed(text: str) -> str:
+    """Wrapped at blanks, as by a mailer; blanks at the break are lost."""
+    lines = (
+        textwrap.wrap(line, 76, break_long_words=False, replace_whitespace=False)
+        for line in text.splitlines()
+    )
+    return "\n".join(part for parts in lines for part in parts or [""]) + "\n"
+
+
+def kept(text: str) -> str:
+    """Wrapped at blanks, all of which are kept at the ends of lines (RFC 3676)."""
+    lines = []
+    for line in text.splitlines():
+        rest = line
+        while len(rest) > 76 and " " in rest[:76]:
+            cut = rest.rindex(" ", 0, 76) + 1
+            lines.append(rest[:cut])
+            rest = rest[cut:]
+        lines.append(rest)
+    return "\n".join(lines) + "\n"
+
+
+def quoted(text: str) -> bytes:
+    return quopri.encodestring(text.encode())
+
+
+FORMS: list[Callable[[str], str | bytes]] = [carriage, pages, heads_again, page, tabs, trailing, console]
+MAILED: list[Callable[[str], str | bytes]] = [folded, flowed, kept, quoted, lambda text: quoted(flowed(text))]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
+def test_the_form_does_not_matter(form: Callable[[str], str | bytes], tmp_path: Path) -> None:
+    expected = rows(tmp_path, PRCLOG)
+    assert len(expected) == 9
+    assert rows(tmp_path, form(PRCLOG)) == expected
+    assert not problems(tmp_path, form(PRCLOG))
+
+
+@pytest.mark.parametrize("form", MAILED, ids=["folded", "flowed", "kept", "quoted", "both"])
+def test_mail_does_not_matter_and_is_told(form: Callable[[str], str | bytes], tmp_path: Path) -> None:
+    assert rows(tmp_path, form(PRCLOG)) == rows(tmp_path, PRCLOG)
+    (told,) = problems(tmp_path, form(PRCLOG))
+    assert told.startswith("the text ")
+    assert told.endswith("lines are counted in the restored text")
+
+
+def test_a_cut_line_loses_only_what_is_uncertain(tmp_path: Path) -> None:
+    text = "\n".join(line[:80] for line in PRCLOG.splitlines()) + "\n"
+    found, expected = rows(tmp_path, text), rows(tmp_path, PRCLOG)
+    known = ["cpu_id", "cpu_type", "ppd", "entitlement_pct", "dvid", "parked_pct", "busy_pct", "user_pct"]
+    known += ["system_pct", "emulation_pct", "inst_sim_rate", "diag_rate", "sigp_rate"]
+    assert [[row[key] for key in known] for row in found] == [[row[key] for key in known] for row in expected]
+    assert all(row["pages_below_rate"] is None for row in found if "pages_below_rate" in row)
+    # A rate that ends where the line does may have gone on.
+    text = "\n".join(line[:76] for line in PRCLOG.splitlines()) + "\n"
+    assert all(row["sigp_rate"] is None for row in rows(tmp_path, text))
+    assert any("the line is cut at" in detail for detail in problems(tmp_path, text))
+
+
+def test_several_reports_are_in_one_file(tmp_path: Path) -> None:
+    text = PRCLOG + "\n" + PHYSLOG.removeprefix("1") + "\n" + (FOLDER / "sysset-smt2.txt").read_text()
+    assert len(rows(tmp_path, text)) == 9
+    assert len(rows(tmp_path, text, "listing_physlog")) == 6
+    assert len(rows(tmp_path, text, "listing_sysset_threads")) == 5
+
+
+DATES = ["2015/02/14", "2015-02-14", "02/14/15", "02/14/2015"]
+
+
+@pytest.mark.parametrize("date", DATES)
+def test_dates_of_cms_are_read(date: str, tmp_path: Path) -> None:
+    text = PRCLOG.replace("2015/02/14", date).replace("2015/02/15", date)
+    assert [row["interval_end"] for row in rows(tmp_path, text)] == [
+        row["interval_end"] for row in rows(tmp_path, PRCLOG)
+    ]
+
+
+def test_midnight_is_passed(tmp_path: Path) -> None:
+    text = PHYSLOG.replace("10:10:00", "23:58:30").replace("10:46:00", "00:34:30")
+    text = text.replace("To   2017/06/26", "To   2017/06/27")
+    text = text.replace("10:11:00", "23:59:30").replace("10:12:00", "00:00:30")
+    ends = [str(row["interval_end"])[:19] for row in rows(tmp_path, text, "listing_physlog")]
+    assert ends[2:] == ["2017-06-26 23:59:30"] * 2 + ["2017-06-27 00:00:30"] * 2
+
+
+UNKNOWN = """FCX999  Run 2015/02/15 08:52:10         NEWLOG
+Something New, by Time
+From 2015/02/14 16:31:32                                       SYSTEMID
+To   2015/02/14 16:42:02                                       CPU 2964-704   SN 12F17
+For    630 Secs 00:10:30                                       z/VM   V.6.3.0 SLU 0000
+_______________________________________________________________________________________
+
+Interval              Hit   Miss
+End Time Name          /s     /s
+>>Mean>> ALPHA       10.5   .025
+16:32:02 ALPHA       11.0   ....
+16:32:32 BETA        10.0    .05
+"""
+
+
+def test_a_report_that_the_catalog_lacks_is_read_by_its_heads(tmp_path: Path) -> None:
+    found = rows(tmp_path, UNKNOWN, "listing_newlog")
+    assert [(row["row_kind"], row["name"], row["s"], row["s_2"]) for row in found] == [
+        ("mean", "ALPHA", 10.5, 0.025),
+        ("interval", "ALPHA", 11.0, None),
+        ("interval", "BETA", 10.0, 0.05),
+    ]
+    assert problems(tmp_path, UNKNOWN) == [
+        "line 1: the report NEWLOG is not in the catalog; read by its heads"
+    ]
+
+
+def test_a_column_that_the_catalog_lacks_is_kept_as_text(tmp_path: Path) -> None:
+    lines = PHYSLOG.splitlines()
+    added = ["Extra", "%News", *["1.234"] * 8]
+    body = [at for at, line in enumerate(lines) if line.startswith(("End Time", ">>", "10:1"))]
+    for at, cell in zip(body, added[1:], strict=False):
+        lines[at] = f"{lines[at]:<78} {cell}"
+    text = "\n".join(lines) + "\n"
+    assert {row["other"] for row in rows(tmp_path, text, "listing_physlog")} == {"%News=1.234"}
+    assert problems(tmp_path, text) == [
+        "line 9: the column '%News' is not in the catalog; its texts are in the column other"
+    ]
+
+
+def test_what_has_no_place_is_told_with_its_line(tmp_path: Path) -> None:
+    text = PRCLOG + "And now for something 12 34 completely different\n"
+    assert problems(tmp_path, text) == [
+        "line 20: not placed: 'And now for something 12 34 completely different'"
+    ]
+    text = PRCLOG.replace("30035", "3oo35")
+    assert problems(tmp_path, text) == ["line 11: inst_sim_rate: '3oo35' is no number; it is NULL"]
+
+
+def test_an_excerpt_is_known_by_its_heads(tmp_path: Path) -> None:
+    text = "\n".join(PRCLOG.splitlines()[6:]) + "\n"
+    found = rows(tmp_path, text)
+    assert [row["busy_pct"] for row in found] == [row["busy_pct"] for row in rows(tmp_path, PRCLOG)]
+    assert {row["system"] for row in found} == {"unknown-listing"}
+    assert problems(tmp_path, text) == [
+        "line 4: the header is missing; read as the report prclog by its heads"
+    ]
+
+
+def test_two_lengths_of_an_interval_are_a_conflict(tmp_path: Path) -> None:
+    text = PHYSLOG + "\n" + PHYSLOG.removeprefix("1").replace("10:11:00", "10:11:30")
+    assert any("that of another report with the same end has" in each for each in problems(tmp_path, text))
+
+
+BAD = [
+    ("no row", "\n".join(PRCLOG.splitlines()[:10]) + "\n", "it has the header of a report and no row"),
+    ("lost column", "\n".join(line[1:] for line in PRCLOG.splitlines()), "the first character of every line"),
+    ("ebcdic", PRCLOG.replace("\n", "\x85").encode("cp037"), "this is text in EBCDIC"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
+def test_a_wrong_transfer_is_refused_with_the_cure(text: str | bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message) as error:
+        rows(tmp_path, text)
+    assert error.value.cure
+    assert error.value.file == str(tmp_path / "listing.txt")

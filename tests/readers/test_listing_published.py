@@ -1,0 +1,198 @@
+"""Listings that IBM published, transcribed in docs/published/listings: every word in its column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import listing_round
+import zlens
+from zlens.api import Session
+from zlens.catalog import listings
+from zlens.catalog.reports import definition
+
+FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
+FILES = sorted(FOLDER.glob("*.txt"))
+TIME = re.compile(r"\d\d:\d\d:\d\d")
+
+
+@pytest.fixture(params=FILES, ids=lambda path: path.stem)
+def listing(request: pytest.FixtureRequest) -> Iterator[tuple[Path, Session]]:
+    with zlens.open(str(request.param)) as session:
+        yield request.param, session
+
+
+def rows(session: Session) -> list[tuple[str, dict[str, Any]]]:
+    names = [row[0] for row in session.sql("SHOW TABLES").rows if row[0] in listings.tables()]
+    return [(name, row) for name in names for row in listing_round.rows_of(session, name)]
+
+
+def words(name: str, row: dict[str, Any]) -> list[str]:
+    """The values of a row as words, in the order of the columns; numbers as Python prints them."""
+    report, key = listings.tables()[name]
+    table = next(table for table in definition.load(report).tables if table.key == key)
+    found = [] if row["other"] is None else [text.split("=")[1] for text in row["other"].split("; ")]
+    for column in table.columns:
+        value = row[listings.column_name(column)]
+        if isinstance(value, str):
+            found += value.split()
+        elif value is not None:
+            found.append(repr(float(value)))
+    return found
+
+
+def printed(line: str, table: str) -> list[str]:
+    """The words of a printed row without its time or label, and without dots in place of values."""
+    plain = re.sub(r"^>+ ?[A-Za-z ]+[<>]{1,2}", "", line)
+    plain = re.sub(r"EXCESSUSE:|CPUPAD:", "", plain) if table == "listing_sysset_processors" else plain
+    found = []
+    for word in plain.split():
+        if set(word) <= {"."} or (TIME.fullmatch(word) and table != "listing_sysset_settings"):
+            continue
+        found.append(word)
+    if table == "listing_sysset_processors":
+        found.pop(1)
+    return found
+
+
+def same(word: str, value: str) -> bool:
+    if word == value:
+        return True
+    try:
+        number = float(word.rstrip("k")) * (1000 if word.endswith("k") else 1)
+        return number == float(value)
+    except ValueError:
+        return False
+
+
+def test_every_word_of_every_row_is_a_value(listing: tuple[Path, Session]) -> None:
+    path, session = listing
+    lines = path.read_text().splitlines()
+    found = rows(session)
+    assert found
+    for name, row in found:
+        expected = printed(lines[row["line_number"] - 1], name)
+        values = words(name, row)
+        assert len(values) == len(expected), (row["line_number"], expected, values)
+        wrong = [pair for pair in zip(expected, values, strict=True) if not same(*pair)]
+        assert not wrong, f"line {row['line_number']}"
+
+
+def test_every_line_is_read(listing: tuple[Path, Session]) -> None:
+    """No line with a number of it is left out, but those of heads, titles and headers."""
+    path, session = listing
+    read = {row["line_number"] for _, row in rows(session)}
+    assert not [problem.detail for problem in session.problems if "not placed" in problem.detail]
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if re.match(r">>|\d\d:\d\d:\d\d|\d{4}-", line):
+            assert number in read, line
+
+
+CELLS = [
+    (
+        "prclog-smt2",
+        "listing_prclog",
+        "line_number = 19",
+        {
+            "cpu_id": 8,
+            "busy_pct": 677.0,
+            "inst_sim_rate": 240000.0,
+            "inst_sim_rate_half": 500.0,
+            "row_kind": "total",
+            "dvid": "MIX",
+            "core_thread": "MIX",
+            "system": "SYSTEMID",
+        },
+    ),
+    (
+        "prclog-smt0",
+        "listing_prclog",
+        "cpu_id = 2 AND row_kind = 'mean'",
+        {"emulation_pct": 88.0, "sigp_rate": 74.0, "diag_rate": 509.8, "ppd": "VhD", "seconds": 630.0},
+    ),
+    (
+        "physlog",
+        "listing_physlog",
+        "line_number = 13",
+        {
+            "lgclc_pct": 4238.0,
+            "ovrhd_pct": 340.31,
+            "lcot_l": 1.08,
+            "lpmgt_pct": 1714.0,
+            "total_pct": 6292.3,
+            "type_tl": 1.485,
+        },
+    ),
+    (
+        "smtmet-types",
+        "listing_smtmet_types",
+        "row_kind = 'mean'",
+        {
+            "productivity_pct": 93.6,
+            "capacity_factor_pct": 156.4,
+            "max_capacity_factor_pct": 167.1,
+            "mt_utilization_pct": 86.0,
+            "thread_density": 1.83,
+            "cores": 4.0,
+        },
+    ),
+    (
+        "smtmet-cores-idle",
+        "listing_smtmet_cores",
+        "line_number = 10",
+        {
+            "core_id": 0,
+            "productivity_pct": None,
+            "mt_utilization_pct": None,
+            "thread_density": 1.24,
+            "core_busy_pct": 0.02,
+        },
+    ),
+    (
+        "hpalias",
+        "listing_hpalias",
+        "line_number = 9",
+        {"ssid": "0600", "io_type": "PAGING", "in_use": 12.01, "queued": 3.78, "entitlement": 14.0},
+    ),
+    (
+        "cpumflog",
+        "listing_cpumflog_caches",
+        "row_kind = 'total'",
+        {"l1mp": 2.02, "l2p": 87.19, "l3p": 12.74, "l4lp": 0.0},
+    ),
+    (
+        "device-balance",
+        "listing_device",
+        "device = 'BE0F'",
+        {"rate": 2142.0, "resp_ms": 7.04, "queued": 14.2, "serv_ms": 0.427, "links": 32.0},
+    ),
+    (
+        "device-paging",
+        "listing_device",
+        "other = 'Run=AP5Z604G'",
+        {"rate": 45.5, "resp_ms": 30.8, "read_pct": 84.0},
+    ),
+    (
+        "sysconf-smt0",
+        "listing_sysconf_initial",
+        "line_number = 21",
+        {"name": "Log. IFL : CAF", "value": "41", "total": "8", "standby": "4", "dedicated": "4"},
+    ),
+    (
+        "sysset-smt2",
+        "listing_sysset_threads",
+        "kind = 'ICF core'",
+        {"hardware": "2", "requested": "Max", "system_can": "1", "activated": "1"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("file", "table", "where", "cells"), CELLS, ids=[case[0] for case in CELLS])
+def test_cells_are_in_their_columns(file: str, table: str, where: str, cells: dict[str, Any]) -> None:
+    with zlens.open(str(FOLDER / f"{file}.txt")) as session:
+        answer = session.sql(f"SELECT {', '.join(cells)} FROM {table} WHERE {where}")
+        assert [dict(zip(answer.columns, row, strict=True)) for row in answer.rows] == [cells]

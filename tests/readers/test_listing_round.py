@@ -1,0 +1,36 @@
+"""Every report, printed of every demo file and read back: the same values, to the printed precision."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import listing_round
+import zlens
+from zlens.catalog.reports import definition
+
+#: Reports that are asked for in every round; `make test-all` takes every one of every file.
+SHORT = ("prclog", "smtmet", "device", "user", "sysconf", "partition", "hpalias", "workload")
+
+
+def test_every_demo_file_comes_back(demo_files: list[Path], tmp_path: Path) -> None:
+    values: dict[str, int] = defaultdict(int)
+    for path in demo_files:
+        with zlens.open(str(path)) as session:
+            for name in SHORT:
+                count, wrong = listing_round.differences(session, name, tmp_path)
+                assert not wrong, f"{path.name} {name}"
+                values[name] += count
+    assert all(values[name] > 0 for name in ("prclog", "smtmet", "device", "user", "sysconf"))
+    assert sum(values.values()) > 10_000
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(definition.names()))
+def test_every_report_comes_back(name: str, demo_files: list[Path], tmp_path: Path) -> None:
+    for path in demo_files:
+        with zlens.open(str(path)) as session:
+            _, wrong = listing_round.differences(session, name, tmp_path)
+        assert not wrong, path.name
