@@ -34,6 +34,7 @@ from readers import (  # noqa: E402
     test_linux_counters,
     test_listing_forms,
     test_listing_published,
+    test_rmf_printed,
     test_zos_notices,
 )
 from zlens.errors import InputError  # noqa: E402
@@ -45,6 +46,7 @@ from zlens.readers.linux import sysinfo  # noqa: E402
 from zlens.readers.listing import reports as listing  # noqa: E402
 from zlens.readers.rmf import monitor3 as rmf_monitor3  # noqa: E402
 from zlens.readers.rmf import postprocessor as rmf_xml  # noqa: E402
+from zlens.readers.rmf import printed as rmf_printed  # noqa: E402
 from zlens.readers.throughput import table as throughput  # noqa: E402
 from zlens.readers.zos import text as zos_text  # noqa: E402
 from zlens.readers.zvm import console as zvm_console  # noqa: E402
@@ -117,6 +119,11 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
     ]
     published = test_listing_published.FILES
     listings = [path.read_bytes() for path in published]
+    printed = [path.read_bytes() for path in sorted(test_listing_published.FOLDER.glob("rmf-*.txt"))]
+    header = test_rmf_printed.HEADER.format(
+        system="A", date="04/12/2022", time="08.00.00", interval="14.59.999"
+    )
+    printed.append(test_rmf_printed.DEVICE.format(header=header).encode())
     mailed = [test_listing_forms.flowed, test_listing_forms.quoted, test_listing_forms.page]
     listings += [
         bytes(text) if isinstance(text, bytes) else text.encode()
@@ -135,6 +142,7 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
         ),
         "hmc": (of_reader(hmc), [test_hmc.MADE.encode()]),
         "rmf_xml": (of_reader(rmf_xml), [rmf_made.document(*rmf_made.half_hours(3)).encode()]),
+        "rmf_printed": (of_reader(rmf_printed), printed),
         "rmf_monitor3": (of_reader(rmf_monitor3), [rmf_made.document(rmf_made.monitor3()).encode()]),
         "zos_text": (of_reader(zos_text), [text.encode() for text in z_os]),
         "zvm_console": (

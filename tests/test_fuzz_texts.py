@@ -15,6 +15,7 @@ TARGETS = (
     "hmc",
     "rmf_xml",
     "rmf_monitor3",
+    "rmf_printed",
     "zos_text",
     "zvm_console",
     "listing",

@@ -23,6 +23,11 @@ def test_the_built_in_report() -> None:
     assert {table.name for table in facts.tables} == {
         *("rmf_interval", "rmf_cpu", "rmf_processor_count", "rmf_partition", "rmf_address_space"),
         *("rmf_inready", "rmf_work_unit", "rmf_blocked", "rmf_multithreading", "rmf_other"),
+    } | {table.name for table in facts.tables if table.printed}
+    assert {table.name for table in facts.tables if table.printed} == {
+        "rmf_workload",
+        "rmf_paging",
+        "rmf_device",
     }
     for table in facts.tables:
         assert table.text

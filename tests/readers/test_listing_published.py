@@ -16,7 +16,8 @@ from zlens.catalog import listings
 from zlens.catalog.reports import definition
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
-FILES = sorted(FOLDER.glob("*.txt"))
+#: Those of RMF have a reader of their own.
+FILES = [path for path in sorted(FOLDER.glob("*.txt")) if not path.name.startswith("rmf-")]
 TIME = re.compile(r"\d\d:\d\d:\d\d")
 
 

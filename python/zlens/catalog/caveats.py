@@ -18,7 +18,7 @@ from zlens.schema.kinds import Choice, Key, Many, Spec, Text
 
 STATUSES = ("verified", "verified-secondary", "derived")
 #: The operating system of a fault, and the sources whose systems may have it.
-_OF = {"z/VM": ("zvm-monitor",), "z/OS": ("smf", "rmf-xml", "rmf3-xml")}
+_OF = {"z/VM": ("zvm-monitor",), "z/OS": ("smf", "rmf-xml", "rmf-text", "rmf3-xml")}
 
 
 @dataclass(frozen=True, slots=True)

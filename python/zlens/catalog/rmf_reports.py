@@ -81,12 +81,16 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """A raw table: the common columns, the row kind if there are several, and those of its sections."""
+    """A raw table: the common columns, the row kind if there are several, and those of its sections.
+
+    printed  only printed reports have it
+    """
 
     name: str
     text: str
     sections: tuple[str, ...]
     columns: tuple[ReportColumn, ...]
+    printed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +199,9 @@ def compile_report(facts: dict[str, Any], file: str) -> Report:
             all_columns = common + kind + tuple(c for section in of_sections for c in section.columns)
             if len({column.name for column in all_columns}) != len(all_columns):
                 raise fault(f"two columns of table {row['name']} have the same name")
-            tables.append(ReportTable(row["name"], row["text"], names, all_columns))
+            tables.append(
+                ReportTable(row["name"], row["text"], names, all_columns, row.get("printed", False))
+            )
         if [section.shape for section in sections.values()].count("rest") != 1:
             raise fault("there must be exactly one section for the rest")
         if facts["element"] not in ELEMENTS:

@@ -23,7 +23,7 @@ JOINTS = {"zvm-monitor": "zvm.joints", "smf": "smf.joints"}
 NEAR_US = {"smf": 20_000}
 
 #: Sources of which an interval stands whole in one file: in a second file it is a duplicate.
-WHOLE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc"})
+WHOLE = frozenset({"rmf-xml", "rmf-text", "rmf3-xml", "linux-sysinfo", "hmc"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ READERS = (
     "smf.dump",
     "linux.sysinfo",
     "hmc.exporter",
+    "rmf.printed",
     "listing.reports",
     "zos.text",
     "zvm.console",

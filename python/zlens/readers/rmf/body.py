@@ -158,6 +158,10 @@ class Body:
         interval.rows.setdefault(self._rest, []).append((offset, None, row_values))
         interval.other_count += 1
 
+    def keep_line(self, line: str, number: int) -> None:
+        """Keep a printed line that has no place in the catalog as text."""
+        self._keep(number, "line", line, self.here())
+
     # -- lists of values --------------------------------------------------------------------------
 
     def end_var_name(self, text: str) -> None:

@@ -37,7 +37,7 @@ MAX_GAPS = 1_000
 
 
 @dataclass(slots=True)
-class _File:
+class ReportFile:
     """One file and what was found in it."""
 
     path: str
@@ -99,7 +99,7 @@ class RmfSource(ABC):
         self.tables: dict[str, list[RawTable]] = {}
         self._facts = report(self.facts)
         self._converters: dict[tuple[str, str], Converter] = {}
-        self._files: list[_File] = []
+        self._files: list[ReportFile] = []
         self._gaps: list[Problem] = []
         self._sections: dict[tuple[str, str, str], _Section] = {}
         self._latest: dict[str, _Latest] = {}
@@ -131,7 +131,8 @@ class RmfSource(ABC):
             other = self._facts.sections[table.sections[0]].shape == "rest"
             stored = StoredTable(table.name, columns, common, self._other_texts if other else texts)
             self._stored.append((table, stored))
-            self.tables[table.name] = [stored]
+            if not table.printed:
+                self.tables[table.name] = [stored]
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -139,7 +140,7 @@ class RmfSource(ABC):
         """Read files. Raises InputError if none of them contains a report."""
         total, before = total_size(paths), 0
         for path in paths:
-            file = _File(path, cure=self.cure)
+            file = ReportFile(path, cure=self.cure)
             self._files.append(file)
             try:
                 self._read_file(file, progress, before, total)
@@ -159,7 +160,7 @@ class RmfSource(ABC):
         self._finish()
         return self
 
-    def _read_file(self, file: _File, progress: Progress | None, before: int, total: int) -> None:
+    def _read_file(self, file: ReportFile, progress: Progress | None, before: int, total: int) -> None:
         with open(file.path, "rb", buffering=0) as raw:
             fd = raw.fileno()
             file.size = os.fstat(fd).st_size

@@ -1,0 +1,161 @@
+"""How the Postprocessor prints its reports, and what each part is called in their XML form."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from zlens.catalog.rmf_reports import key
+from zlens.errors import CatalogError
+from zlens.schema import document
+from zlens.schema.facts import FACTS
+
+PATH = FACTS / "rmf_printed.toml"
+_NOTHING = re.compile(r"(?!)")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A named value somewhere on a page; group 1 of the form is its text."""
+
+    name: str
+    form: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with heads. heads, upper, words: what is printed, and the name in the XML form."""
+
+    part: str
+    heads: tuple[tuple[re.Pattern[str], str], ...]
+    least: int
+    upper: tuple[tuple[re.Pattern[str], str], ...]
+    words: tuple[tuple[str, re.Pattern[str]], ...]
+    row: re.Pattern[str]
+    more: re.Pattern[str]
+    total: re.Pattern[str]
+    total_name: str
+    block: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns in the XML form."""
+        return (
+            *(name for _, name in self.heads),
+            *(name for _, name in self.upper),
+            *(name for name, _ in self.words),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Names with values side by side, below the heads of their groups; a row for each `begins`."""
+
+    begins: re.Pattern[str]
+    values: tuple[Value, ...]
+    groups: tuple[tuple[str, re.Pattern[str]], ...]
+    names: dict[str, re.Pattern[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Names with a fixed number of values, below heads that name their area."""
+
+    names: tuple[str, ...]
+    area: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Numbers by name above the first table, as a part of two columns. form: has a name and a number."""
+
+    part: str
+    form: re.Pattern[str]
+    heads: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A kind of page."""
+
+    title: str
+    segment: str
+    values: tuple[Value, ...]
+    tables: tuple[Table, ...]
+    pairs: Pairs | None
+    samples: Samples | None
+    counts: Counts | None
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """All pages by the key of their title, and the forms of what their header says, by name."""
+
+    pages: dict[str, Page]
+    header: dict[str, re.Pattern[str]]
+
+
+@cache
+def printed() -> Printed:
+    """The facts of rmf_printed.toml. Raises CatalogError."""
+    facts = document.facts(PATH)
+    try:
+        pages = [_page(entry) for entry in facts.pop("page")]
+        del facts["source"]
+        header = {name: re.compile(form, re.I) for name, form in facts.items()}
+    except KeyError as error:
+        raise CatalogError(f"{error.args[0]} is missing", file=str(PATH)) from None
+    except re.error as error:
+        raise CatalogError(f"{error.pattern!r} is no regular expression: {error}", file=str(PATH)) from None
+    return Printed({key(page.title): page for page in pages}, header)
+
+
+def _page(entry: dict[str, Any]) -> Page:
+    pairs, samples, counts = entry.get("pairs"), entry.get("samples"), entry.get("counts")
+    return Page(
+        entry["title"],
+        entry["segment"],
+        _values([[value["name"], value["form"]] for value in entry.get("value", ())]),
+        tuple(_table(table) for table in entry.get("table", ())),
+        pairs
+        and Pairs(
+            re.compile(pairs["begins"]),
+            _values(pairs["values"]),
+            tuple((name, re.compile(form)) for name, form in pairs["groups"]),
+            {name: re.compile(rf"(?<!\S)({form}) +(\S+)") for name, form in pairs["names"]},
+        ),
+        samples and Samples(tuple(samples["names"]), samples["area"], samples["name"]),
+        counts
+        and Counts(counts["part"], re.compile(counts["form"]), (counts["heads"][0], counts["heads"][1])),
+    )
+
+
+def _values(pairs: list[list[str]]) -> tuple[Value, ...]:
+    return tuple(Value(name, re.compile(form, re.I)) for name, form in pairs)
+
+
+def _table(entry: dict[str, Any]) -> Table:
+    def form(name: str) -> re.Pattern[str]:
+        return re.compile(entry[name]) if name in entry else _NOTHING
+
+    def heads(name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+        return tuple(
+            (re.compile(r"(?<!\S)" + r"\s+".join(map(re.escape, text.split())) + r"(?!\S)", re.I), column)
+            for text, column in entry.get(name, ())
+        )
+
+    return Table(
+        entry.get("part", ""),
+        heads("heads"),
+        entry["least"],
+        heads("upper"),
+        tuple((name, re.compile(word)) for name, word in entry.get("words", ())),
+        form("row"),
+        form("more"),
+        form("total"),
+        entry.get("total_name", "TOTAL"),
+        entry.get("block", ""),
+    )

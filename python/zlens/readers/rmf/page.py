@@ -1,0 +1,166 @@
+"""Pages of printed RMF reports: their headers, and their lines as the values and tables of the XML form."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from zlens.catalog.rmf_printed import Page, Printed, Table
+from zlens.readers.rmf import values
+
+#: A title has a blank between letters: C P U   A C T I V I T Y
+_TITLE = re.compile(r"[1 0+-]? *((?:[A-Z/] +){3,}[A-Z])(?: +PAGE +\d+)? *", re.I)
+_WORD = re.compile(r"\S+")
+_LINE = re.compile(r"[\s\d.,+*/<>=()!_-]*")
+_COUNTS = re.compile(
+    r"(?<!\S)([A-Z(][A-Z0-9 ()+<>/.-]{0,40}?)\s+([\d,]{1,15})\s+([\d,]{1,15})\s+([\d,]{1,15})(?!\S)"
+)
+_LABEL = re.compile(r"[A-Z]{4,}(?: [A-Z]+)*|[A-Z]+(?: [A-Z]+)+")
+
+
+def title(line: str) -> str | None:
+    """The title of a page that a line is, without blanks; None if it is none."""
+    found = _TITLE.fullmatch(line)
+    return "".join(found[1].split()).casefold() if found else None
+
+
+@dataclass(slots=True)
+class Head:
+    """What the header of a page says. start, end: as printed."""
+
+    system: str = ""
+    start: str = ""
+    end: str = ""
+    date: str = ""
+    time: str = ""
+    interval: str = ""
+    level: str = ""
+    version: str = ""
+    cycle: str = ""
+
+    def take(self, line: str, facts: Printed) -> bool:
+        """Take a line of the header; False if it is none."""
+        found = {name: match[1] for name, form in facts.header.items() if (match := form.search(line))}
+        if len(found) < 2:
+            # One of its words is anywhere: SYSPLEX is also a name of partitions.
+            return False
+        for name, text in found.items():
+            if name == "sysplex":
+                self.system = self.system or text
+            elif not getattr(self, name):
+                setattr(self, name, text)
+        return True
+
+    def ends(self) -> tuple[str, str] | None:
+        """Begin and end as the XML form has them: 04/12/2022-00.30.00; None without both time and length."""
+        begin = self.start or (
+            f"{self.date}-{self.time.replace(':', '.')}" if self.date and self.time else ""
+        )
+        if not begin:
+            return None
+        if self.end:
+            return begin, self.end
+        try:
+            start = values.local_time(begin, "en-us")
+            length = values.milliseconds(self.interval)
+        except values.NotAValueError:
+            return None
+        end = start + dt.timedelta(seconds=round(length / 1000))
+        return begin, end.strftime("%m/%d/%Y-%H.%M.%S")
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Heads of a table that were found: its columns with their extents, from left to right."""
+
+    table: Table
+    columns: tuple[tuple[str, int, int], ...]
+
+    def cells(self, line: str) -> dict[str, str] | None:
+        """The cells of a row by column; None if its words are not below the heads."""
+        words, found = [], {}
+        for match in _WORD.finditer(line):
+            column = next((name for name, form in self.table.words if form.fullmatch(match[0])), None)
+            if column is None:
+                words.append((match[0], match.start(), match.end()))
+            else:
+                found[column] = match[0]
+        if len(words) == len(self.columns):
+            return found | {name: word[0] for (name, _, _), word in zip(self.columns, words, strict=True)}
+        at = 0
+        for text, start, end in words:
+            near = min(range(at, len(self.columns)), key=lambda place: self._distance(place, start, end))
+            name = self.columns[near][0]
+            if name in found and len(text) > 1:
+                return None
+            found[name] = f"{found[name]} {text}" if name in found else text
+            at = near
+        return found
+
+    def _distance(self, place: int, start: int, end: int) -> tuple[int, int]:
+        _, begin, close = self.columns[place]
+        return max(begin - end, start - close, 0), abs(end - close)
+
+
+def heads(page: Page, line: str, above: Sequence[str]) -> Heads | None:
+    """The heads whose last line this is, of one of the page's tables."""
+    for table in page.tables:
+        columns, at = [], 0
+        for form, name in table.heads:
+            match = form.search(line, at)
+            # A head that is missing is not looked for behind the next one.
+            if match is not None and not line[at : match.start()].strip():
+                columns.append((name, match.start(), match.end()))
+                at = match.end()
+        if len(columns) < table.least or line[at:].strip():
+            continue
+        for form, name in table.upper:
+            match = next((match for text in reversed(above) if (match := form.search(text))), None)
+            if match is not None:
+                columns.append((name, match.start(), match.end()))
+        return Heads(table, tuple(sorted(columns, key=lambda column: column[1])))
+    return None
+
+
+def pairs(page: Page, line: str, groups: Sequence[tuple[int, str]]) -> dict[str, str]:
+    """Names with values of a line by their group, whose heads begin at given columns."""
+    found: dict[str, str] = {}
+    if page.pairs is None:
+        return found
+    for at, (start, group) in enumerate(groups):
+        end = groups[at + 1][0] if at + 1 < len(groups) else len(line)
+        # A name begins where its group does, or some columns before.
+        for match in page.pairs.names[group].finditer(line):
+            middle = match.start()
+            if start - 6 <= middle < end - (6 if at + 1 < len(groups) else 0):
+                found[f"{group}: {match[1]}"] = match[2]
+    return found
+
+
+def groups(page: Page, line: str) -> list[tuple[int, str]]:
+    """Where the heads of groups of names begin, if a line has some."""
+    if page.pairs is None:
+        return []
+    found = {}
+    for name, form in page.pairs.groups:
+        match = form.search(line)
+        if match is not None and match.start() not in found:
+            found[match.start()] = name
+    return sorted(found.items()) if len(found) > 1 else []
+
+
+def counts(line: str) -> list[tuple[int, str, tuple[str, ...]]]:
+    """Names with three numbers each: where one begins, its name, its numbers."""
+    return [
+        (found.start(), " ".join(found[1].split()), tuple(found[at].replace(",", "") for at in (2, 3, 4)))
+        for found in _COUNTS.finditer(line)
+    ]
+
+
+def labels(line: str) -> list[tuple[int, int, str]]:
+    """Texts of capital letters with their extents, if a line has nothing else but MIN, MAX, AVG and rules."""
+    if _LINE.fullmatch(re.sub(r"\b(?:MIN|MAX|AVG)\b", "", _LABEL.sub("", line))) is None:
+        return []
+    return [(found.start(), found.end(), found[0].strip()) for found in _LABEL.finditer(line)]
