@@ -147,7 +147,15 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
         "zos_text": (of_reader(zos_text), [text.encode() for text in z_os]),
         "zvm_console": (
             of_reader(zvm_console),
-            [text.encode() for text in (test_cp_console.NOMINAL, test_cp_console.REDUCED)],
+            [
+                text.encode()
+                for text in (
+                    test_cp_console.NOMINAL,
+                    test_cp_console.REDUCED,
+                    test_cp_console.LOAD,
+                    test_cp_console.SHARE,
+                )
+            ],
         ),
         "listing": (of_reader(listing), [*listings, test_listing_forms.UNKNOWN.encode()]),
         "throughput": (of_throughput, [text.encode() for text in loads]),

@@ -87,9 +87,10 @@ def test_other_responses_are_not_guessed(tmp_path: Path) -> None:
         ((kind, detail, offset),) = session.sql('SELECT kind, detail, "offset" FROM problem').rows
     assert (kind, offset) == ("no_layout", text.index("q srm"))
     assert detail.startswith(
-        "the form of the response to QUERY SRM is not known from a public source; 2 lines not read. See D1R16"
+        "the form of the response to QUERY SRM is not known from a public source; 2 lines are kept as text "
+        "in cp_response. See D1R16"
     )
-    assert "not known from a public source" in explain("QUERY SRM")
+    assert "not known from a public source" in " ".join(explain("QUERY SRM").split())
     assert "D5R21" in explain("query multithread")
 
 
@@ -101,9 +102,85 @@ def test_a_line_that_is_not_known(tmp_path: Path) -> None:
         ]
 
 
-def test_nothing_of_a_known_form(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="QUERY MULTITHREAD is not known from a public source; 1 line"):
-        zlens.open(files(tmp_path, "query multithread\nSome answer\n"))
+def test_nothing_of_a_known_form_is_kept_as_text(tmp_path: Path) -> None:
+    with zlens.open(files(tmp_path, "query multithread\nSome answer\n")) as session:
+        assert session.sql("SELECT command, name, text FROM cp_response").rows == [
+            ("QUERY MULTITHREAD", None, "Some answer")
+        ]
+        ((detail,),) = session.sql("SELECT detail FROM problem").rows
+    assert "QUERY MULTITHREAD is not known from a public source; 1 line is kept as text" in detail
+
+
+LOAD = """\
+AVGPROC-038% 02
+MDC READS-000001/SEC WRITES-000000/SEC HIT RATIO-099%
+PAGING-12/SEC
+Q0-00002(00000)                           DORMANT-00016
+Q1-00000(00000)           E1-00001(00000)
+Q2-00000(00000) EXPAN-001 E2-00000(00000)
+Q3-00005(00000) EXPAN-001 E3-00000(00000)
+
+PROC 0000-038% CP   VH     PROC 0001-040% IFL  VM
+
+LIMITED-00003
+"""
+SHARE = """\
+USER LINUX01  :  CP   RELATIVE SHARE = 100
+                      MAXIMUM SHARE = LIMITHARD 25%
+                 IFL  ABSOLUTE SHARE = 9%
+                      MAXIMUM SHARE = NOLIMIT
+"""
+
+
+@pytest.mark.parametrize("form", ["{}", "ind load\n{}Ready; T=0.01/0.01 12:01:02\n", "stamped"])
+def test_the_load_is_read_with_and_without_command_and_stamps(form: str, tmp_path: Path) -> None:
+    """The form of IBM's CP Commands: INDICATE LOAD."""
+    if form == "stamped":
+        text = "".join(f"12:01:02 {line}".rstrip() + "\n" for line in LOAD.splitlines())
+    else:
+        text = form.format(LOAD)
+    with zlens.open(files(tmp_path, text)) as session:
+        found = session.sql("SELECT subject, name, value FROM cp_response WHERE value <> 0 ORDER BY ALL").rows
+        assert found == [
+            ("0", "dispatch_list", 2.0),
+            ("0000", "busy_pct", 38.0),
+            ("0001", "busy_pct", 40.0),
+            ("1", "eligible_list", 1.0),
+            ("2", "expansion", 1.0),
+            ("3", "dispatch_list", 5.0),
+            ("3", "expansion", 1.0),
+            (None, "average_pct", 38.0),
+            (None, "dormant", 16.0),
+            (None, "limit_list", 3.0),
+            (None, "mdc_hit_pct", 99.0),
+            (None, "mdc_reads", 1.0),
+            (None, "paging_rate", 12.0),
+            (None, "processors", 2.0),
+        ]
+        polarity = "SELECT subject, text FROM cp_response WHERE name = 'polarity' ORDER BY 1"
+        assert session.sql(polarity).rows == [("0000", "VH"), ("0001", "VM")]
+        stamps = session.sql("SELECT DISTINCT stamp FROM cp_response").rows
+        assert stamps == [("12:01:02" if form == "stamped" else None,)]
+        assert session.problems == []
+
+
+def test_shares_are_read(tmp_path: Path) -> None:
+    with zlens.open(files(tmp_path, SHARE)) as session:
+        assert session.sql("SELECT subject, part, name, text FROM cp_response").rows == [
+            ("LINUX01", "CP", "relative", "100"),
+            ("LINUX01", "CP", "maximum", "LIMITHARD 25%"),
+            ("LINUX01", "IFL", "absolute_pct", "9"),
+            ("LINUX01", "IFL", "maximum", "NOLIMIT"),
+        ]
+        assert session.problems == []
+
+
+def test_what_a_known_response_should_not_have_is_kept_and_told(tmp_path: Path) -> None:
+    with zlens.open(files(tmp_path, LOAD + "SOMETHING-00001\n")) as session:
+        assert session.sql("SELECT text FROM cp_response WHERE name IS NULL").rows == [("SOMETHING-00001",)]
+        assert [problem.detail for problem in session.problems] == [
+            "INDICATE LOAD: the meaning of 'SOMETHING-00001' is not known; it is kept"
+        ]
 
 
 def test_damage_at_every_byte(tmp_path: Path) -> None:

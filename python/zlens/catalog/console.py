@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,9 +13,11 @@ from zlens.schema.facts import FACTS
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command. word: a pattern of its operand; labels: column by label; none if its response is not known.
+    """A command. labels: column by label; parts: forms of what lines consist of; neither if its response is not known.
 
-    instead: what has the same facts in another form
+    verb, word  patterns of the command
+    begins      pattern of the first line of its response
+    instead     what has the same facts in another form
     """
 
     name: str
@@ -24,10 +27,13 @@ class Command:
     instead: str
     labels: Mapping[str, str]
     states: tuple[str, ...]
+    verb: str
+    begins: str
+    parts: tuple[re.Pattern[str], ...]
 
     @property
     def known(self) -> bool:
-        return bool(self.labels)
+        return bool(self.labels or self.parts)
 
     @property
     def unread(self) -> str:
@@ -39,7 +45,18 @@ class Command:
 def commands() -> tuple[Command, ...]:
     entries = document.facts(FACTS / "zvm" / "console.toml")["command"]
     return tuple(
-        Command(**{**entry, "labels": entry.get("labels", {}), "states": tuple(entry.get("states", ()))})
+        Command(
+            entry["name"],
+            entry["word"],
+            entry["source"],
+            entry["status"],
+            entry["instead"],
+            entry.get("labels", {}),
+            tuple(entry.get("states", ())),
+            entry.get("verb", "Q(?:UERY)?"),
+            entry.get("begins", ""),
+            tuple(re.compile(part) for part in entry.get("parts", ())),
+        )
         for entry in entries
     )
 

@@ -97,10 +97,12 @@ def _command(wanted: str) -> Iterator[str]:
     command = console.find(wanted)
     if command is None:
         return
-    if command.known:
+    if command.labels:
         read = "read as text: the table cp_capability; changes between responses are events"
+    elif command.known:
+        read = "read as text: the table cp_response"
     else:
-        read = f"not read: {command.unread}"
+        read = f"{command.unread}; it is kept as text in the table cp_response"
     facts: Facts = [("Response", [read]), ("Instead", [command.instead]), ("Source", [command.source])]
     yield page(command.name, facts)
 

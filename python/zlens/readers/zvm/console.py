@@ -1,7 +1,7 @@
-"""Responses of CP commands, saved from a console as text: QUERY CAPABILITY.
+"""Responses of CP commands, saved from a console as text: QUERY CAPABILITY, INDICATE LOAD, QUERY SHARE.
 
-A response has no date: it describes the moment of the file, and several of one file are in their order. What
-other commands answer has no known form; their lines are problems.
+A response has no date: it describes the moment of the file, and several of one file are in their order. Lines
+whose form is not known are kept as text.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from zlens.readers.files import unreadable
 from zlens.readers.rows import Row, RowTable
 
 NAME = "cp-text"
-TABLE = "cp_capability"
+TABLE, RESPONSES = "cp_capability", "cp_response"
 
 #: Limits, in case a file is something else.
 MAX_LINE, MAX_RESPONSES, MAX_NOTES = 4096, 10_000, 50
+MAX_ROWS = 200_000
 #: Upper bound for times: the year 2200.
 _LAST_US = 7_258_118_400_000_000
 
@@ -46,20 +47,34 @@ COLUMNS = (
     Column("state", "text", "", "at nominal or reduced capacity, in the words of the response"),
 )
 
+_OF_RESPONSES = (
+    *COLUMNS[:8],
+    Column("stamp", "text", "", "time of day before the line, as on a console with timestamps"),
+    Column("command", "text", "", "the command"),
+    Column("subject", "text", "", "what the value is of: a processor, a queue, a user"),
+    Column("part", "text", "", "the part of the subject: a type of virtual CPUs"),
+    Column("name", "text", "", "name of the value; NULL: the line is kept as text"),
+    Column("value", "float", "", "the value, if it is a number"),
+    Column("text", "text", "", "the value as text, or the line"),
+)
 _TYPES = {column.name: column.type for column in COLUMNS}
-(_CAPABILITY,) = (command for command in console.commands() if command.known)
+(_CAPABILITY,) = (command for command in console.commands() if command.labels)
 _STAMP = r"(?:\d\d:\d\d:\d\d[ \t]+)?[ \t]*"
+_STAMPED = re.compile(r"(?:(\d\d:\d\d:\d\d)(?:[ \t]+|\Z))?[ \t]*")
+_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?")
 _LABELS = "|".join(sorted(map(re.escape, _CAPABILITY.labels), key=len, reverse=True))
 _VALUE = re.compile(rf"({_LABELS})\s+(\d{{1,12}}(?:\.\d{{1,9}})?)(?=\s|\Z)")
 _LINE = re.compile(rf"(?:(?:{_LABELS})\s+\S+\s*)+")
 _FIRST, *_ = _CAPABILITY.labels
 _COMMANDS = tuple(
-    (command, re.compile(rf"(?:CP\s+)?Q(?:UERY)?\s+{command.word}", re.IGNORECASE))
+    (command, re.compile(rf"(?:CP\s+)?{command.verb}\s+{command.word}", re.IGNORECASE))
     for command in console.commands()
 )
+_STARTS = tuple((command, re.compile(command.begins)) for command in console.commands() if command.begins)
+_TYPED = "|".join(rf"{command.verb}\s+{command.word}" for command in console.commands())
+_ANSWERS = "|".join(form.pattern.removeprefix("(?i)") for _, form in _STARTS)
 _BEGINS = re.compile(
-    rf"(?im)^{_STAMP}(?:{re.escape(_FIRST)}\s+\d|(?:CP\s+)?Q(?:UERY)?\s+"
-    rf"(?:{'|'.join(command.word for command in console.commands())})\s*$)".encode()
+    rf"(?im)^{_STAMP}(?:{re.escape(_FIRST)}\s+\d|{_ANSWERS}|(?:CP\s+)?(?:{_TYPED})\s*$)".encode()
 )
 
 
@@ -81,7 +96,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
             source.note(path, None, "changed", refused.message)
         if progress is not None:
             progress(done + 1, len(paths), path)
-    if not source.responses:
+    if not source.responses and not source.others:
         raise error or source.nothing(paths[0])
     source.accompany([])
     return source
@@ -95,6 +110,8 @@ class _Block:
     offset: int
     row: Row = field(default_factory=dict)
     lines: int = 0
+    rows: list[Row] = field(default_factory=list)
+    above: dict[str, str] = field(default_factory=dict)
 
 
 class ConsoleSource:
@@ -107,6 +124,7 @@ class ConsoleSource:
         self.systems: list[SystemInfo] = []
         self.tables: dict[str, list[RawTable]] = {}
         self.responses: list[Row] = []
+        self.others: list[Row] = []
         self._problems: list[Problem] = []
         self._sizes: dict[str, int] = {}
         self._left: dict[str, int] = {}
@@ -125,11 +143,13 @@ class ConsoleSource:
             time_us = min(max(status.st_mtime_ns // 1000, 0), _LAST_US)
             for block in self._blocks(path, raw):
                 if not block.command.known:
-                    lines = "1 line" if block.lines == 1 else f"{block.lines} lines"
-                    detail = f"{block.command.unread}; {lines} not read. See {block.command.instead}"
-                    self.note(path, block.offset, "no_layout", detail)
-                elif "primary" in block.row:
-                    if len(self.responses) >= MAX_RESPONSES:
+                    lines = "1 line is" if block.lines == 1 else f"{block.lines} lines are"
+                    detail = f"{block.command.unread}; {lines} kept as text in {RESPONSES}"
+                    self.note(path, block.offset, "no_layout", f"{detail}. See {block.command.instead}")
+                times = {"source": NAME, "file": path, "tod": time_us, "interval_end": time_us}
+                self.others += [{**times, **row} for row in block.rows][: MAX_ROWS - len(self.others)]
+                if "primary" in block.row or len(self.others) >= MAX_ROWS:
+                    if len(self.responses) >= MAX_RESPONSES or len(self.others) >= MAX_ROWS:
                         self.note(
                             path,
                             block.offset,
@@ -142,20 +162,29 @@ class ConsoleSource:
 
     def _blocks(self, path: str, raw: BinaryIO) -> Iterator[_Block]:
         block: _Block | None = None
-        for offset, text in self._lines(path, raw):
+        for offset, stamp, text in self._lines(path, raw):
             command = next((each for each, form in _COMMANDS if form.fullmatch(text)), None)
-            if command is not None or text.startswith(_FIRST):
+            began = next((each for each, form in _STARTS if form.match(text)), None)
+            if text.startswith(_FIRST):
+                began = _CAPABILITY
+            # The first line of the response to a command that is there too.
+            own = block is not None and began is block.command and not block.lines
+            if command is not None or (began is not None and not own):
                 if block is not None:
                     yield block
-                block = _Block(command or _CAPABILITY, offset)
-            elif not text or text.startswith("Ready;"):
+                block = _Block(command or began or _CAPABILITY, offset)
+            elif text.startswith(("Ready;", "Ready(")) or (
+                not text and (block is None or block.command.labels)
+            ):
                 if block is not None:
                     yield block
                 block = None
-            if block is None or command is not None:
+            if block is None or command is not None or not text:
                 continue
             block.lines += 1
-            if block.command.known and not self._take(block, text):
+            if not block.command.labels:
+                self._keep(block, path, offset, stamp, text)
+            elif not self._take(block, text):
                 self.note(
                     path,
                     offset,
@@ -164,6 +193,34 @@ class ConsoleSource:
                 )
         if block is not None:
             yield block
+
+    def _keep(self, block: _Block, path: str, offset: int, stamp: str | None, text: str) -> None:
+        """Add the values of a line, or the line as text."""
+        line = {"offset": offset, "stamp": stamp, "command": block.command.name}
+        parts = sorted(
+            (found for form in block.command.parts for found in form.finditer(text)),
+            key=lambda found: found.start(),
+        )
+        left = text
+        for part in parts:
+            left = left.replace(part[0], " ", 1)
+            values = part.groupdict()
+            own = {key: values.pop(key, None) for key in ("subject", "part")}
+            if not values:
+                block.above = {**block.above, **{key: name for key, name in own.items() if name}}
+            of = {**block.above, **{key: name for key, name in own.items() if name}}
+            for name, value in values.items():
+                if value is None:
+                    continue
+                number = float(value) if _NUMBER.fullmatch(value) else None
+                block.rows.append({**line, **of, "name": name, "value": number, "text": value})
+        if left.strip():
+            block.rows.append({**line, "text": left.strip() if parts else text})
+            if block.command.known:
+                detail = (
+                    f"{block.command.name}: the meaning of {left.strip()[:80]!r} is not known; it is kept"
+                )
+                self.note(path, offset, "no_layout", detail)
 
     def _take(self, block: _Block, text: str) -> bool:
         """Whether a line is one of the response, with its values taken."""
@@ -177,24 +234,25 @@ class ConsoleSource:
             block.row[name] = round(float(value)) if _TYPES[name] == "int" else float(value)
         return bool(values)
 
-    def _lines(self, path: str, raw: BinaryIO) -> Iterator[tuple[int, str]]:
+    def _lines(self, path: str, raw: BinaryIO) -> Iterator[tuple[int, str | None, str]]:
         offset, whole = 0, True
         while piece := raw.readline(MAX_LINE):
             if whole and not piece.endswith(b"\n") and len(piece) == MAX_LINE:
                 self.note(path, offset, "length", f"a line of more than {MAX_LINE:,} bytes; not read")
             elif whole:
                 text = piece.decode("utf-8", "replace").strip()
-                yield offset, re.sub(rf"\A{_STAMP}", "", text)
+                stamp = _STAMPED.match(text)
+                yield offset, stamp and stamp[1], text[stamp.end() if stamp else 0 :]
             whole = piece.endswith(b"\n")
             offset += len(piece)
 
     def nothing(self, path: str) -> InputError:
         unread = next((problem for problem in self._problems if problem.kind == "no_layout"), None)
         return InputError(
-            unread.detail if unread else "it contains no response to QUERY CAPABILITY",
+            unread.detail if unread else "it contains no response to a command that zlens knows",
             file=path,
             offset=(unread.offset if unread else None) or 0,
-            expected="the response to QUERY CAPABILITY",
+            expected="the response to one of " + ", ".join(command.name for command in console.commands()),
         )
 
     # -- systems -------------------------------------------------------------------------------------
@@ -204,7 +262,9 @@ class ConsoleSource:
         names = {info.system: info for info in others}
         [only] = names.values() if len(names) == 1 else [None]
         systems: dict[str, SystemInfo] = {}
-        for row in sorted(self.responses, key=lambda row: (row["tod"], row["file"], row["offset"])):
+        for row in sorted(
+            [*self.responses, *self.others], key=lambda row: (row["tod"], row["file"], row["offset"])
+        ):
             stem = os.path.splitext(os.path.basename(row["file"]))[0]
             name = only.system if only else f"unknown-{stem}"
             info = systems.setdefault(name, SystemInfo(name, NAME))
@@ -218,6 +278,8 @@ class ConsoleSource:
                 info.utc_offset_s = only.utc_offset_s
         self.systems = [systems[name] for name in sorted(systems)]
         self.tables = {TABLE: [RowTable(TABLE, COLUMNS, self.responses)]}
+        if self.others:
+            self.tables[RESPONSES] = [RowTable(RESPONSES, _OF_RESPONSES, self.others)]
 
     # -- the source interface ------------------------------------------------------------------------
 
@@ -231,15 +293,16 @@ class ConsoleSource:
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """One row per file and system."""
-        times: dict[tuple[str, str], list[int]] = {}
-        for row in self.responses:
-            times.setdefault((row["file"], row["system"]), []).append(row["tod"])
+        times: dict[tuple[str, str, str], list[int]] = {}
+        for row in [*self.responses, *self.others]:
+            place = (row["file"], row["system"], row.get("command") or _CAPABILITY.name)
+            times.setdefault(place, []).append(row["tod"])
         return [
             InventoryRow(
-                system, NAME, file, None, None, _CAPABILITY.name, "capability of the processors", "sample",
+                system, NAME, file, None, None, name, f"response to {name}", "sample",
                 len(found), None, min(found), max(found), layout="zlens",
             )
-            for (file, system), found in sorted(times.items())
+            for (file, system, name), found in sorted(times.items())
         ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
