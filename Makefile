@@ -96,6 +96,10 @@ rig: setup ## all scenarios of the rig; their results to docs/rig-results.md
 	@$(BIN)/zlens rig run --all -o target/rig || [ $$? = 1 ]
 	@$(BIN)/python docs/rig_results.py target/rig/results.json > docs/rig-results.md
 
+.PHONY: published
+published: setup ## the tables of publications, made again from their listings
+	@$(BIN)/python docs/published.py
+
 .PHONY: lint
 lint: setup $(PAGE) ## formatting, clippy, ruff, mypy, eslint, svelte-check
 	cargo fmt --all --check

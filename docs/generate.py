@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "build" / "pages"
 
 #: What the site takes as it is, in the places it has here, so that a link leads to the same page in both.
-PATTERNS = ("*.md", "docs/*.md", "LICENSE", "ui/public/licenses.txt")
+PATTERNS = ("*.md", "docs/*.md", "docs/published/*.md", "LICENSE", "ui/public/licenses.txt")
 REFERENCE = "docs/reference"
 
 

@@ -51,7 +51,7 @@ class Form:
 
     begins: re.Pattern[str]
     report: str
-    table: str
+    table: str | None
     time: str | None
 
     def system(self, line: str) -> str | None:
@@ -64,7 +64,7 @@ _FORM = Spec(
     (
         Key("begins", Line(), "regular expression of its first line"),
         Key("report", Line(), "the report whose tables it has"),
-        Key("table", Line(), "the table"),
+        Key("table", Line(), "the table; the one that has the heads, if it is missing", default=None),
         Key("time", Line(), "the column that has the time of a row, in UTC", default=None),
         Key("source", Line(), "publication"),
         Key("status", Line(), "certainty"),

@@ -238,7 +238,7 @@ class Parser:
         header = Header(name=form.report.upper(), system=form.system(line.text), whole=True)
         report = self._report = Report(header, line, definition.load(form.report))
         assert report.definition is not None
-        self._table = report.definition.table(form.table)
+        self._table = report.definition.table(form.table) if form.table else None
         self._heads(report, report.definition, line)
 
     def _begin_excerpt(self, line: Line, found: list[tuple[str, Layout]]) -> None:

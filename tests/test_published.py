@@ -1,0 +1,41 @@
+"""docs/published: the tables of publications, made by the commands shown, and every difference explained."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PUBLISHED: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "published.py"))
+CHAPTERS: dict[str, dict[str, Any]] = PUBLISHED["chapters"]()
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_is_what_its_commands_answer(name: str) -> None:
+    chapter = CHAPTERS[name]
+    found = [PUBLISHED["cells"](table) for table in chapter["table"]]
+    assert [cell for cells in found for cell in cells if not cell.explained] == []
+    # A reason for no difference explains nothing.
+    for table, cells in zip(chapter["table"], found, strict=True):
+        differing = {cell.column for cell in cells if not cell.same}
+        assert {each["column"] for each in table.get("differs", ())} <= differing, table["title"]
+    page = (ROOT / "docs" / "published" / f"{name}.md").read_text(encoding="utf-8")
+    assert page == PUBLISHED["page"](chapter), "write it again: make published"
+
+
+def test_all_tables_of_the_eighty_processors_are_there() -> None:
+    titles = [table["title"] for table in CHAPTERS["eighty-processors"]["table"]]
+    assert {f"Table {number}" for number in range(2, 11)} == {title.partition(".")[0] for title in titles}
+    assert "Table 11" in CHAPTERS["eighty-processors"]["without"]
+
+
+def test_a_number_that_differs_is_seen() -> None:
+    cell = PUBLISHED["Cell"]("table", "row", "column", 4.26, "4.2")
+    assert (cell.same, cell.explained) == (False, False)
+    assert PUBLISHED["Cell"]("table", "row", "column", 4.26, "4.2", 0.07, "rounded").explained
+    assert not PUBLISHED["Cell"]("table", "row", "column", 4.26, "4.2", 0.05, "rounded").explained
+    assert PUBLISHED["Cell"]("table", "row", "column", 4.249, "4.2").same
+    assert not PUBLISHED["Cell"]("table", "row", "column", None, "4.2").same
