@@ -13,7 +13,7 @@ from zlens.schema.facts import FACTS
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command. labels: column by label; parts: forms of parts of lines; neither if the response is not known.
+    """A command. labels: column by label; parts: forms of parts of lines; neither if its response is unknown.
 
     verb, word  patterns of the command
     begins      pattern of the first line of its response

@@ -150,7 +150,7 @@ def columns(table: Table) -> tuple[RawColumn, ...]:
     found = list(HEADER)
     for column in table.columns:
         name, unit = column_name(column), _unit(column)
-        text = column.text or f"{column.name}, as the report {column.key} prints it"
+        text = column.text or f"{column.name}, as printed"
         if is_number(column):
             found.append(RawColumn(name, "float", unit, text))
             found.append(RawColumn(name + HALF, "float", unit, f"{name} is printed with this precision: +-"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from zlens.catalog import generations
 from zlens.catalog.compared import Metric, declared, facts
@@ -230,7 +230,8 @@ def _row(
             points = [(metric.scale * above, below) for _, above, below in run.series.get(key, ())]
             run_estimate = noise.estimate(points, f"{choice.seed} {key} {index} {number}")
             if run_estimate is not None:
-                side_estimates.append(run_estimate)
+                rounding = run.roundings.get(metric.key, 0.0)
+                side_estimates.append(replace(run_estimate, rounding=rounding))
         estimates.append(side_estimates)
     values = tuple(_mean(side) for side in estimates)
     changes = tuple(
@@ -343,6 +344,8 @@ def _test_notes(compared: Compared) -> list[str]:
     kinds = {change.verdict.by for row in compared.rows for change in row.changes}
     tested, _, _ = compared.tested()
     notes = []
+    if "rounding" in kinds:
+        notes.append("differences no larger than what printing rounds, as in listings, are within the noise")
     if "intervals" in kinds:
         notes.append(
             "tested by intervals of single runs, which show the noise within a run but not between runs; "

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 #: Samples of the bootstrap, which give the standard error to about 3 %.
@@ -37,17 +37,21 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A ratio of sums over a run: value, standard error, and number of independent samples."""
+    """A ratio of sums over a run: value, standard error, and number of independent samples.
+
+    rounding  the most that rounding before it was printed can have changed the value by
+    """
 
     value: float
     error: float
     intervals: int
     effective: float
+    rounding: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """by: `runs`, `intervals` or `none` (with the reason in `why`).
+    """by: `runs`, `intervals`, `rounding` or `none` (with the reason in `why`).
 
     noise: the smallest difference (new - base) beyond the noise. samples: of base and of the other
     side, runs or effective intervals.
@@ -147,6 +151,18 @@ def judge(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
     """Whether two sides, each of one run or several, differ by more than noise."""
     if not base or not other:
         return Verdict("none", "only one side has a value")
+    printed = math.fsum(max(run.rounding for run in side) for side in (base, other))
+    if not printed:
+        return _judge(base, other)
+    difference = abs(_difference([run.value for run in base], [run.value for run in other]))
+    if difference <= printed * (1 + ROUNDING):
+        return Verdict("rounding", "no more than what printing rounds", p=1.0, noise=printed)
+    verdict = _judge(base, other)
+    # Rounding and noise are independent of each other.
+    return verdict if verdict.noise is None else replace(verdict, noise=verdict.noise + printed)
+
+
+def _judge(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
     if max(len(base), len(other)) >= FEWEST_RUNS:
         return _by_runs([run.value for run in base], [run.value for run in other])
     return _by_intervals(base, other)

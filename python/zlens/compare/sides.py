@@ -11,6 +11,7 @@ from zlens.catalog import aggregation
 from zlens.catalog import metrics as catalog
 from zlens.catalog.compared import Metric, declared, facts
 from zlens.catalog.expressions import literal, quote
+from zlens.compare.rounding import roundings
 from zlens.errors import QueryError
 from zlens.schema.wording import say
 from zlens.session.session import Session
@@ -37,6 +38,8 @@ class SystemRun:
     made: bool = False
     #: Status of CPU MF columns whose formulas are unverified or the user's own.
     doubts: dict[str, str] = field(default_factory=dict)
+    #: Of a listing, the most that rounding can have changed the value of a metric by, by its key.
+    roundings: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -91,6 +94,9 @@ def measure(session: Session, label: str, metrics: Iterable[Metric] | None = Non
                 systems[system].facts[fact.name] = " ".join(str(text).split())
     for table_series in series:
         table_series.put(session, systems)
+    for system, own in roundings(session, wanted).items():
+        if system in systems:
+            systems[system].roundings = own
     return Run(label, systems)
 
 

@@ -14,6 +14,7 @@ from zlens.catalog import aggregation, caveats, console, expressions, layouts, m
 from zlens.errors import QueryError
 from zlens.explain.cpumf import counter_names, counter_pages, formula_lines, name_lines
 from zlens.explain.lineage import column_lineage, raw_lines
+from zlens.explain.listings import listing_names, listing_pages
 from zlens.explain.records import (
     WIDTH,
     Facts,
@@ -82,6 +83,7 @@ def _sections(wanted: str) -> Iterator[str]:
     yield from role_pages(lower)
     yield from record_pages(lower)
     yield from printed_pages(lower)
+    yield from listing_pages(lower)
     yield from counter_pages(wanted)
     for title, facts in smf_pages(lower):
         yield page(title, facts)
@@ -132,6 +134,7 @@ def known_names() -> tuple[str, ...]:
     names += smf_names()
     for report in printed_reports():
         names += [table.name for table in report.tables]
+    names += listing_names()
     names += _report_names()
     names += rules.names()
     names += [command.name for command in console.commands()]
