@@ -14,6 +14,7 @@ import pytest
 import listing_round
 import zlens
 from zlens.errors import InputError
+from zlens.lake import imports
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
 PRCLOG = (FOLDER / "prclog-smt2.txt").read_text()
@@ -257,3 +258,32 @@ def test_a_wrong_transfer_is_refused_with_the_cure(text: str | bytes, message: s
         rows(tmp_path, text)
     assert error.value.cure
     assert error.value.file == str(tmp_path / "listing.txt")
+
+
+@pytest.mark.parametrize("lake", [False, True])
+def test_the_same_report_in_two_files_counts_once(lake: bool, tmp_path: Path) -> None:
+    """Reports of one interval in several files add up; the same report of it does not."""
+    paths = []
+    for name, text in (("a", PRCLOG), ("b", PRCLOG + "\n"), ("c", (FOLDER / "sysset-smt2.txt").read_text())):
+        paths.append(tmp_path / f"{name}.txt")
+        paths[-1].write_text(text)
+    if lake:
+        imports.add([str(path) for path in paths], str(tmp_path / "lake"))
+    with zlens.open([tmp_path / "lake"] if lake else paths) as session:
+        assert session.sql("SELECT count(*) FROM cpu").rows == [(8,)]
+        assert session.sql("SELECT count(*) FROM listing_sysset_threads").rows == [(5,)]
+        told = [problem.detail for problem in session.problems if problem.kind in {"duplicate", "conflict"}]
+    (detail,) = told
+    assert ("repeat those of" if lake else f"already read in {paths[0]}") in detail
+
+
+@pytest.mark.parametrize("lake", [False, True])
+def test_printed_rmf_reports_of_one_interval_add_up(lake: bool, tmp_path: Path) -> None:
+    paths = [FOLDER / "rmf-cpu-mt.txt", FOLDER / "rmf-workload-mt.txt"]
+    if lake:
+        imports.add([str(path) for path in paths], str(tmp_path / "lake"))
+    with zlens.open([tmp_path / "lake"] if lake else paths) as session:
+        query = "SELECT (SELECT count(*) FROM rmf_cpu), (SELECT count(*) FROM rmf_workload)"
+        assert session.sql(query).rows == [(9, 1)]
+        assert session.sql("SELECT count(*) FROM interval").rows == [(1,)]
+        assert [problem.kind for problem in session.problems if problem.kind != "zone"] == []

@@ -101,7 +101,7 @@ pub struct Rows {
     utc: Vec<Option<i64>>,
     ends: Vec<i64>,
     lengths: Vec<f64>,
-    flagged: Vec<bool>,
+    flags: Vec<Option<&'static str>>,
     chunks: Vec<Placed>,
     notes: Vec<Note>,
     extents: Vec<(usize, usize)>,
@@ -150,7 +150,7 @@ impl Rows {
             utc: Vec::new(),
             ends: Vec::new(),
             lengths: Vec::new(),
-            flagged: Vec::new(),
+            flags: Vec::new(),
             chunks: Vec::new(),
             notes: Vec::new(),
             extents: Vec::new(),
@@ -503,7 +503,7 @@ impl Rows {
             }
             self.ends.push(end);
             self.lengths.push(own.unwrap_or(f64::NAN));
-            self.flagged.push(false);
+            self.flags.push(None);
         }
         let whole = chunk.end_us.or(moment).unwrap_or(chunk.file_us) - chunk.offset_us;
         let shift = |local: i64| local - chunk.offset_us;
@@ -565,11 +565,12 @@ impl Rows {
     }
 
     /// Marks the rows of the last chunk that end at a time: they are in no measure.
-    pub fn flag(&mut self, end_us: i64) {
+    pub fn flag(&mut self, end_us: i64, repeated: bool) {
+        let why = if repeated { "repeated" } else { "other length" };
         let first = self.chunks.last().map_or(0, |placed| placed.first);
         for at in first..self.ends.len() {
             if self.ends[at] == end_us {
-                self.flagged[at] = true;
+                self.flags[at] = Some(why);
             }
         }
     }
@@ -604,11 +605,7 @@ impl Rows {
             "line_number" => ints(self.lines[..count].iter().map(|&value| whole(value))),
             "tod" | "interval_end" => times(self.ends.iter().map(|&end| Some(end))),
             "seconds" => floats(&self.lengths),
-            "flag" => texts(
-                self.flagged
-                    .iter()
-                    .map(|&flagged| flagged.then_some("other length")),
-            ),
+            "flag" => texts(self.flags.iter().copied()),
             "other" => texts((0..count).map(|row| self.others.get(row))),
             "row_kind" => texts(
                 self.kinds[..count]

@@ -146,9 +146,10 @@ impl ListingRows {
         self.rows.source().to_owned()
     }
 
-    /// Mark the rows placed last that end at a time.
-    fn flag(&mut self, end_us: i64) {
-        self.rows.flag(end_us);
+    /// Mark the rows placed last that end at a time: their interval has another length, or was already read.
+    #[pyo3(signature = (end_us, *, repeated = false))]
+    fn flag(&mut self, end_us: i64, repeated: bool) {
+        self.rows.flag(end_us, repeated);
     }
 
     /// Cells since the last call that have no value of their column's type, and ends of cut lines, of no column.

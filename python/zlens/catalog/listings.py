@@ -31,7 +31,7 @@ HEADER = (
     RawColumn("tod", "time", "", "same as interval_end"),
     RawColumn("interval_end", "time", "", "end of the interval; of means and totals, end of the report"),
     RawColumn("seconds", "float", "s", "length of the interval; of means and totals, length of the report"),
-    RawColumn("flag", "text", "", "NULL"),
+    RawColumn("flag", "text", "", "other length, or repeated: the interval was already read; else NULL"),
     RawColumn("line_number", "int", "", "number of the line in the file"),
     RawColumn("row_kind", "text", "", "interval, row, mean, total, or the label of the row"),
     RawColumn("other", "text", "", "texts of columns that the catalog lacks, with their heads: Run=AP1Z604G"),

@@ -26,7 +26,7 @@ from zlens.lake.folder import Folder, Staging
 from zlens.lake.manifest import Manifest, Seam
 from zlens.lake.parquet_engine import ParquetEngine, parquet
 from zlens.lake.seam_evidence import Ground, Pair, sql_list
-from zlens.readers.joints import NEAR_US, WHOLE
+from zlens.readers.joints import BY_TABLE, NEAR_US, WHOLE
 
 #: Columns that tell of a row where it is, and what is before it.
 _OF_FILE = frozenset({"system", "source", "file", "offset", "seconds", "flag", "interval_end"})
@@ -56,7 +56,7 @@ class Seams:
                 for imported, part in self.manifest.parts()
                 if part.system == system and imported.source == source
             ]
-            if source in WHOLE:
+            if source in WHOLE | BY_TABLE:
                 grounds = [Ground(beside=seam_evidence.beside(parts, index)) for index in range(len(parts))]
                 make = self._drop_duplicates
             else:
@@ -82,32 +82,33 @@ class Seams:
     def _drop_duplicates(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
         """For sources whose intervals are complete in one input: the first input with one keeps it."""
         imported, part = parts[index]
-        own_ends = self.ends(parts, [index])
+        part_document = self.document(parts[index])
         seam = SeamDocument([])
-        repeated: set[int] = set()
+        tables = set(part_document.schemas)
+        repeated: dict[str, set[int]] = {table: set() for table in tables}
         for place in ground.beside:
-            newly_repeated = (own_ends & self.ends(parts, [place])) - repeated
-            if not newly_repeated:
+            newly: dict[str, set[int]] = {}
+            for table, ends in self._common_ends(parts, index, place, tables).items():
+                newly[table] = ends - repeated[table]
+                repeated[table] |= ends
+            all_newly = set().union(*newly.values())
+            if not all_newly:
                 continue
-            repeated |= newly_repeated
-            same = newly_repeated & self._same_ends(parts[place], parts[index])
+            same = all_newly & self._same_ends(parts[place], parts[index])
             other = parts[place][0].path
             for kind, count, what in (
                 ("duplicate", len(same), f"repeat those of {other}; not shown"),
-                ("conflict", len(newly_repeated - same), f"have other values in {other}; not shown"),
+                ("conflict", len(all_newly - same), f"have other values in {other}; not shown"),
             ):
                 if count:
                     detail = f"{count:,} intervals {what}"
                     seam.problems.append(
                         Problem(part.system, imported.source, imported.path, None, None, kind, detail, None)
                     )
-        if not repeated:
-            return seam
-        self.engine.bring("known", ArrowTable([("mark", "time")], [(end,) for end in sorted(repeated)]))
-        part_document = self.document(parts[index])
-        for table in part_document.schemas:
+        for table, ends in sorted(repeated.items()):
             files = [file for file in part_document.files if file.table == table]
-            if files:
+            if files and any(repeated.values()):
+                self.engine.bring("known", ArrowTable([("mark", "time")], [(end,) for end in sorted(ends)]))
                 columns = ", ".join(
                     f'b."{column.name}"' for column in self.schema(part_document.schemas[table])
                 )
@@ -118,6 +119,23 @@ class Seams:
                 )
                 seam.files += self.write(parts[index], query, table, "main", key, files)
         return seam
+
+    def _common_ends(
+        self, parts: list[Pair], index: int, place: int, tables: Iterable[str]
+    ) -> dict[str, set[int]]:
+        """The interval ends that two parts have in common, by table."""
+        if parts[index][0].source not in BY_TABLE:
+            common = self.ends(parts, [index]) & self.ends(parts, [place])
+            return dict.fromkeys(tables, common)
+        found = {}
+        for table in tables:
+            sides = []
+            for pair in (parts[index], parts[place]):
+                files = [file for file in self.document(pair).files if file.table == table]
+                query = f"SELECT DISTINCT epoch_us(b.interval_end) FROM {self.read(pair, files)} AS b"
+                sides.append({end for (end,) in self.engine.rows(query)} if files else set())
+            found[table] = sides[0] & sides[1] - {None}
+        return found
 
     def _same_ends(self, one: Pair, other: Pair) -> set[int]:
         """The ends of the intervals whose rows have the same values in two parts."""

@@ -112,6 +112,8 @@ class ListingSource:
         self._raw = Tables()
         self._infos: dict[tuple[str, str], SystemInfo] = {}
         self._ends: dict[tuple[str, str], dict[int, float | None]] = {}
+        #: Which file an interval of a table is from: in a second one it is a repetition.
+        self._given: dict[tuple[str, str, str], dict[int, str]] = {}
         self._zones: dict[str, int] = {}
         self._last: str | None = None
         #: Files whose text was put together again, so that offsets are of no use.
@@ -186,8 +188,15 @@ class ListingSource:
                 info = self._infos[key] = SystemInfo(*key, utc_offset_s=offset, local_time=offset is None)
             self._describe(info, path, report)
             ends = self._ends.setdefault(key, {})
+            given = self._given.setdefault((name, *key), {})
+            repeated = [end for end, *_ in spans if given.setdefault(end, path) != path]
             for span in spans:
                 self._interval(target, ends, path, span)
+            for end in repeated:
+                target.rows.flag(end, repeated=True)
+            if repeated:
+                detail = f"{len(repeated):,} intervals of {name} were already read in {given[repeated[0]]}; "
+                self.add(path, report.first, "duplicate", detail + "they are in no measure")
             own = self._found.setdefault((path, system, name), [0, _LATEST_US, 0])
             own[0] += len(target.rows) - target.placed
             target.placed = len(target.rows)

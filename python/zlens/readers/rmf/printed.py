@@ -63,6 +63,12 @@ class RmfTextSource(RmfXmlSource):
         "print the report again (REPORTS(CPU), REPORTS(DEVICE(DASD)), SYSRPTS(WLMGL(SCPER))), or ask for XML"
     )
 
+    def _parts(self, report: ReportInterval) -> list[str]:
+        return sorted({*report.rows, *report.variables})
+
+    def _is_whole(self, report: ReportInterval) -> bool:
+        return False
+
     def _finish(self) -> None:
         super()._finish()
         # What is printed is what was asked for: most files have one report.

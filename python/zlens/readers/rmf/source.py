@@ -115,7 +115,7 @@ class RmfSource(ABC):
         self._start = array("q")
         self._ms = array("q")
         self._flags: list[str | None] = []
-        self._index_of: dict[tuple[int, int], int] = {}
+        self._index_of: dict[tuple[int, int, str], int] = {}
         self._names: set[int] = set()
         common = {
             "system": lambda i: texts.texts[self._system[i]],
@@ -221,7 +221,10 @@ class RmfSource(ABC):
             return
         end = times.end
         code = self._texts.code(name)
-        duplicate = self._index_of.get((code, end))
+        places = [(code, end, part) for part in self._parts(report)]
+        duplicate = next(
+            (known for place in places if (known := self._index_of.get(place)) is not None), None
+        )
         digest = report.digest()
         if duplicate is not None:
             other = self._files[self._file[duplicate]].path
@@ -240,7 +243,7 @@ class RmfSource(ABC):
             return
         self._names.add(code)
         index = len(self._end)
-        self._index_of[code, end] = index
+        self._index_of.update(dict.fromkeys(places, index))
         self._system.append(code)
         self._file.append(number)
         self._end.append(end)
@@ -292,7 +295,7 @@ class RmfSource(ABC):
                 section = self._facts.sections[name]
                 if section.shape == "interval":
                     facts = self._interval_facts(report, times)
-                    present = True
+                    present = self._is_whole(report)
                 else:
                     facts = report.variables.get(name, {})
                     present = present or bool(facts)
@@ -300,6 +303,10 @@ class RmfSource(ABC):
             if present:
                 stored.append(index, row)
                 self._rows += 1
+
+    def _is_whole(self, report: ReportInterval) -> bool:
+        """Whether a report without a header has a row of its interval's facts all the same."""
+        return True
 
     def _interval_facts(self, report: ReportInterval, times: Times) -> dict[str, Any]:
         def number(name: str) -> float | None:
@@ -350,6 +357,10 @@ class RmfSource(ABC):
         """Return active threads per core by processor type, if the header contains them."""
         return {}
 
+    def _parts(self, report: ReportInterval) -> list[str]:
+        """What of an interval stands whole in one report: two reports of it have no part in common."""
+        return [""]
+
     def _duplicate_hint(self) -> str:
         return ""
 
@@ -399,10 +410,14 @@ class RmfSource(ABC):
             first_us=min(self._start[i] for i in indexes),
             last_us=last,
             files=list(dict.fromkeys(self._files[self._file[i]].path for i in indexes)),
-            intervals=[
-                Interval(self._end[i], self._ms[i] / 1000 if self._ms[i] else None, self._flags[i])
-                for i in indexes
-            ],
+            intervals=list(
+                {
+                    self._end[i]: Interval(
+                        self._end[i], self._ms[i] / 1000 if self._ms[i] else None, self._flags[i]
+                    )
+                    for i in reversed(indexes)
+                }.values()
+            )[::-1],
         )
 
     def _note_gaps(self, name: str, indexes: list[int], nominal: float) -> None:
