@@ -26,9 +26,13 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with heads. heads, upper, words: what is printed, and the name in the XML form."""
+    """A table with heads. heads, upper, words: what is printed, and the name in the XML form.
+
+    first  how the last line of heads begins
+    """
 
     part: str
+    first: re.Pattern[str]
     heads: tuple[tuple[re.Pattern[str], str], ...]
     least: int
     upper: tuple[tuple[re.Pattern[str], str], ...]
@@ -84,6 +88,7 @@ class Page:
     title: str
     segment: str
     values: tuple[Value, ...]
+    any_value: re.Pattern[str]
     tables: tuple[Table, ...]
     pairs: Pairs | None
     samples: Samples | None
@@ -119,6 +124,7 @@ def _page(entry: dict[str, Any]) -> Page:
         entry["title"],
         entry["segment"],
         _values([[value["name"], value["form"]] for value in entry.get("value", ())]),
+        re.compile("|".join(value["form"] for value in entry.get("value", ())) or _NOTHING.pattern, re.I),
         tuple(_table(table) for table in entry.get("table", ())),
         pairs
         and Pairs(
@@ -147,9 +153,11 @@ def _table(entry: dict[str, Any]) -> Table:
             for text, column in entry.get(name, ())
         )
 
+    own = heads("heads")
     return Table(
         entry.get("part", ""),
-        heads("heads"),
+        re.compile(r"[\s0]*(?:" + "|".join(form.pattern for form, _ in own) + ")", re.I),
+        own,
         entry["least"],
         heads("upper"),
         tuple((name, re.compile(word)) for name, word in entry.get("words", ())),

@@ -91,7 +91,7 @@ class Heads:
             return found | {name: word[0] for (name, _, _), word in zip(self.columns, words, strict=True)}
         at = 0
         for text, start, end in words:
-            near = min(range(at, len(self.columns)), key=lambda place: self._distance(place, start, end))
+            near = self._nearest(at, start, end)
             name = self.columns[near][0]
             if name in found and len(text) > 1:
                 return None
@@ -99,14 +99,27 @@ class Heads:
             at = near
         return found
 
-    def _distance(self, place: int, start: int, end: int) -> tuple[int, int]:
-        _, begin, close = self.columns[place]
-        return max(begin - end, start - close, 0), abs(end - close)
+    def _nearest(self, first: int, start: int, end: int) -> int:
+        """The column, from `first` on, whose head is nearest to a word; of several, the one it ends with."""
+        best, least = first, (1 << 30, 0)
+        for place in range(first, len(self.columns)):
+            _, begin, close = self.columns[place]
+            distance = (
+                begin - end if begin > end else start - close if start > close else 0,
+                abs(end - close),
+            )
+            if distance < least:
+                best, least = place, distance
+            elif begin > end:
+                break
+        return best
 
 
 def heads(page: Page, line: str, above: Sequence[str]) -> Heads | None:
     """The heads whose last line this is, of one of the page's tables."""
     for table in page.tables:
+        if table.first.match(line) is None:
+            continue
         columns, at = [], 0
         for form, name in table.heads:
             match = form.search(line, at)

@@ -245,6 +245,8 @@ class Parser:
 
     def _values(self, page: Page, line: str) -> bool:
         found = False
+        if page.any_value.search(line) is None:
+            return False
         for value in page.values:
             match = value.form.search(line)
             if match is not None:
