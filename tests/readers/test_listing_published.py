@@ -11,6 +11,7 @@ import pytest
 
 import listing_round
 import zlens
+from zlens import reports
 from zlens.api import Session
 from zlens.catalog import listings
 from zlens.catalog.reports import definition
@@ -197,3 +198,26 @@ def test_cells_are_in_their_columns(file: str, table: str, where: str, cells: di
     with zlens.open(str(FOLDER / f"{file}.txt")) as session:
         answer = session.sql(f"SELECT {', '.join(cells)} FROM {table} WHERE {where}")
         assert [dict(zip(answer.columns, row, strict=True)) for row in answer.rows] == [cells]
+
+
+SAME = [
+    ("prclog-smt0", "prclog", ">>Mean>>"),
+    ("prclog-smt2", "prclog", ">>Mean>>"),
+    ("physlog", "physlog", "10:1"),
+]
+
+
+@pytest.mark.parametrize(("file", "report", "begin"), SAME, ids=[case[0] for case in SAME])
+def test_a_report_of_a_listing_is_the_listing(file: str, report: str, begin: str) -> None:
+    """From the printed numbers to measures, and from those to the same printed numbers."""
+    path = FOLDER / f"{file}.txt"
+    # A processor's core is text in the listing, from which no number is taken.
+    expected = [
+        [word for word in line.split() if "/" not in word]
+        for line in path.read_text().splitlines()
+        if line.startswith(begin)
+    ]
+    with zlens.open(str(path)) as session:
+        lines = reports.render(report, session).splitlines()
+    found = [line.split()[: len(expected[0])] for line in lines if line.startswith(begin)]
+    assert found == expected

@@ -19,6 +19,11 @@ WITH used AS (
     FROM role.partition
     WHERE cpu_type IS NOT NULL AND incomplete
     GROUP BY system, source, interval_end, cpu_type
+    UNION ALL
+    SELECT
+        system, source, interval_end, seconds, flag, cpu_type,
+        effective_time, dispatch_time, total_weight, logical_cpus, dedicated
+    FROM role.pool_total
 )
 SELECT
     used.*, physical.physical, physical.usage, physical.physical - used.dedicated AS shared, management.management_time,
