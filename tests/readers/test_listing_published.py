@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from zlens import reports
 from zlens.api import Session
 from zlens.catalog import listings
 from zlens.catalog.reports import definition
+from zlens.cli import main
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
 #: Those of RMF have a reader of their own.
@@ -221,3 +223,13 @@ def test_a_report_of_a_listing_is_the_listing(file: str, report: str, begin: str
         lines = reports.render(report, session).splitlines()
     found = [line.split()[: len(expected[0])] for line in lines if line.startswith(begin)]
     assert found == expected
+
+
+def test_a_model_is_solved_from_a_listing(capsys: pytest.CaptureFixture[str]) -> None:
+    """IBM, z/VM 6.4 Performance: two of 16 aliases for minidisks, 14 for paging."""
+    assert main(["solve", "aliases", "--from", str(FOLDER / "hpalias.txt"), "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["tables"]["uses"]["rows"]
+    assert [(row["name"], row["entitled"], row["observed"]) for row in rows] == [
+        ("MDISK", 2.0, 2.32),
+        ("PAGING", 14.0, 13.68),
+    ]

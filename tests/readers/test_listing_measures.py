@@ -1,0 +1,63 @@
+"""Measures of listings: those of the monitor data they were printed from, to the printed precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import zlens
+from zlens import reports
+from zlens.api import Session
+
+
+@pytest.fixture(scope="module")
+def listed(sim_session: Session, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """USER, PRCLOG and PHYSLOG of the demo's z/VM as one listing."""
+    path = tmp_path_factory.mktemp("listing") / "reports.txt"
+    path.write_text("\n".join(reports.render(name, sim_session) for name in ("user", "prclog", "physlog")))
+    with zlens.open(str(path)) as session:
+        yield session
+
+
+def test_guests_of_a_listing_are_those_of_the_monitor(listed: Session, sim_session: Session) -> None:
+    whole = dict(
+        sim_session.sql("SELECT userid, sum(cpu_s) FROM guest WHERE cpu_s IS NOT NULL GROUP BY userid").rows
+    )
+    vcpus = dict(sim_session.sql("SELECT userid, max(vcpus) FROM guest GROUP BY userid").rows)
+    rows = listed.sql("SELECT userid, cpu_s, vcpus, dasd_io_rate, virtual_io_rate FROM guest").rows
+    assert len(rows) == len(whole) > 5
+    for userid, cpu_s, virtual_cpus, dasd, virtual in rows:
+        assert cpu_s == pytest.approx(whole[userid], abs=0.06)
+        assert virtual_cpus == vcpus[userid]
+        assert dasd <= virtual + 0.1
+    # A guest of several virtual processors uses more than one of them: nothing is withheld.
+    assert max(cpu_s for _, cpu_s, *_ in rows) > 3600
+    assert not [problem.detail for problem in listed.problems if problem.kind == "impossible"]
+
+
+def test_processors_of_a_listing_are_those_of_the_monitor(listed: Session, sim_session: Session) -> None:
+    query = (
+        "SELECT interval_end, cpu_id, busy_pct, diag_rate, ssch_rate, sigp_rate, page_read_rate FROM cpu "
+        "WHERE flag IS NULL ORDER BY ALL"
+    )
+    printed, exact = listed.sql(query).rows, sim_session.sql(query).rows
+    assert len(printed) == len(exact) > 100
+    for (end, cpu, *rates), (other_end, other_cpu, *others) in zip(printed, exact, strict=True):
+        assert (end, cpu) == (other_end, other_cpu)
+        for rate, other in zip(rates, others, strict=True):
+            assert (rate is None) == (other is None)
+            # Four digits, or half a unit of the last one.
+            assert rate is None or rate == pytest.approx(other, rel=6e-3, abs=0.06)
+
+
+def test_the_machine_of_a_listing_is_that_of_the_monitor(listed: Session, sim_session: Session) -> None:
+    query = (
+        "SELECT interval_end, cpu_type, physical, logical_cpus, lgclc_pct, total_pct FROM cec "
+        "WHERE flag IS NULL ORDER BY interval_end, cpu_type"
+    )
+    printed, exact = listed.sql(query).rows, sim_session.sql(query).rows
+    assert len(printed) == len(exact) > 10
+    for row, other in zip(printed, exact, strict=True):
+        assert row[:4] == other[:4]
+        assert row[4:] == pytest.approx(other[4:], abs=0.2)
