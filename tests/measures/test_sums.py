@@ -37,6 +37,10 @@ def test_the_last_digit_of_a_pool_does_not_depend_on_the_order_of_partitions() -
                 f"CREATE TABLE role.{entity} AS SELECT system, source, interval_end, cpu_type, {columns} "
                 "FROM role.partition LIMIT 1"
             )
+        connection.execute(
+            "CREATE TABLE role.pool_total AS SELECT * EXCLUDE (dedicated), dispatch_time AS total_weight, "
+            "0.0 AS dedicated FROM role.partition WHERE false"
+        )
         sums |= set(
             connection.execute(
                 f"SELECT effective_time, dispatch_time, total_weight FROM ({nodes.text('_pool')})"
