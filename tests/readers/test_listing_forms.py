@@ -181,6 +181,16 @@ def test_midnight_is_passed(tmp_path: Path) -> None:
     assert ends[2:] == ["2017-06-26 23:59:30"] * 2 + ["2017-06-27 00:00:30"] * 2
 
 
+def test_lines_of_dates_are_the_days_of_what_follows(tmp_path: Path) -> None:
+    """Between the intervals of several days, the day stands alone in its line."""
+    text = PHYSLOG.replace("To   2017/06/26", "To   2017/06/29")
+    text = text.replace("10:11:00 IFL ", "2017/06/26\n10:11:00 IFL ", 1)
+    text = text.replace("10:12:00 IFL ", "2017/06/28\n10:12:00 IFL ", 1)
+    ends = [str(row["interval_end"])[:19] for row in rows(tmp_path, text, "listing_physlog")]
+    assert ends[2:] == ["2017-06-26 10:11:00"] * 2 + ["2017-06-28 10:12:00"] * 2
+    assert problems(tmp_path, text) == []
+
+
 UNKNOWN = """FCX999  Run 2015/02/15 08:52:10         NEWLOG
 Something New, by Time
 From 2015/02/14 16:31:32                                       SYSTEMID

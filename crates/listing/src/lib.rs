@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod cells;
+mod chunk;
 mod line;
 mod number;
 mod rows;
@@ -13,7 +14,8 @@ mod store;
 mod value;
 
 pub use cells::{Order, Place, split};
+pub use chunk::{Chunk, Span};
 pub use line::{Label, Start, start};
 pub use number::{NoNumber, Number, number};
-pub use rows::{Chunk, Note, Rows, Span, Target, Verdict};
+pub use rows::{Note, Rows, Target, Verdict};
 pub use value::Kind;

@@ -6,6 +6,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions
 use arrow_schema::{ArrowError, Field, Schema};
 
 use crate::cells::{Order, Place, split};
+use crate::chunk::{Chunk, Span};
 use crate::line::{Label, Start, plain, stamp, start};
 use crate::number::number;
 use crate::store::{Texts, Values, floats, ints, texts, times};
@@ -25,30 +26,6 @@ pub struct Note {
     pub offset: u64,
     pub column: Option<usize>,
     pub text: String,
-}
-
-/// An interval of a chunk, with the first row that has it. Times in microseconds UTC.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Span {
-    pub end_us: i64,
-    pub seconds: Option<f64>,
-    pub line: u64,
-    pub offset: u64,
-}
-
-/// What the header of a report says of its rows. Times are local, in microseconds since 1970 as if they were UTC.
-#[derive(Clone, Debug, Default)]
-pub struct Chunk {
-    pub system: String,
-    /// The source of rows by time, and of reports that have none.
-    pub sources: (String, String),
-    pub file: String,
-    pub start_us: Option<i64>,
-    pub end_us: Option<i64>,
-    pub seconds: Option<f64>,
-    /// The day that times without a date begin at, if the header has none; also the end of rows without a time.
-    pub file_us: i64,
-    pub offset_us: i64,
 }
 
 struct Column {
@@ -97,6 +74,7 @@ pub struct Rows {
     kinds: Vec<u16>,
     kind_names: Vec<String>,
     days: Vec<Option<i64>>,
+    next_day: Option<i64>,
     seconds_of_day: Vec<Option<i64>>,
     utc: Vec<Option<i64>>,
     ends: Vec<i64>,
@@ -146,6 +124,7 @@ impl Rows {
             kinds: Vec::new(),
             kind_names: Vec::new(),
             days: Vec::new(),
+            next_day: None,
             seconds_of_day: Vec::new(),
             utc: Vec::new(),
             ends: Vec::new(),
@@ -194,6 +173,11 @@ impl Rows {
 
     pub fn column_name(&self, at: usize) -> &str {
         &self.columns[at].name
+    }
+
+    /// Sets the day of the next row with a time, in days since 1970: a line above it has the date.
+    pub const fn set_day(&mut self, day: i64) {
+        self.next_day = Some(day);
     }
 
     /// Takes back the last row.
@@ -409,7 +393,8 @@ impl Rows {
         self.lines.push(number);
         self.offsets.push(offset);
         self.kinds.push(kind);
-        self.days.push(day);
+        self.days
+            .push(day.or(self.next_day.take_if(|_| second.is_some())));
         self.seconds_of_day.push(second);
         self.utc.push(utc);
         self.others.push((!other.is_empty()).then_some(&other));

@@ -105,6 +105,11 @@ impl ListingRows {
         self.rows.row(line, number, offset) == Verdict::Row
     }
 
+    /// Set the day of the next row with a time, in days since 1970.
+    fn set_day(&mut self, day: i64) {
+        self.rows.set_day(day);
+    }
+
     /// Take back the last row.
     fn pop(&mut self) {
         self.rows.pop();

@@ -26,7 +26,7 @@ NEAR_US = {"smf": 20_000}
 WHOLE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc"})
 
 #: Sources of which an interval of one table stands whole in one file; its other tables may stand in others.
-BY_TABLE = frozenset({"rmf-text", "listing", "listing-span"})
+BY_TABLE = frozenset({"rmf-text", "listing", "listing-means"})
 
 
 @dataclass(frozen=True, slots=True)

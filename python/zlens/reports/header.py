@@ -17,7 +17,7 @@ _PLACE = 40  # column of the report name and of the note on synthetic data
 _HARD = "\u00a0"  # no-break space
 _PROBLEMS = 'zlens sql INPUT -q "SELECT * FROM problem"'.replace(" ", _HARD)
 #: Sources that name a release of z/VM by its number.
-_ZVM = ("zvm-monitor", "listing", "listing-span")
+_ZVM = ("zvm-monitor", "listing", "listing-means")
 _LEVEL = re.compile(r"\d+(\.\d+)+\Z")
 
 

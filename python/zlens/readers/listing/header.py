@@ -34,6 +34,8 @@ _CPU = re.compile(r"CPU (\d{4})(?:-(\S+))?")
 _SERIAL = re.compile(r"SN (\w+)")
 _RELEASE = re.compile(r"z/VM\s+(?:V\.)?(\S+)|(z/OS \S+)")
 _ZONE = re.compile(r"\* Times are local to the system \(UTC([+-])(\d\d):(\d\d)\)|(\* Times are UTC\.)")
+_DAY = re.compile(_DATE)
+_EPOCH = dt.date(1970, 1, 1).toordinal()
 RULE = re.compile(r"[1 0+-]?(_{8,})\s*\Z")
 
 
@@ -110,6 +112,15 @@ def zone_s(line: str) -> int | None:
         return 0
     offset = int(found[2]) * 3600 + int(found[3]) * 60
     return -offset if found[1] == "-" else offset
+
+
+def day(line: str) -> int | None:
+    """Days since 1970 of a line that is a date alone; None if it is none."""
+    found = _DAY.fullmatch(line.strip())
+    try:
+        return None if found is None else dt.date(*date(found[0])).toordinal() - _EPOCH
+    except ValueError:
+        return None
 
 
 def stamp(found: re.Match[str]) -> int | None:

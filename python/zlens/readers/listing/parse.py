@@ -17,7 +17,7 @@ from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import Column, Definition, Table
 from zlens.catalog.reports.titles import IN_TITLE
 from zlens.readers.listing import heads, text
-from zlens.readers.listing.header import LOST, Header, begin, zone_s
+from zlens.readers.listing.header import LOST, Header, begin, day, zone_s
 from zlens.readers.listing.heads import Layout
 from zlens.readers.listing.text import Line
 
@@ -303,6 +303,10 @@ class Parser:
             if not titled.time:
                 # Until heads are seen: IBM's own report may have none.
                 self._lay(known, heads.headless(titled))
+            return
+        date = day(content)
+        if date is not None and self._target is not None:
+            self._target.rows.set_day(date)
             return
         if (
             self._heads(report, known, line)

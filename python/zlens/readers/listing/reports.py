@@ -28,7 +28,7 @@ from zlens.readers.listing.text import Line
 
 NAME = "listing"
 #: The source of reports over the whole time of a listing: their one interval ends with another's.
-SPANS = "listing-span"
+SPANS = "listing-means"
 #: Problems of each kind that are kept of a file; the others are counted.
 MAX_NOTES = 100
 _DAY_US = 86_400_000_000

@@ -1,0 +1,37 @@
+"""Whatever report a test here prints is read back as a listing, in `make test-all`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import listing_round
+from rounds import rounds
+from zlens import reports
+from zlens.api import Session
+
+
+@pytest.fixture(autouse=True)
+def printed_reports_are_read_back(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Beside the demo's, these are reports of data made for one test: clusters, Linux guests, an HMC."""
+    if not rounds(many=True, few=False):
+        return
+    render = reports.render
+    reading = False
+
+    def printed(name: str, session: Any, *words: Any, **options: Any) -> str:
+        nonlocal reading
+        text = render(name, session, *words, **options)
+        if not reading and isinstance(session, Session):
+            reading = True
+            try:
+                _, wrong = listing_round.differences(session, name, tmp_path_factory.mktemp("listing"))
+            finally:
+                reading = False
+            assert not wrong, name
+        return text
+
+    monkeypatch.setattr(reports, "render", printed)
