@@ -240,6 +240,15 @@ def test_what_has_no_place_is_told_with_its_line(tmp_path: Path) -> None:
     assert problems(tmp_path, text) == ["line 11: inst_sim_rate: '3oo35' is no number; it is NULL"]
 
 
+def test_numbers_outside_of_reports_are_told(tmp_path: Path) -> None:
+    text = "12:00:01 some  1  2  3\n" + PRCLOG
+    assert problems(tmp_path, text) == [
+        "line 1: a line is of no report, from here on: '12:00:01 some  1  2  3'"
+    ]
+    text = PHYSLOG + "Ready;\n 1 2 3\n 4 5 6\n"
+    assert problems(tmp_path, text) == ["line 19: 2 lines are of no report, from here on: '1 2 3'"]
+
+
 def test_an_excerpt_is_known_by_its_heads(tmp_path: Path) -> None:
     text = "\n".join(PRCLOG.splitlines()[6:]) + "\n"
     found = rows(tmp_path, text)

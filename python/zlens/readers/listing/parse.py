@@ -122,6 +122,8 @@ class Parser:
         self._controlled = False
         self._part = False
         self._lost = False  # the first column, so that heads and rows would be read beside their places
+        #: The first line with numbers that is of no report, and how many there are.
+        self._outside: tuple[Line | None, int] = (None, 0)
         #: Rows without times since the last blank line, with their lines: heads of a table look like texts.
         self._block: list[str] = []
         self._since_blank = 0
@@ -143,6 +145,11 @@ class Parser:
             if not block:
                 break
         self._finish()
+        outside, count = self._outside
+        if outside is not None:
+            lines = "a line is" if count == 1 else f"{count:,} lines are"
+            detail = f"{lines} of no report, from here on: {outside.text.strip()[:120]!r}"
+            self._note(outside, "no_layout", detail)
 
     def _read_block(self, data: bytes, base: int, number: int) -> int:
         at = 0
@@ -207,6 +214,8 @@ class Parser:
                 return
         if report is None:
             self._above = [*self._above[-_HEIGHT:], line.text] if line.text.strip() else []
+            if not self._lost and len(line.text.split()) > 2 and _data(line):
+                self._outside = (self._outside[0] or line, self._outside[1] + 1)
             return
         if not report.header.whole:
             if line.text[1:6] == "From " and text.controlled(line.text):
@@ -250,7 +259,7 @@ class Parser:
             known = definition.load(name)
             self._report = Report(Header(name=name.upper(), whole=True), line, known, excerpt=True)
             others = ", ".join(each for each, _ in found[1:])
-            same = f"; {others} has the same ones" if others else ""
+            same = f", which {others} has too" if others else ""
             detail = f"the header is missing; read as the report {name} by its heads{same}"
             self._note(line, "no_layout", detail)
         assert self._report.definition is not None
