@@ -9,6 +9,7 @@ import pytest
 
 import listing_round
 import zlens
+from zlens.catalog import listings
 from zlens.catalog.reports import definition
 
 #: Reports that are asked for in every round; `make test-all` takes every one of every file.
@@ -34,3 +35,11 @@ def test_every_report_comes_back(name: str, demo_files: list[Path], tmp_path: Pa
         with zlens.open(str(path)) as session:
             _, wrong = listing_round.differences(session, name, tmp_path)
         assert not wrong, path.name
+
+
+@pytest.mark.parametrize("name", ["lpar", "lparlog"])
+def test_a_number_in_hexadecimal_is_no_decimal_number(name: str) -> None:
+    """A user partition ID that is printed as 10 is 16."""
+    columns = [column for table in definition.load(name).tables for column in table.columns]
+    assert [listings.kind(column) for column in columns if column.key == "upid"] == ["text"]
+    assert [listings.kind(column) for column in columns if column.key == "partition_number"] == ["int"]

@@ -133,9 +133,8 @@ def kind(column: Column) -> str:
         return "float"
     if column.type == "time":
         return "time"
-    if column.type in ("id", "text") and [name.rpartition(".")[2] for name in column.measures] == [
-        column.key
-    ]:
+    own = [name.rpartition(".")[2] for name in column.measures] == [column.key]
+    if own and column.type in ("id", "text") and not column.hexadecimal:
         found = {each.type for _, each in metrics.columns_named(column.measures[0])}
         return "int" if found == {"int"} else "text"
     return "text"

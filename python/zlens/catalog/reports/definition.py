@@ -52,6 +52,7 @@ class Column:
     decimals: int
     align: str
     keep: bool  # repeated on every part of a folded report
+    hexadecimal: bool  # its texts are numbers in hexadecimal
     mean: str
     total: str
     measures: tuple[

@@ -87,6 +87,7 @@ _COLUMN = Spec(
         Key("decimals", Integer(0, 9), "its digits after the decimal point", default=0),
         Key("align", Choice(("left", "right")), "the alignment of its values", default=""),
         Key("keep", Flag(), "whether it is repeated on every part of a folded report", default=False),
+        Key("hexadecimal", Flag(), "whether its texts are numbers in hexadecimal", default=False),
         Key("mean", Choice(MEAN_RULES), "how its mean is computed", default=""),
         Key("total", Choice(TOTAL_RULES), "how its total is computed", default="none"),
         Key("measures", Many(_MEASURE, into=tuple), "the measures that it shows", default=()),
