@@ -115,9 +115,22 @@ def test_a_real_report_is_read() -> None:
     assert ask(SAMPLE, "SELECT partition, image_capacity_msu, hiperdispatch FROM rmf_interval") == [
         ("SYSPLEX", 18, True)
     ]
-    # What is printed of address spaces and of work units has no place yet: it is kept, and told.
-    assert ask(SAMPLE, "SELECT count(*) > 20 FROM rmf_other") == [(True,)]
-    assert any("not placed, kept as text in rmf_other" in detail for detail in told(SAMPLE))
+    kinds = "SELECT kind, minimum, maximum, average FROM rmf_address_space"
+    assert ask(SAMPLE, kinds)[1:3] == [("IN READY Queue", 0, 3, 0.2), ("OUT READY Queue", 0, 0, 0.0)]
+    assert ask(SAMPLE, kinds)[4] == ("LOGICAL OUT READY Queue", 0, 0, 0.0)
+    assert ask(SAMPLE, f"{kinds} WHERE kind = 'STC Address Spaces'") == [("STC Address Spaces", 68, 68, 68.0)]
+    buckets = ask(SAMPLE, "SELECT bucket, samples_pct FROM rmf_inready")
+    assert (buckets[0], buckets[1][0], buckets[-1]) == (("<=N", 100.0), "=N+1", (">N+150", 0.0))
+    assert len(buckets) == 16
+    assert ask(SAMPLE, "SELECT cpu_type, maximum, average FROM rmf_work_unit") == [
+        ("CP", 5, 0.1),
+        ("IIP", 3, 0.1),
+    ]
+    assert ask(SAMPLE, "SELECT blwltrpct_pct, blwlinthd_s, promote_rate, waiters_peak FROM rmf_blocked") == [
+        (0.5, 20, 1.0, 0)
+    ]
+    assert ask(SAMPLE, "SELECT unparked_avg FROM rmf_interval") == [(6.0,)]
+    assert told(SAMPLE) == []
 
 
 # -- the XML form, printed -----------------------------------------------------------------------------

@@ -22,6 +22,7 @@ class Value:
 
     name: str
     form: re.Pattern[str]
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,29 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class List:
+    """A part whose rows stand anywhere in lines. cells: of the groups of the form; names: those in full."""
+
+    part: str
+    heads: tuple[str, ...]
+    form: re.Pattern[str]
+    cells: tuple[str, ...]
+    names: dict[str, str]
+
+    def row(self, found: re.Match[str]) -> list[str]:
+        """The cells of a row."""
+        groups = [
+            "",
+            *(
+                "".join(group.split()) if group and group.startswith("N") else group
+                for group in found.groups()
+            ),
+        ]
+        cells = [cell.format(*groups) for cell in self.cells]
+        return [self.names.get(cell, cell) for cell in cells]
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """A kind of page."""
 
@@ -93,6 +117,8 @@ class Page:
     pairs: Pairs | None
     samples: Samples | None
     counts: Counts | None
+    lists: tuple[List, ...]
+    titles: re.Pattern[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +149,10 @@ def _page(entry: dict[str, Any]) -> Page:
     return Page(
         entry["title"],
         entry["segment"],
-        _values([[value["name"], value["form"]] for value in entry.get("value", ())]),
+        tuple(
+            Value(value["name"], re.compile(value["form"], re.I), value.get("part", ""))
+            for value in entry.get("value", ())
+        ),
         re.compile("|".join(value["form"] for value in entry.get("value", ())) or _NOTHING.pattern, re.I),
         tuple(_table(table) for table in entry.get("table", ())),
         pairs
@@ -136,6 +165,17 @@ def _page(entry: dict[str, Any]) -> Page:
         samples and Samples(tuple(samples["names"]), samples["area"], samples["name"]),
         counts
         and Counts(counts["part"], re.compile(counts["form"]), (counts["heads"][0], counts["heads"][1])),
+        tuple(
+            List(
+                each["part"],
+                tuple(each["heads"]),
+                re.compile(each["form"]),
+                tuple(each["cells"]),
+                each.get("names", {}),
+            )
+            for each in entry.get("list", ())
+        ),
+        re.compile(r"\s*(?:" + "|".join(entry.get("titles", [_NOTHING.pattern])) + ")", re.I),
     )
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import BinaryIO
 
-from zlens.catalog.rmf_printed import Page, Printed, printed
+from zlens.catalog.rmf_printed import List, Page, Printed, printed
 from zlens.catalog.rmf_reports import Report
 from zlens.inputs.options import Options
 from zlens.inputs.source import Progress
@@ -112,6 +112,7 @@ class Parser:
         self._groups: list[tuple[int, str]] = []
         self._areas: list[tuple[int, int, str]] = []
         self._pairs: dict[str, str] = {}
+        self._list: List | None = None
         self._begun = False
 
     def read(self, file: BinaryIO, progress: Callable[[int], None]) -> None:
@@ -212,7 +213,7 @@ class Parser:
             self._body.interval = None
         self._title, self._begun = "", False
         self._above, self._pending = [], []
-        self._heads, self._groups, self._areas = None, [], []
+        self._heads, self._list, self._groups, self._areas = None, None, [], []
 
     def _note(self, kind: str, detail: str, about: str) -> None:
         self._notes.add(kind, f"line {self._number}: {detail}", self._offset, about=about)
@@ -225,6 +226,8 @@ class Parser:
         if page is not None and (
             self._values(page, line)
             or counted
+            or self._lists(page, line)
+            or page.titles.match(line) is not None
             or self._pair(page, line)
             or self._samples(page, line)
             or self._table(page, line)
@@ -251,11 +254,30 @@ class Parser:
             match = value.form.search(line)
             if match is not None:
                 found = True
+                self._body.end_part_name(value.part)
                 self._body.begin("var")
                 self._body.end_var_name(value.name)
                 self._body.end_var_value(match[1])
                 self._body.end_var("")
         return found
+
+    def _lists(self, page: Page, line: str) -> bool:
+        """Whether all of the line is rows of lists, with their values taken."""
+        left = line
+        for each in page.lists:
+            for found in each.form.finditer(line):
+                left = left.replace(found[0], " ", 1)
+                if self._list is not each:
+                    self._body.end_part_name(each.part)
+                    self._body.begin("table")
+                    self._body.cells = list(each.heads)
+                    self._body.end_heads("")
+                    self._list = each
+                self._row(each.row(found), None)
+        if left == line:
+            return False
+        self._heads = None
+        return not left.strip(" >")
 
     def _counts(self, page: Page, line: str) -> bool:
         found = page.counts.form.findall(line) if page.counts is not None and self._heads is None else []
@@ -280,7 +302,7 @@ class Parser:
             self._body.begin("column-headers")
             self._body.cells = self._present(found)
             self._body.end_heads("")
-            self._heads, self._block, self._above = found, "", []
+            self._heads, self._list, self._block, self._above = found, None, "", []
             # Lines above heads that only name groups of columns.
             self._pending = [each for each in self._pending if not _GROUP.search(each[1])]
             return True
