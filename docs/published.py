@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from zlens.catalog import cpumf, generations
 
 FOLDER = Path(__file__).parent / "published"
 
@@ -59,11 +62,25 @@ class Cell:
         return len(self.printed.partition(".")[2])
 
 
+def filled(command: str) -> str:
+    """A command with the formulas that it names: {rni z196} is that of the catalog."""
+
+    def formula(found: re.Match[str]) -> str:
+        numbers = generations.facts(found[1])["rni"]["numbers"]
+        return cpumf.rni_formula(found[1], numbers)
+
+    return re.sub(r"\{rni (\w+)\}", formula, command)
+
+
 def answer(command: str) -> Any:
     """What a command of a chapter answers, from JSON."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        shlex.split(command), cwd=FOLDER, capture_output=True, text=True, env={**os.environ, "PATH": path}
+        shlex.split(filled(command)),
+        cwd=FOLDER,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": path},
     )
     if done.returncode != 0:
         raise SystemExit(f"{command}\n{done.stderr}")
@@ -115,7 +132,7 @@ def page(chapter: dict[str, Any]) -> str:
         lines += [f"## {table['title']}", ""]
         if "text" in table:
             lines += [table["text"].strip(), ""]
-        lines += ["```sh", table["command"].replace(" --format json", ""), "```", ""]
+        lines += ["```sh", filled(table["command"]).replace(" --format json", ""), "```", ""]
         found = cells(table)
         columns = list(dict.fromkeys(cell.column for cell in found))
         heads = [table["columns"][column] for column in columns]

@@ -27,8 +27,9 @@ def test_a_listing_says_how_precise_its_measures_are() -> None:
     assert found["load.chargeable_cp_pct"] == pytest.approx(0.1)
     # All numbers that it may be computed from count: busy, or user and system.
     assert found["load.busy_pct"] == pytest.approx(0.15)
-    # A ratio of two percentages has another unit; nothing is said of it.
-    assert "load.tv_ratio" not in found
+    # Ratios of printed numbers get no bound, whatever their unit.
+    assert "load.tv" not in found
+    assert "load.capture_pct" not in found
 
 
 def test_monitor_data_is_exact(sim_session: zlens.Session) -> None:

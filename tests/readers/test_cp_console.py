@@ -179,7 +179,7 @@ def test_what_a_known_response_should_not_have_is_kept_and_told(tmp_path: Path) 
     with zlens.open(files(tmp_path, LOAD + "SOMETHING-00001\n")) as session:
         assert session.sql("SELECT text FROM cp_response WHERE name IS NULL").rows == [("SOMETHING-00001",)]
         assert [problem.detail for problem in session.problems] == [
-            "INDICATE LOAD: the meaning of 'SOMETHING-00001' is not known; it is kept"
+            "INDICATE LOAD: the meaning of 'SOMETHING-00001' is not known; kept as text"
         ]
 
 

@@ -138,8 +138,8 @@ def test_the_form_does_not_matter(form: Callable[[str], str | bytes], tmp_path: 
 def test_mail_does_not_matter_and_is_told(form: Callable[[str], str | bytes], tmp_path: Path) -> None:
     assert rows(tmp_path, form(PRCLOG)) == rows(tmp_path, PRCLOG)
     (told,) = problems(tmp_path, form(PRCLOG))
-    assert told.startswith("the text ")
-    assert told.endswith("lines are counted in the restored text")
+    assert told.startswith("the text was ")
+    assert told.endswith("line numbers refer to the result")
 
 
 def test_a_cut_line_loses_only_what_is_uncertain(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_cut_line_loses_only_what_is_uncertain(tmp_path: Path) -> None:
     # A rate that ends where the line does may have gone on.
     text = "\n".join(line[:76] for line in PRCLOG.splitlines()) + "\n"
     assert all(row["sigp_rate"] is None for row in rows(tmp_path, text))
-    assert any("the line is cut at" in detail for detail in problems(tmp_path, text))
+    assert any("line cut at" in detail for detail in problems(tmp_path, text))
 
 
 def test_several_reports_are_in_one_file(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_column_that_the_catalog_lacks_is_kept_as_text(tmp_path: Path) -> None
     text = "\n".join(lines) + "\n"
     assert {row["other"] for row in rows(tmp_path, text, "listing_physlog")} == {"%News=1.234"}
     assert problems(tmp_path, text) == [
-        "line 9: the column '%News' is not in the catalog; its texts are in the column other"
+        "line 9: column '%News' is not in the catalog; its values are kept in column `other`"
     ]
 
 
@@ -243,10 +243,10 @@ def test_what_has_no_place_is_told_with_its_line(tmp_path: Path) -> None:
 def test_numbers_outside_of_reports_are_told(tmp_path: Path) -> None:
     text = "12:00:01 some  1  2  3\n" + PRCLOG
     assert problems(tmp_path, text) == [
-        "line 1: a line is of no report, from here on: '12:00:01 some  1  2  3'"
+        "line 1: 1 line outside any report, starting with '12:00:01 some  1  2  3'"
     ]
     text = PHYSLOG + "Ready;\n 1 2 3\n 4 5 6\n"
-    assert problems(tmp_path, text) == ["line 19: 2 lines are of no report, from here on: '1 2 3'"]
+    assert problems(tmp_path, text) == ["line 19: 2 lines outside any report, starting with '1 2 3'"]
 
 
 def test_an_excerpt_is_known_by_its_heads(tmp_path: Path) -> None:
@@ -254,9 +254,7 @@ def test_an_excerpt_is_known_by_its_heads(tmp_path: Path) -> None:
     found = rows(tmp_path, text)
     assert [row["busy_pct"] for row in found] == [row["busy_pct"] for row in rows(tmp_path, PRCLOG)]
     assert {row["system"] for row in found} == {"unknown-listing"}
-    assert problems(tmp_path, text) == [
-        "line 4: the header is missing; read as the report prclog by its heads"
-    ]
+    assert problems(tmp_path, text) == ["line 4: no header; recognized as prclog by its column heads"]
 
 
 def test_two_lengths_of_an_interval_are_a_conflict(tmp_path: Path) -> None:
@@ -266,7 +264,11 @@ def test_two_lengths_of_an_interval_are_a_conflict(tmp_path: Path) -> None:
 
 BAD = [
     ("no row", "\n".join(PRCLOG.splitlines()[:10]) + "\n", "it has the header of a report and no row"),
-    ("lost column", "\n".join(line[1:] for line in PRCLOG.splitlines()), "the first character of every line"),
+    (
+        "lost column",
+        "\n".join(line[1:] for line in PRCLOG.splitlines()),
+        "every line lacks its first character",
+    ),
     ("ebcdic", PRCLOG.replace("\n", "\x85").encode("cp037"), "this is text in EBCDIC"),
 ]
 

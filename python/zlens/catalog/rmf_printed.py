@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from zlens.catalog.rmf_reports import key
+from zlens.catalog.rmf_reports import STATUS, key
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -74,15 +74,6 @@ class Samples:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """Numbers by name above the first table, as a part of two columns. form: has a name and a number."""
-
-    part: str
-    form: re.Pattern[str]
-    heads: tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class List:
     """A part whose rows stand anywhere in lines. cells: of the groups of the form; names: those in full."""
 
@@ -107,16 +98,16 @@ class List:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A kind of page."""
+    """A kind of page. status: how certain its form is."""
 
     title: str
+    status: str
     segment: str
     values: tuple[Value, ...]
     any_value: re.Pattern[str]
     tables: tuple[Table, ...]
     pairs: Pairs | None
     samples: Samples | None
-    counts: Counts | None
     lists: tuple[List, ...]
     titles: re.Pattern[str]
 
@@ -145,9 +136,14 @@ def printed() -> Printed:
 
 
 def _page(entry: dict[str, Any]) -> Page:
-    pairs, samples, counts = entry.get("pairs"), entry.get("samples"), entry.get("counts")
+    pairs, samples = entry.get("pairs"), entry.get("samples")
+    if entry["status"] not in STATUS:
+        raise CatalogError(
+            f"page {entry['title']}: its status is not one of {', '.join(STATUS)}", file=str(PATH)
+        )
     return Page(
         entry["title"],
+        entry["status"],
         entry["segment"],
         tuple(
             Value(value["name"], re.compile(value["form"], re.I), value.get("part", ""))
@@ -163,8 +159,6 @@ def _page(entry: dict[str, Any]) -> Page:
             {name: re.compile(rf"(?<!\S)({form}) +(\S+)") for name, form in pairs["names"]},
         ),
         samples and Samples(tuple(samples["names"]), samples["area"], samples["name"]),
-        counts
-        and Counts(counts["part"], re.compile(counts["form"]), (counts["heads"][0], counts["heads"][1])),
         tuple(
             List(
                 each["part"],

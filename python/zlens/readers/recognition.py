@@ -278,7 +278,7 @@ def _unknown(path: str, head: bytes, size: int) -> InputError:
         file=path,
         offset=0,
         expected="a z/VM MONWRITE file, an SMF dump, an RMF report in XML, what z/OS displays of its "
-        "processors or of HIS, a listing of reports, what a Linux on Z tells of its machine or its counters, "
+        "processors or of HIS, a printed report, machine or counter data of Linux on Z, "
         "or metrics of an HMC",
         cure="transfer it again in binary: monitor data with record format F and length 4096, SMF data with "
         f"record descriptor words{more}",

@@ -11,7 +11,7 @@ from zlens.catalog.reports import definition
 # Dates as CP and CMS print them: ISODATE, VMDATE (2015/02/14), FULLDATE (02/14/2015), SHORTDATE (02/14/15).
 _DATE = r"\d{4}[/-]\d\d[/-]\d\d|\d\d/\d\d/(?:\d{4}|\d\d)"
 _STAMP = rf"({_DATE})[ ,](\d\d)[:.](\d\d)(?:[:.](\d\d))?"
-#: Two digits of a year below this one are of the century that began in 2000: z/VM itself is of that century.
+#: Two-digit years below this one are read as 20xx, the others as 19xx.
 _CENTURY = 80
 #: Number, run time and name of a report: FCX304  Run 2015/02/14 08:52:14   PRCLOG
 RUN = re.compile(

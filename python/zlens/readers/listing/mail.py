@@ -41,10 +41,10 @@ def restored(file: BinaryIO) -> Restored:
     quoted = _quoted(head)
     if quoted:
         head = quopri.decodestring(head)
-        changes.append("is quoted-printable")
+        changes.append("decoded from quoted-printable")
     wrap = _wrap(text.decoded(head).splitlines())
     if wrap is not None:
-        changes.append(f"has lines wrapped at {wrap.width} characters, which are put together again")
+        changes.append(f"rejoined, because its lines were wrapped at {wrap.width} characters")
         ordered = wrap.words
     if not changes:
         return Restored(file, "", False)
@@ -53,7 +53,7 @@ def restored(file: BinaryIO) -> Restored:
         data = quopri.decodestring(data)
     if wrap is not None:
         data = "\n".join(_joined(text.decoded(data).splitlines(), wrap)).encode()
-    change = f"the text {' and '.join(changes)}; lines are counted in the restored text"
+    change = f"the text was {' and '.join(changes)}; line numbers refer to the result"
     if file.read(1):
         change += f"; only its first {MAX_BYTES // 2**20} MB are read"
     return Restored(io.BytesIO(data), change, ordered)

@@ -147,8 +147,8 @@ class Parser:
         self._finish()
         outside, count = self._outside
         if outside is not None:
-            lines = "a line is" if count == 1 else f"{count:,} lines are"
-            detail = f"{lines} of no report, from here on: {outside.text.strip()[:120]!r}"
+            lines = "1 line" if count == 1 else f"{count:,} lines"
+            detail = f"{lines} outside any report, starting with {outside.text.strip()[:120]!r}"
             self._note(outside, "no_layout", detail)
 
     def _read_block(self, data: bytes, base: int, number: int) -> int:
@@ -194,8 +194,8 @@ class Parser:
         if LOST.match(line.text):
             self._finish()
             self._lost = True
-            lost = f"the first character of every line is missing: {line.text[:5]} lacks its F; not read; "
-            self._note(line, "transfer", lost + "transfer it again, as a file without carriage control")
+            lost = f"every line lacks its first character ({line.text[:5]} for F{line.text[:5]}); not read. "
+            self._note(line, "transfer", lost + "Transfer it again with its first column")
             return
         form = listings.form_of(line.text)
         report = self._report
@@ -259,8 +259,8 @@ class Parser:
             known = definition.load(name)
             self._report = Report(Header(name=name.upper(), whole=True), line, known, excerpt=True)
             others = ", ".join(each for each, _ in found[1:])
-            same = f", which {others} has too" if others else ""
-            detail = f"the header is missing; read as the report {name} by its heads{same}"
+            same = f" (those of {others} are the same)" if others else ""
+            detail = f"no header; recognized as {name} by its column heads{same}"
             self._note(line, "no_layout", detail)
         assert self._report.definition is not None
         self._above, self._table = above, layout.table
@@ -370,9 +370,9 @@ class Parser:
             if column is not None:
                 continue
             if place.end == width:
-                detail = f"the line is cut in the head {head!r}; its column is not read"
+                detail = f"line cut within the column head {head!r}; column not read"
             else:
-                detail = f"the column {head!r} is not in the catalog; its texts are in the column other"
+                detail = f"column {head!r} is not in the catalog; its values are kept in column `other`"
             self._note(line, "no_layout", detail)
         return True
 

@@ -155,7 +155,7 @@ class ListingSource:
                 if column:
                     detail = f"{column}: {cell!r} is no number; it is NULL"
                 else:
-                    detail = f"the line is cut at {cell!r}, which may go on; not read"
+                    detail = f"line cut at {cell!r}, which may be incomplete; not read"
                 self.add(path, Line(number, offset, ""), "no_layout", detail)
 
     def _take(self, path: str, report: Report) -> None:
@@ -196,7 +196,7 @@ class ListingSource:
                 target.rows.flag(end, repeated=True)
             if repeated:
                 detail = f"{len(repeated):,} intervals of {name} were already read in {given[repeated[0]]}; "
-                self.add(path, report.first, "duplicate", detail + "they are in no measure")
+                self.add(path, report.first, "duplicate", detail + "not counted again")
             own = self._found.setdefault((path, system, name), [0, _LATEST_US, 0])
             own[0] += len(target.rows) - target.placed
             target.placed = len(target.rows)

@@ -6,6 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from zlens.catalog.rmf_printed import Page, Printed, Table
 from zlens.readers.rmf import values
@@ -14,9 +15,8 @@ from zlens.readers.rmf import values
 _TITLE = re.compile(r"[1 0+-]? *((?:[A-Z/] +){3,}[A-Z])(?: +PAGE +\d+)? *", re.I)
 _WORD = re.compile(r"\S+")
 _LINE = re.compile(r"[\s\d.,+*/<>=()!_-]*")
-_COUNTS = re.compile(
-    r"(?<!\S)([A-Z(][A-Z0-9 ()+<>/.-]{0,40}?)\s+([\d,]{1,15})\s+([\d,]{1,15})\s+([\d,]{1,15})(?!\S)"
-)
+_NAMED = r"(?<!\S)([A-Z(][A-Z0-9 ()+<>/.-]{0,40}?)"
+_NUMBER = r"\s+([\d,]{1,15})"
 _LABEL = re.compile(r"[A-Z]{4,}(?: [A-Z]+)*|[A-Z]+(?: [A-Z]+)+")
 
 
@@ -164,16 +164,26 @@ def groups(page: Page, line: str) -> list[tuple[int, str]]:
     return sorted(found.items()) if len(found) > 1 else []
 
 
-def counts(line: str) -> list[tuple[int, str, tuple[str, ...]]]:
-    """Names with three numbers each: where one begins, its name, its numbers."""
+@cache
+def _counts(columns: int) -> re.Pattern[str]:
+    return re.compile(_NAMED + _NUMBER * columns + r"(?!\S)")
+
+
+def counts(line: str, columns: int) -> list[tuple[int, str, tuple[str, ...]]]:
+    """Names followed by a number of columns: start, name, numbers."""
     return [
-        (found.start(), " ".join(found[1].split()), tuple(found[at].replace(",", "") for at in (2, 3, 4)))
-        for found in _COUNTS.finditer(line)
+        (
+            found.start(),
+            " ".join(found[1].split()),
+            tuple(text.replace(",", "") for text in found.groups()[1:]),
+        )
+        for found in _counts(columns).finditer(line)
     ]
 
 
-def labels(line: str) -> list[tuple[int, int, str]]:
-    """Texts of capital letters with their extents, if a line has nothing else but MIN, MAX, AVG and rules."""
-    if _LINE.fullmatch(re.sub(r"\b(?:MIN|MAX|AVG)\b", "", _LABEL.sub("", line))) is None:
+def labels(line: str, names: Sequence[str]) -> list[tuple[int, int, str]]:
+    """Texts of capital letters with their extents, if the line has only column names and rules beside."""
+    rest = re.sub(rf"\b(?:{'|'.join(names)})\b", "", _LABEL.sub("", line))
+    if _LINE.fullmatch(rest) is None:
         return []
     return [(found.start(), found.end(), found[0].strip()) for found in _LABEL.finditer(line)]

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import BinaryIO
 
-from zlens.catalog.rmf_printed import List, Page, Printed, printed
+from zlens.catalog.rmf_printed import List, Page, Printed, Samples, printed
 from zlens.catalog.rmf_reports import Report
 from zlens.inputs.options import Options
 from zlens.inputs.source import Progress
@@ -112,7 +112,7 @@ class Parser:
         self._groups: list[tuple[int, str]] = []
         self._areas: list[tuple[int, int, str]] = []
         self._pairs: dict[str, str] = {}
-        self._list: List | None = None
+        self._open: List | Samples | None = None
         self._begun = False
 
     def read(self, file: BinaryIO, progress: Callable[[int], None]) -> None:
@@ -213,7 +213,7 @@ class Parser:
             self._body.interval = None
         self._title, self._begun = "", False
         self._above, self._pending = [], []
-        self._heads, self._list, self._groups, self._areas = None, None, [], []
+        self._heads, self._open, self._groups, self._areas = None, None, [], []
 
     def _note(self, kind: str, detail: str, about: str) -> None:
         self._notes.add(kind, f"line {self._number}: {detail}", self._offset, about=about)
@@ -222,11 +222,11 @@ class Parser:
 
     def _content(self, line: str) -> None:
         page = self._page
-        counted = page is not None and self._counts(page, line)
+        # A line may have both.
+        listed = page is not None and self._lists(page, line)
         if page is not None and (
-            self._values(page, line)
-            or counted
-            or self._lists(page, line)
+            listed
+            or self._values(page, line)
             or page.titles.match(line) is not None
             or self._pair(page, line)
             or self._samples(page, line)
@@ -267,32 +267,17 @@ class Parser:
         for each in page.lists:
             for found in each.form.finditer(line):
                 left = left.replace(found[0], " ", 1)
-                if self._list is not each:
+                if self._open is not each:
                     self._body.end_part_name(each.part)
                     self._body.begin("table")
                     self._body.cells = list(each.heads)
                     self._body.end_heads("")
-                    self._list = each
+                    self._open = each
                 self._row(each.row(found), None)
         if left == line:
             return False
         self._heads = None
         return not left.strip(" >")
-
-    def _counts(self, page: Page, line: str) -> bool:
-        found = page.counts.form.findall(line) if page.counts is not None and self._heads is None else []
-        if not found or page.counts is None:
-            return False
-        self._body.end_part_name(page.counts.part)
-        self._body.begin("table")
-        self._body.cells = list(page.counts.heads)
-        self._body.end_heads("")
-        for name, number in found:
-            # The XML form has the name of a processor type with its abbreviation in brackets.
-            self._row([f"{name} ({name})", number], None)
-        self._body.end_table("")
-        self._body.end_part_name("")
-        return True
 
     def _table(self, page: Page, line: str) -> bool:
         found = pages.heads(page, line, self._above)
@@ -302,7 +287,7 @@ class Parser:
             self._body.begin("column-headers")
             self._body.cells = self._present(found)
             self._body.end_heads("")
-            self._heads, self._list, self._block, self._above = found, None, "", []
+            self._heads, self._open, self._block, self._above = found, None, "", []
             # Lines above heads that only name groups of columns.
             self._pending = [each for each in self._pending if not _GROUP.search(each[1])]
             return True
@@ -370,17 +355,16 @@ class Parser:
     def _samples(self, page: Page, line: str) -> bool:
         if page.samples is None:
             return False
-        counts = pages.counts(line)
+        counts = pages.counts(line, len(page.samples.names))
         if not counts:
-            areas = pages.labels(line)
+            areas = pages.labels(line, page.samples.names)
             self._areas = areas or self._areas
             return bool(areas)
-        heads = (page.samples.area, page.samples.name, *page.samples.names)
-        if self._heads is None:
+        if self._open is not page.samples:
             self._body.begin("table")
-            self._body.cells = list(heads)
+            self._body.cells = [page.samples.area, page.samples.name, *page.samples.names]
             self._body.end_heads("")
-            self._heads = None
+            self._open = page.samples
         for start, name, numbers in counts:
             area = min(
                 self._areas, key=lambda area: max(area[0] - start, start - area[1], 0), default=(0, 0, "")

@@ -218,7 +218,7 @@ class ConsoleSource:
             block.rows.append({**line, "text": left.strip() if parts else text})
             if block.command.known:
                 detail = (
-                    f"{block.command.name}: the meaning of {left.strip()[:80]!r} is not known; it is kept"
+                    f"{block.command.name}: the meaning of {left.strip()[:80]!r} is not known; kept as text"
                 )
                 self.note(path, offset, "no_layout", detail)
 
