@@ -1,15 +1,12 @@
 //! Rows of one raw table, from many reports: read line by line, and given their times when their report is known.
 
-use std::sync::Arc;
-
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, Field, Schema};
+mod columns;
+mod times;
 
 use crate::cells::{Order, Place, split};
-use crate::chunk::{Chunk, Span};
+use crate::chunk::Chunk;
 use crate::line::{Label, Start, plain, stamp, start};
-use crate::number::number;
-use crate::store::{Texts, Values, floats, ints, texts, times};
+use crate::store::{Texts, Values};
 use crate::value::{Kind, Parsed, parse};
 
 /// Whether a line is a row of the table.
@@ -420,250 +417,12 @@ impl Rows {
         });
         u16::try_from(at).unwrap_or_default()
     }
-
-    fn is_row(&self, at: usize) -> bool {
-        let kind = self.kind_names[usize::from(self.kinds[at])].as_str();
-        kind == INTERVAL || kind == "row"
-    }
-
-    /// Gives the rows read since the last call their times, and names their system. Gives their intervals.
-    pub fn place(&mut self, chunk: Chunk) -> Vec<Span> {
-        let first = self.ends.len();
-        let rows = first..self.len();
-        let only = !rows
-            .clone()
-            .any(|at| self.kind_names[usize::from(self.kinds[at])] == INTERVAL);
-        let start = chunk.start_us;
-        let mut day = start.unwrap_or(chunk.file_us).div_euclid(DAY_S * MICRO);
-        let length = chunk.seconds.or_else(|| {
-            Some((chunk.end_us? - start?) as f64 / MICRO as f64).filter(|&length| length > 0.0)
-        });
-        let (mut last, mut moment, mut seconds): (Option<i64>, Option<i64>, Option<f64>) =
-            (None, None, None);
-        let mut previous = start;
-        let mut first_moment = None;
-        let mut first_known = None;
-        for at in rows.clone() {
-            let (mut end, mut own) = (i64::MIN, length);
-            if let Some(second) = self.seconds_of_day[at] {
-                if let Some(date) = self.days[at] {
-                    day = date;
-                } else if last.map_or_else(
-                    || {
-                        start
-                            .is_some_and(|start| second < start.div_euclid(MICRO).rem_euclid(DAY_S))
-                    },
-                    |last| second < last - DAY_S / 2,
-                ) {
-                    day += 1;
-                }
-                last = Some(second);
-                let local = (day * DAY_S + second) * MICRO;
-                if moment != Some(local) {
-                    seconds = match previous {
-                        Some(previous) if local > previous => {
-                            Some((local - previous) as f64 / MICRO as f64)
-                        }
-                        _ if moment.is_some() => None,
-                        _ => seconds,
-                    };
-                    previous = Some(local);
-                    moment = Some(local);
-                    first_moment = first_moment.or(moment);
-                    first_known = first_known.or(seconds);
-                }
-                end = local - chunk.offset_us;
-                own = seconds;
-            } else if let Some(utc) = self.utc[at] {
-                if moment != Some(utc) {
-                    seconds = moment
-                        .filter(|&before| utc > before)
-                        .map(|before| (utc - before) as f64 / MICRO as f64);
-                    moment = Some(utc);
-                    first_moment = first_moment.or(moment);
-                    first_known = first_known.or(seconds);
-                }
-                end = utc;
-                own = seconds;
-            }
-            self.ends.push(end);
-            self.lengths.push(own.unwrap_or(f64::NAN));
-            self.flags.push(None);
-        }
-        let whole = chunk.end_us.or(moment).unwrap_or(chunk.file_us) - chunk.offset_us;
-        let shift = |local: i64| local - chunk.offset_us;
-        for at in rows.clone() {
-            if self.ends[at] == i64::MIN {
-                self.ends[at] = whole;
-            } else if self.lengths[at].is_nan()
-                && first_moment
-                    .is_some_and(|first| self.ends[at] == first || self.ends[at] == shift(first))
-            {
-                // The first interval of a listing that does not say when it begins is as long as the next one.
-                self.lengths[at] = first_known.unwrap_or(f64::NAN);
-            }
-        }
-        for column in &mut self.columns {
-            if let Values::Times(values) = &mut column.values {
-                for value in values[first..].iter_mut().flatten() {
-                    *value -= chunk.offset_us;
-                }
-            }
-        }
-        let spans = self.spans(rows, only);
-        let source = if only {
-            &chunk.sources.1
-        } else {
-            &chunk.sources.0
-        }
-        .clone();
-        self.chunks.push(Placed {
-            first,
-            source,
-            chunk,
-            only,
-        });
-        spans
-    }
-
-    fn spans(&self, rows: std::ops::Range<usize>, only: bool) -> Vec<Span> {
-        let mut spans: Vec<Span> = Vec::new();
-        for at in rows {
-            let known = spans
-                .last()
-                .is_some_and(|span| span.end_us == self.ends[at]);
-            if !known && (only || self.is_row(at)) {
-                spans.push(Span {
-                    end_us: self.ends[at],
-                    seconds: Some(self.lengths[at]).filter(|length| !length.is_nan()),
-                    line: self.lines[at],
-                    offset: self.offsets[at],
-                });
-            }
-        }
-        spans
-    }
-
-    /// The source of the rows of the last chunk.
-    pub fn source(&self) -> &str {
-        self.chunks.last().map_or("", |placed| &placed.source)
-    }
-
-    /// Marks the rows of the last chunk that end at a time: they are in no measure.
-    pub fn flag(&mut self, end_us: i64, repeated: bool) {
-        let why = if repeated { "repeated" } else { "other length" };
-        let first = self.chunks.last().map_or(0, |placed| placed.first);
-        for at in first..self.ends.len() {
-            if self.ends[at] == end_us {
-                self.flags[at] = Some(why);
-            }
-        }
-    }
-
-    /// The named columns of all rows that were placed.
-    pub fn batch(&self, names: &[String]) -> Result<RecordBatch, ArrowError> {
-        let arrays = names
-            .iter()
-            .map(|name| self.array(name))
-            .collect::<Result<Vec<_>, _>>()?;
-        let fields: Vec<_> = names
-            .iter()
-            .zip(&arrays)
-            .map(|(name, array)| Field::new(name, array.data_type().clone(), true))
-            .collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(self.ends.len()));
-        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)
-    }
-
-    fn array(&self, name: &str) -> Result<ArrayRef, ArrowError> {
-        let count = self.ends.len();
-        let whole = |value: u64| i64::try_from(value).ok();
-        Ok(match name {
-            "system" => texts(self.each(|placed| Some(placed.chunk.system.as_str()))),
-            "source" => texts(self.each(|placed| Some(placed.source.as_str()))),
-            "file" => texts(self.each(|placed| Some(placed.chunk.file.as_str()))),
-            "only" => Arc::new(
-                self.each(|placed| Some(placed.only))
-                    .collect::<BooleanArray>(),
-            ),
-            "offset" => ints(self.offsets[..count].iter().map(|&value| whole(value))),
-            "line_number" => ints(self.lines[..count].iter().map(|&value| whole(value))),
-            "tod" | "interval_end" => times(self.ends.iter().map(|&end| Some(end))),
-            "seconds" => floats(&self.lengths),
-            "flag" => texts(self.flags.iter().copied()),
-            "other" => texts((0..count).map(|row| self.others.get(row))),
-            "row_kind" => texts(
-                self.kinds[..count]
-                    .iter()
-                    .map(|&at| Some(self.kind_names[usize::from(at)].as_str())),
-            ),
-            _ => self.values(name, count)?,
-        })
-    }
-
-    fn values(&self, name: &str, count: usize) -> Result<ArrayRef, ArrowError> {
-        let half = |column: &&Column| name.strip_suffix("_half") == Some(column.name.as_str());
-        if let Some(column) = self.columns.iter().find(|column| column.name == name) {
-            return Ok(match &column.values {
-                Values::Floats(values, _) => floats(&values[..count]),
-                Values::Ints(values) => ints(values[..count].iter().copied()),
-                Values::Times(values) => times(values[..count].iter().copied()),
-                Values::Texts(found) => texts((0..count).map(|row| found.get(row))),
-            });
-        }
-        match self.columns.iter().find(half).map(|column| &column.values) {
-            Some(Values::Floats(_, halves)) => Ok(floats(&halves[..count])),
-            _ => Err(ArrowError::SchemaError(format!("no column {name}"))),
-        }
-    }
-
-    /// A value of each row's chunk.
-    fn each<'a, T: Copy + 'a>(
-        &'a self,
-        value: impl Fn(&'a Placed) -> T + 'a,
-    ) -> impl Iterator<Item = T> + 'a {
-        let ends = self
-            .chunks
-            .iter()
-            .skip(1)
-            .map(|placed| placed.first)
-            .chain([self.ends.len()]);
-        self.chunks
-            .iter()
-            .zip(ends)
-            .flat_map(move |(placed, end)| std::iter::repeat_n(value(placed), end - placed.first))
-    }
-
-    /// Whether all texts of a column are numbers or nothing, and at least one is a number.
-    pub fn numeric(&self, at: usize) -> bool {
-        let Some(Values::Texts(found)) = self.columns.get(at).map(|column| &column.values) else {
-            return false;
-        };
-        let mut any = false;
-        (0..self.len()).all(|row| match found.get(row).map(number) {
-            None | Some(Ok(None)) => true,
-            Some(Ok(Some(_))) => {
-                any = true;
-                true
-            }
-            Some(Err(_)) => false,
-        }) && any
-    }
-
-    /// Makes numbers of the texts of a column.
-    pub fn make_numeric(&mut self, at: usize) {
-        let count = self.len();
-        let column = &mut self.columns[at];
-        if let Values::Texts(texts) = &column.values {
-            column.values = texts.numbers(count);
-            column.kind = Kind::Float;
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::Array;
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float64Type, TimestampMicrosecondType};
     use proptest::prelude::*;
@@ -701,23 +460,24 @@ mod tests {
         rows
     }
 
+    /// Places below a head of times.
+    fn timed(mut places: Vec<(Place, Target)>) -> Vec<(Place, Target)> {
+        let time = Place {
+            start: 0,
+            end: 8,
+            right: false,
+        };
+        places.insert(0, (time, Target::Nowhere));
+        places
+    }
+
     #[test]
     fn what_a_cut_makes_uncertain_is_missing() {
         let mut rows = rows();
         let places = rows.places.clone();
         let targets = rows.targets.clone();
-        let mut all: Vec<_> = places.into_iter().zip(targets).collect();
-        all.insert(
-            0,
-            (
-                Place {
-                    start: 0,
-                    end: 8,
-                    right: false,
-                },
-                Target::Nowhere,
-            ),
-        );
+        let all: Vec<_> = places.into_iter().zip(targets).collect();
+        let all = timed(all);
         rows.lay(all.clone(), true, Some(22), Order::Below);
         assert_eq!(rows.row("23:59:00   0 IFL  95.5", 1, 0), Verdict::Row);
         rows.lay(all, true, Some(30), Order::Below);
@@ -739,21 +499,11 @@ mod tests {
     fn texts_of_columns_that_the_table_lacks_are_kept_with_their_heads() {
         let mut rows = rows();
         let places = rows.places.clone();
-        let mut all: Vec<_> = places
+        let all: Vec<_> = places
             .into_iter()
             .map(|place| (place, Target::Other("Run".to_owned())))
             .collect();
-        all.insert(
-            0,
-            (
-                Place {
-                    start: 0,
-                    end: 8,
-                    right: false,
-                },
-                Target::Nowhere,
-            ),
-        );
+        let all = timed(all);
         rows.lay(all, true, None, Order::Below);
         assert_eq!(rows.row("23:59:00   0 IFL  95.5", 1, 0), Verdict::Row);
         rows.place(chunk(None));

@@ -16,10 +16,11 @@ from zlens.catalog import listings
 from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import Column, Definition, Table
 from zlens.catalog.reports.titles import IN_TITLE
-from zlens.readers.listing import heads, text
+from zlens.readers import textlines
+from zlens.readers.listing import heads
 from zlens.readers.listing.header import LOST, Header, begin, day, zone_s
 from zlens.readers.listing.heads import Layout
-from zlens.readers.listing.text import Line
+from zlens.readers.textlines import Line
 
 _TIME = re.compile(r"\s*(?:\d{4}[/-]\d\d[/-]\d\d )?\d\d:\d\d:\d\d(?=\s|\Z)")
 _LABEL = re.compile(r">+ ?[A-Z][\w. ]{0,18}?[><]{1,2}(?=\s|\Z)")
@@ -135,7 +136,7 @@ class Parser:
             block = file.read(_BLOCK)
             data = rest + block
             cut = data.rfind(b"\n") + 1 if block else len(data)
-            if not cut and block and len(data) > text.MAX_LINE:
+            if not cut and block and len(data) > textlines.MAX_LINE:
                 cut = len(data)
             number = self._read_block(data[:cut], base, number)
             base += cut
@@ -168,8 +169,8 @@ class Parser:
                     continue
             cut = data.find(b"\n", at)
             cut = len(data) if cut < 0 else cut
-            raw = data[at : min(cut, at + text.MAX_LINE)]
-            self._line(Line(number, base + at, text.clean(text.decoded(raw))))
+            raw = data[at : min(cut, at + textlines.MAX_LINE)]
+            self._line(Line(number, base + at, textlines.clean(textlines.decoded(raw))))
             at, number = cut + 1, number + 1
         return number
 
@@ -218,12 +219,12 @@ class Parser:
                 self._outside = (self._outside[0] or line, self._outside[1] + 1)
             return
         if not report.header.whole:
-            if line.text[1:6] == "From " and text.controlled(line.text):
+            if line.text[1:6] == "From " and textlines.controlled(line.text):
                 # Only here: of a copied listing the first line may be all that kept its first column.
                 self._controlled = True
             report.header.take(line.text)
             return
-        if self._controlled and text.controlled(line.text):
+        if self._controlled and textlines.controlled(line.text):
             line = line._replace(text=line.text[1:])
         if not line.text.strip():
             self._blank = True

@@ -20,11 +20,12 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers import textlines
 from zlens.readers.files import total_size, unreadable
-from zlens.readers.listing import heads, text
+from zlens.readers.listing import heads
 from zlens.readers.listing.mail import restored
 from zlens.readers.listing.parse import Parser, Report, Tables, Target
-from zlens.readers.listing.text import Line
+from zlens.readers.textlines import Line
 
 NAME = "listing"
 #: The source of reports over the whole time of a listing: their one interval ends with another's.
@@ -48,7 +49,7 @@ def detect(head: bytes, size: int) -> bool:
         return False
     if _BEGINS.search(head):
         return True
-    lines = [text.clean(line) for line in text.decoded(head[:_FIRST]).splitlines()]
+    lines = [textlines.clean(line) for line in textlines.decoded(head[:_FIRST]).splitlines()]
     if any(listings.form_of(line) for line in lines):
         return True
     above = (

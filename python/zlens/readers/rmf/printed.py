@@ -16,7 +16,7 @@ from zlens.catalog.rmf_printed import List, Page, Printed, Samples, printed
 from zlens.catalog.rmf_reports import Report
 from zlens.inputs.options import Options
 from zlens.inputs.source import Progress
-from zlens.readers.listing import text
+from zlens.readers import textlines
 from zlens.readers.rmf import page as pages
 from zlens.readers.rmf.body import Body
 from zlens.readers.rmf.interval import ReportInterval
@@ -40,7 +40,7 @@ def detect(head: bytes, size: int) -> bool:
     if b"\0" in head:
         return False
     facts = printed()
-    lines = text.decoded(head).splitlines()
+    lines = textlines.decoded(head).splitlines()
     for number, line in enumerate(lines):
         if pages.title(line) in facts.pages:
             header = Head()
@@ -117,9 +117,9 @@ class Parser:
 
     def read(self, file: BinaryIO, progress: Callable[[int], None]) -> None:
         """Read the file to its end."""
-        for raw in iter(lambda: file.readline(text.MAX_LINE), b""):
+        for raw in iter(lambda: file.readline(textlines.MAX_LINE), b""):
             self._number += 1
-            self._line(text.clean(text.decoded(raw)))
+            self._line(textlines.clean(textlines.decoded(raw)))
             self._offset += len(raw)
             if self._number % 10_000 == 0:
                 progress(self._offset)

@@ -1,4 +1,4 @@
-"""The lines of a listing, without line ends, tabs and what HTML adds."""
+"""Lines of printed text, without line ends, tabs and what HTML adds."""
 
 from __future__ import annotations
 

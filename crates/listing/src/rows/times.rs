@@ -1,0 +1,146 @@
+//! The times of rows: intervals from the times of day of their lines and the header of their report.
+
+use super::{DAY_S, INTERVAL, MICRO, Placed, Rows};
+use crate::chunk::{Chunk, Span};
+use crate::store::Values;
+
+impl Rows {
+    fn is_row(&self, at: usize) -> bool {
+        let kind = self.kind_names[usize::from(self.kinds[at])].as_str();
+        kind == INTERVAL || kind == "row"
+    }
+
+    /// Gives the rows read since the last call their times, and names their system. Gives their intervals.
+    pub fn place(&mut self, chunk: Chunk) -> Vec<Span> {
+        let first = self.ends.len();
+        let rows = first..self.len();
+        let only = !rows
+            .clone()
+            .any(|at| self.kind_names[usize::from(self.kinds[at])] == INTERVAL);
+        let start = chunk.start_us;
+        let mut day = start.unwrap_or(chunk.file_us).div_euclid(DAY_S * MICRO);
+        let length = chunk.seconds.or_else(|| {
+            Some((chunk.end_us? - start?) as f64 / MICRO as f64).filter(|&length| length > 0.0)
+        });
+        let (mut last, mut moment, mut seconds): (Option<i64>, Option<i64>, Option<f64>) =
+            (None, None, None);
+        let mut previous = start;
+        let mut first_moment = None;
+        let mut first_known = None;
+        for at in rows.clone() {
+            let (mut end, mut own) = (i64::MIN, length);
+            if let Some(second) = self.seconds_of_day[at] {
+                if let Some(date) = self.days[at] {
+                    day = date;
+                } else if last.map_or_else(
+                    || {
+                        start
+                            .is_some_and(|start| second < start.div_euclid(MICRO).rem_euclid(DAY_S))
+                    },
+                    |last| second < last - DAY_S / 2,
+                ) {
+                    day += 1;
+                }
+                last = Some(second);
+                let local = (day * DAY_S + second) * MICRO;
+                if moment != Some(local) {
+                    seconds = match previous {
+                        Some(previous) if local > previous => {
+                            Some((local - previous) as f64 / MICRO as f64)
+                        }
+                        _ if moment.is_some() => None,
+                        _ => seconds,
+                    };
+                    previous = Some(local);
+                    moment = Some(local);
+                    first_moment = first_moment.or(moment);
+                    first_known = first_known.or(seconds);
+                }
+                end = local - chunk.offset_us;
+                own = seconds;
+            } else if let Some(utc) = self.utc[at] {
+                if moment != Some(utc) {
+                    seconds = moment
+                        .filter(|&before| utc > before)
+                        .map(|before| (utc - before) as f64 / MICRO as f64);
+                    moment = Some(utc);
+                    first_moment = first_moment.or(moment);
+                    first_known = first_known.or(seconds);
+                }
+                end = utc;
+                own = seconds;
+            }
+            self.ends.push(end);
+            self.lengths.push(own.unwrap_or(f64::NAN));
+            self.flags.push(None);
+        }
+        let whole = chunk.end_us.or(moment).unwrap_or(chunk.file_us) - chunk.offset_us;
+        let shift = |local: i64| local - chunk.offset_us;
+        for at in rows.clone() {
+            if self.ends[at] == i64::MIN {
+                self.ends[at] = whole;
+            } else if self.lengths[at].is_nan()
+                && first_moment
+                    .is_some_and(|first| self.ends[at] == first || self.ends[at] == shift(first))
+            {
+                // The first interval of a listing that does not say when it begins is as long as the next one.
+                self.lengths[at] = first_known.unwrap_or(f64::NAN);
+            }
+        }
+        for column in &mut self.columns {
+            if let Values::Times(values) = &mut column.values {
+                for value in values[first..].iter_mut().flatten() {
+                    *value -= chunk.offset_us;
+                }
+            }
+        }
+        let spans = self.spans(rows, only);
+        let source = if only {
+            &chunk.sources.1
+        } else {
+            &chunk.sources.0
+        }
+        .clone();
+        self.chunks.push(Placed {
+            first,
+            source,
+            chunk,
+            only,
+        });
+        spans
+    }
+
+    fn spans(&self, rows: std::ops::Range<usize>, only: bool) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        for at in rows {
+            let known = spans
+                .last()
+                .is_some_and(|span| span.end_us == self.ends[at]);
+            if !known && (only || self.is_row(at)) {
+                spans.push(Span {
+                    end_us: self.ends[at],
+                    seconds: Some(self.lengths[at]).filter(|length| !length.is_nan()),
+                    line: self.lines[at],
+                    offset: self.offsets[at],
+                });
+            }
+        }
+        spans
+    }
+
+    /// The source of the rows of the last chunk.
+    pub fn source(&self) -> &str {
+        self.chunks.last().map_or("", |placed| &placed.source)
+    }
+
+    /// Marks the rows of the last chunk that end at a time: they are in no measure.
+    pub fn flag(&mut self, end_us: i64, repeated: bool) {
+        let why = if repeated { "repeated" } else { "other length" };
+        let first = self.chunks.last().map_or(0, |placed| placed.first);
+        for at in first..self.ends.len() {
+            if self.ends[at] == end_us {
+                self.flags[at] = Some(why);
+            }
+        }
+    }
+}
