@@ -14,8 +14,7 @@ from published_runs import (
     RICH,
     SERIALIZATION,
     WAITS,
-    paged,
-    rich,
+    runs_of,
     serialization,
 )
 
@@ -42,7 +41,7 @@ PAGED_RUNS = [(table, run) for table, found in PAGED.items() for run in found]
 @pytest.mark.parametrize(("table", "run"), RICH_RUNS)
 def test_eighty_logical_processors_memory_rich(table: str, run: str) -> None:
     _, etr, itr, busy, itrr, expected = RICH[table][run]
-    found = rows(study(rich(table), factors=CAF))[run]
+    found = rows(study(runs_of(table), factors=CAF))[run]
     assert (found["etr"], found["busy_pct"]) == (etr, busy)
     assert found["itr"] == pytest.approx(itr, abs=0.06)
     assert found["itrr"] == pytest.approx(itrr, abs=0.0051)
@@ -53,7 +52,7 @@ def test_eighty_logical_processors_memory_rich(table: str, run: str) -> None:
 @pytest.mark.parametrize(("table", "run"), PAGED_RUNS)
 def test_eighty_logical_processors_paging(table: str, run: str) -> None:
     told = PAGED[table][run]
-    answer = study(paged(table), as_published=True, factors=CAF)
+    answer = study(runs_of(table), as_published=True, factors=CAF)
     found = rows(answer)[run] | rows(answer, "cpu")[run] | rows(answer, "cycles")[run]
     assert found["busy_pct"] == told["busy"]
     assert found["itr"] == pytest.approx(told["itr"], abs=0.06)
@@ -73,20 +72,20 @@ def test_eighty_logical_processors_paging(table: str, run: str) -> None:
 @pytest.mark.parametrize(("table", "run"), PAGED_RUNS)
 def test_eighty_logical_processors_instructions_per_transaction(table: str, run: str) -> None:
     """CPU time x 5.208 GHz / CPI, within 0.4 %: the speed of a z14 is no line of the tables."""
-    runs = paged(table)
+    runs = runs_of(table)
     for one in runs:
         del one["instructions"]
         one["ghz"] = 5.208
     found = rows(study(runs), "cycles")[run]
     assert found["instructions"] == pytest.approx(PAGED[table][run]["instructions"], rel=0.004)
     # And the other way round.
-    told = rows(study(paged(table)), "cycles")[run]
+    told = rows(study(runs_of(table)), "cycles")[run]
     assert told["clock_ghz"] == pytest.approx(5.208, rel=0.004)
 
 
 def test_itr_of_busy_that_is_not_rounded_is_another_one() -> None:
     """The trap of the published tables: 65.5 % is 65.49 %."""
-    exact = rows(study(paged("table 8")))["AP1Z604G"]
+    exact = rows(study(runs_of("table 8")))["AP1Z604G"]
     assert exact["busy_pct"] == pytest.approx(65.49185)
     assert exact["itr"] == pytest.approx(5031.68, abs=0.01)
     assert abs(exact["itr"] - 5031.1) > 0.5
@@ -94,7 +93,7 @@ def test_itr_of_busy_that_is_not_rounded_is_another_one() -> None:
 
 @pytest.mark.parametrize("table", BUSY_OF_UNPARKED)
 def test_eighty_logical_processors_table_10(table: str) -> None:
-    found = rows(study(paged(table)), "beside")
+    found = rows(study(runs_of(table)), "beside")
     busy = [one["busy_of_unparked_pct"] for one in found.values()]
     # Unparked processors are printed to 0.1 only.
     assert busy == pytest.approx(list(BUSY_OF_UNPARKED[table]), abs=0.26)
@@ -103,7 +102,7 @@ def test_eighty_logical_processors_table_10(table: str) -> None:
 
 @pytest.mark.parametrize("table", WAITS)
 def test_eighty_logical_processors_table_11(table: str) -> None:
-    answer = study(paged(table))
+    answer = study(runs_of(table))
     also, beside = answer.table("also"), rows(answer, "beside")
     assert list(
         zip(
@@ -140,7 +139,7 @@ def test_eighty_logical_processors_table_3() -> None:
 
 
 def test_table_4_rolls_off_after_57_processors() -> None:
-    answer = study(rich("table 4"), factors=CAF)
+    answer = study(runs_of("table 4"), factors=CAF)
     assert answer.figure("rolls_off_after") == 57
     assert any("From 57 to 76 cores" in note and "rolls off" in note for note in answer.notes)
     assert not any("From 38 to 57" in note for note in answer.notes)
@@ -148,17 +147,17 @@ def test_table_4_rolls_off_after_57_processors() -> None:
 
 @pytest.mark.parametrize("table", ["table 5", "table 6", "table 7", "table 8", "table 9"])
 def test_others_do_not_roll_off(table: str) -> None:
-    answer = study(rich(table) if table in RICH else paged(table), factors=CAF)
+    answer = study(runs_of(table), factors=CAF)
     assert "rolls_off_after" not in [one.key for one in answer.figures]
     assert any(note.startswith("No rolloff") for note in answer.notes)
 
 
 def test_the_bound_of_rolloff_is_the_users() -> None:
-    assert study(rich("table 7"), factors=CAF, rolloff_gain=0.85).figure("rolls_off_after") == 38
-    answer = study(rich("table 4"), factors=CAF, rolloff_gain=0.5)
+    assert study(runs_of("table 7"), factors=CAF, rolloff_gain=0.85).figure("rolls_off_after") == 38
+    answer = study(runs_of("table 4"), factors=CAF, rolloff_gain=0.5)
     assert answer.figure("rolls_off_after") == 76
     assert "rolloff_gain" not in [one.name for one in answer.assumptions]
-    assert "rolloff_gain" in [one.name for one in study(rich("table 4"), factors=CAF).assumptions]
+    assert "rolloff_gain" in [one.name for one in study(runs_of("table 4"), factors=CAF).assumptions]
 
 
 def test_itr_that_falls_is_said_so() -> None:
@@ -167,7 +166,7 @@ def test_itr_that_falls_is_said_so() -> None:
 
 
 def test_efficiency_finds_the_vswitch() -> None:
-    efficiency = study(rich("table 4"), factors=CAF).table("scaling").column("efficiency")
+    efficiency = study(runs_of("table 4"), factors=CAF).table("scaling").column("efficiency")
     assert efficiency == pytest.approx([1, 1.04, 1.03, 0.97, 0.81], abs=0.013)
 
 
@@ -176,34 +175,37 @@ def test_efficiency_finds_the_vswitch() -> None:
 
 def test_a_base_less_busy_than_others_is_said() -> None:
     """IBM, of table 7: percent-busy of the first run is too low, its ITR optimistically high."""
-    answer = study(rich("table 7"), factors=CAF)
+    answer = study(runs_of("table 7"), factors=CAF)
     assert any("AS1Z216F is 76.3 % busy and AS5Z216F 93.9 %" in note for note in answer.notes)
     assert "busy_apart" in [one.name for one in answer.assumptions]
-    calm = study(rich("table 4"), factors=CAF)
+    calm = study(runs_of("table 4"), factors=CAF)
     assert not any("% busy" in note for note in calm.notes)
     assert "busy_apart" not in [one.name for one in calm.assumptions]
 
 
 def test_a_base_busier_than_others_is_said() -> None:
     """IBM, of table 8: ITR of large partitions might be optimistic."""
-    notes = study(paged("table 8"), factors=CAF).notes
+    notes = study(runs_of("table 8"), factors=CAF).notes
     assert any("AP1Z604G is 65.5 % busy and AP5Z604G 20.1 %" in note for note in notes)
     assert any("From AP1Z604G to AP2Z604G the ETR falls while the ITR rises" in note for note in notes)
 
 
 def test_where_factors_are_from_is_said() -> None:
-    notes = study(rich("table 4"), factors=CAF).notes
+    notes = study(runs_of("table 4"), factors=CAF).notes
     assert any("19, 38, 57, 76 cores are interpolated" in note for note in notes)
     assert any("95 cores are extrapolated" in note for note in notes)
-    assert not any("polated" in note for note in study(paged("table 8"), factors=CAF).notes)
+    assert not any("polated" in note for note in study(runs_of("table 8"), factors=CAF).notes)
 
 
 def test_factors_of_a_machine_of_the_catalog() -> None:
-    own, known = study(rich("table 4"), factors=CAF), study(rich("table 4"), machine="z14-m05")
+    own, known = (
+        study(runs_of("table 4"), factors=CAF),
+        study(runs_of("table 4"), machine="z14-m05"),
+    )
     assert known.table("scaling").rows == own.table("scaling").rows
     assert any(note.startswith("Factors: z14 model M05") for note in known.notes)
     with pytest.raises(ScenarioError, match="machine is"):
-        study(rich("table 4"), machine="z14-m06")
+        study(runs_of("table 4"), machine="z14-m06")
 
 
 def test_factors_as_linux_has_them() -> None:
@@ -222,13 +224,13 @@ def test_long_lists_are_cut() -> None:
 
 
 def test_without_factors_linear_scaling_is_expected() -> None:
-    answer = study(rich("table 4"))
+    answer = study(runs_of("table 4"))
     assert answer.table("scaling").column("expected") == pytest.approx([1, 2, 3, 4, 5])
     assert any("linear scaling" in note for note in answer.notes)
 
 
 def test_a_factor_may_stand_in_its_run() -> None:
-    runs = [dict(one, factor=CAF[str(int(one["processors"]))]) for one in paged("table 8")]
+    runs = [dict(one, factor=CAF[str(int(one["processors"]))]) for one in runs_of("table 8")]
     assert study(runs).table("scaling").column("expected") == pytest.approx(
         [1, 1.79, 2.51, 3.21, 3.84], abs=0.0065
     )
@@ -266,8 +268,8 @@ def test_a_law_that_does_not_fit_is_warned_of() -> None:
 
 
 def test_three_runs_say_nothing_of_the_law() -> None:
-    assert "usl" not in [table.key for table in study(rich("table 4")[:3]).tables]
-    assert "usl" in [table.key for table in study(rich("table 4")[:4]).tables]
+    assert "usl" not in [table.key for table in study(runs_of("table 4")[:3]).tables]
+    assert "usl" in [table.key for table in study(runs_of("table 4")[:4]).tables]
 
 
 # "z/VM SMT performance" -----------------------------------------------------------------------------
@@ -429,7 +431,7 @@ def test_what_is_refused(runs: list[dict[str, Any]], words: str) -> None:
 
 def test_names_of_factors_are_numbers_of_cores() -> None:
     with pytest.raises(ScenarioError, match=r"factors\.many is 0.5"):
-        study(rich("table 4"), factors={"many": 0.5})
+        study(runs_of("table 4"), factors={"many": 0.5})
 
 
 def test_the_example_is_right() -> None:
