@@ -68,19 +68,25 @@ endif
 page: $(PAGE) ## the page's bundle, from ui/ into python/zlens/server/static
 	cd ui && npm run --silent build
 
-.PHONY: browser
-browser: ## Chromium for the tests of the page (installed with apt-get where it is missing)
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+# Debian packages that tests use, each with the program it brings; a test without its program is skipped.
+PACKAGES := chromium:chromium nginx:nginx-light
+.PHONY: packages
+packages: ## Chromium and nginx for the tests (installed with apt-get where they are missing)
+	@missing=; for pair in $(PACKAGES); do \
+		PATH="$$PATH:/usr/sbin" command -v "$${pair%%:*}" >/dev/null || missing="$$missing $${pair#*:}"; \
+	done; \
+	[ -z "$$missing" ] || { \
 		sudo=; [ "$$(id -u)" = 0 ] || sudo="sudo -n"; \
-		$$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
-	} || { echo "install Chromium by hand; without it the tests of the page are skipped" >&2; exit 2; }
+		$$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive \
+			apt-get install -y -qq --no-install-recommends $$missing fonts-dejavu-core >/dev/null; \
+	} || { echo "install$$missing by hand; without them their tests are skipped" >&2; exit 2; }
 
 # Tests of Python run side by side, in the order they stand in: whoever is done early takes over from the others.
 CARGO_TEST := cargo test --workspace --exclude zlens-native --locked --quiet
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 .PHONY: test
-test: setup $(PAGE) ## Rust, TypeScript and Python, all but long tests (those of the page need `make browser`)
+test: setup $(PAGE) ## Rust, TypeScript and Python, all but long tests (some need `make packages`)
 	$(CARGO_TEST)
 	cd ui && npm test --silent
 	$(PYTEST)

@@ -162,7 +162,7 @@ def test_ci_runs_everything() -> None:
     assert "make lint" in script
     assert "make test" in script
     # Without Chromium the tests of the page are skipped; not there.
-    assert "make browser" in script
+    assert "make packages" in script
     assert "CI=true" in script
 
 

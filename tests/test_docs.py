@@ -108,13 +108,15 @@ def test_the_limits_of_security_are_those_of_the_program() -> None:
     from zlens.cli import inputs, watching
     from zlens.engine import answers
     from zlens.server import connections, processes, running, sending
+    from zlens.server.limits import Limits
 
     text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|", text, flags=re.MULTILINE))
     gb = 1024**3
     assert rows["SQL of the page answered at a time"] == str(processes.COUNT)
-    assert rows["memory of such a question"].startswith(f"{processes.MEMORY // gb} GB")
-    assert rows["time of a request"] == f"{running.LIMIT_S:g} s"
+    assert rows["memory of such a question"].startswith(f"{Limits().memory // gb} GB")
+    assert rows["time of a request (`--question-time`)"] == f"{Limits().seconds:g} s"
+    assert rows["requests of one user in progress, where a proxy names users"] == str(Limits().questions)
     assert f"{answers.MOST // 1_000_000} million values" in rows["rows of an answer"]
     assert rows["length of a text in an answer of the page"] == f"{answers.LONGEST:,} characters"
     assert rows["answers of the page that are being sent"] == f"{sending.MOST // 1024**2} MB"

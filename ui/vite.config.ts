@@ -4,6 +4,8 @@ import { defineConfig } from "vitest/config";
 // Fixed names: the bundle is committed, and a name with a hash would make every change a new file.
 export default defineConfig({
   plugins: [svelte()],
+  // A proxy may serve the page below a path.
+  base: "./",
   build: {
     outDir: "../python/zlens/server/static",
     emptyOutDir: true,

@@ -1,6 +1,6 @@
 """The page in headless Chromium, over a real `zlens serve`.
 
-Without Chromium these tests are skipped, but not where CI is set: `make browser` installs it.
+Without Chromium these tests are skipped, but not where CI is set: `make packages` installs it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def address(demo: Path) -> Iterator[str]:
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         if os.environ.get("CI"):
-            pytest.fail("there is no Chromium: make browser installs it")
-        pytest.skip("there is no Chromium: make browser installs it")
+            pytest.fail("there is no Chromium: make packages installs it")
+        pytest.skip("there is no Chromium: make packages installs it")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, HERE_ONLY, *SHARED])
         yield browser

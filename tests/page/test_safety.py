@@ -272,29 +272,28 @@ def test_a_folder_that_vanishes_is_said(context: BrowserContext, tmp_path: Path)
     assert not wrong
 
 
-def test_the_token_lets_a_browser_in_once(browser: Browser, tmp_path: Path):
-    with served(str(small(tmp_path / "small.monwrite")), "--listen", "127.0.0.1:0") as entry:
-        address = entry.partition("/?")[0]
-        assert "token=" in entry
-        with watched(browser, address) as page:
-            page.goto(f"{entry}#/guests?find=P")
-            ready(page, "guests")
-            # The token is not left in the address, and no script of the page can read what stands for it.
-            assert page.url.startswith(f"{address}/#/guests?find=P")
-            assert page.evaluate("document.cookie") == ""
-            [cookie] = page.context.cookies()
-            assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
-            assert cookie["value"] not in entry
-            opened(page, address, "findings")
-        for link in (address, f"{address}/?token=wrong"):
-            other = browser.new_context()
-            page = other.new_page()
-            page.goto(link)
-            said = page.get_by_role("alert")
-            expect(said).to_contain_text("token missing or wrong")
-            expect(said).to_contain_text("open the address that zlens serve printed")
-            assert page.locator("main").count() == 0
-            other.close()
+def test_the_token_lets_a_browser_in_once(context: BrowserContext, tmp_path: Path):
+    token = "correct-horse-battery-staple"
+    (tmp_path / "token").write_text(token)
+    file = str(small(tmp_path / "small.monwrite"))
+    with served(file, "--listen", "127.0.0.1:0", "--token-file", str(tmp_path / "token")) as address:
+        page = context.new_page()
+        page.goto(f"{address}#/guests?find=P")
+        field = page.get_by_label("Token")
+        field.fill("wrong")
+        page.get_by_role("button", name="Open").click()
+        expect(page.get_by_role("alert")).to_have_text("this is not the token")
+        assert page.locator("main").count() == 0
+        field.fill(token)
+        page.get_by_role("button", name="Open").click()
+        ready(page, "guests")
+        assert page.url.startswith(f"{address}/#/guests?find=P")
+        # No script of the page can read what stands for the token.
+        assert page.evaluate("document.cookie") == ""
+        [cookie] = page.context.cookies()
+        assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+        assert token not in cookie["value"]
+        opened(page, address, "findings")
 
 
 def test_one_browser_ends_only_its_own(browser: Browser, address: str):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 import zlens
-from zlens.server.guard import BODY, Guard, Request
+from zlens.errors import QueryError
+from zlens.server.guard import BODY, ENTER, Guard, Request
+from zlens.server.proxy import Proxy, PublicUrl
 
 TOKEN = "correct-horse-battery-staple"
 
 
-def request(path="/api/v1/schema", method="GET", query="", **headers):
+def request(path="/api/v1/schema", method="GET", peer="127.0.0.1", **headers):
     named = {name.replace("_", "-"): [value] for name, value in headers.items()}
-    return Request(method, path, query, {"host": ["127.0.0.1:8017"]} | named)
+    return Request(method, path, {"host": ["127.0.0.1:8017"]} | named, peer)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8017", "localhost", "LOCALHOST:9000", "[::1]:8017"])
@@ -40,8 +42,8 @@ def test_hosts_that_are_not(host):
 
 
 def test_a_request_names_one_host():
-    assert Guard().refuse(Request("GET", "/", "", {})).kind == "Host"
-    assert Guard().refuse(Request("GET", "/", "", {"host": ["localhost", "localhost"]})).kind == "Host"
+    assert Guard().refuse(Request("GET", "/", {})).kind == "Host"
+    assert Guard().refuse(Request("GET", "/", {"host": ["localhost", "localhost"]})).kind == "Host"
 
 
 def test_an_address_is_a_host_only_where_a_token_is_asked_for():
@@ -89,7 +91,7 @@ def test_the_token_is_asked_for_and_taken_by_header_or_cookie():
     assert guard.refuse(request(authorization=f"Bearer {TOKEN}")) is None
     # The page itself tells nothing, and is there for whoever comes by a link.
     assert guard.refuse(request("/")) is None
-    cookie = guard.entry(request("/", query=f"token={TOKEN}"))
+    cookie = guard.entry(TOKEN)
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
     assert TOKEN not in cookie
@@ -100,18 +102,102 @@ def test_the_token_is_asked_for_and_taken_by_header_or_cookie():
 
 def test_a_wrong_token_sets_no_cookie():
     guard = Guard(frozenset(), TOKEN)
-    for query in ("", "token=wrong", f"token={TOKEN}&token={TOKEN}", "token=" + "x" * 5000):
-        assert guard.entry(request("/", query=query)) is None
-    assert guard.entry(request("/api/v1/schema", query=f"token={TOKEN}")) is None
-    assert Guard().entry(request("/", query="token=")) is None
+    for token in ("", "wrong", TOKEN + "x", TOKEN[:-1], "é" * 20):
+        assert guard.entry(token) is None
+    assert Guard().entry("") is None
 
 
-def test_a_browser_comes_in_with_the_token_once(demo_files, serve_over):
+def test_a_browser_enters_with_the_token(demo_files, serve_over):
     path = str(demo_files[1])
     with zlens.open(path) as session, serve_over(session, [path], Guard(frozenset(), TOKEN)) as served:
         assert served.get("schema").status_code == 401
         assert served.get("schema").headers["www-authenticate"] == "Bearer"
-        entered = served.client.get("/", params={"token": TOKEN})
-        assert entered.status_code == 303
-        assert entered.headers["location"] == "/"
+        # A token in the address is not taken: addresses are shown, stored and shared.
+        assert served.client.get("/", params={"token": TOKEN}).status_code == 200
+        assert served.get("schema", token=TOKEN).status_code == 401
+        wrong = served.post("enter", token="wrong")
+        assert (wrong.status_code, wrong.json()["error"]["message"]) == (401, "this is not the token")
+        assert "set-cookie" not in wrong.headers
+        assert served.post("enter", token=TOKEN).json() == {"entered": True}
         assert served.get("schema").status_code == 200
+
+
+def test_only_pages_of_this_server_enter():
+    guard = Guard(frozenset(), TOKEN)
+    kind = {"content_type": "application/json"}
+    assert guard.refuse(request(ENTER, "POST", **kind)) is None
+    assert guard.refuse(request(ENTER, "POST", **kind, origin="http://evil.example")).kind == "Origin"
+    assert guard.refuse(request(ENTER, "POST", **kind, sec_fetch_site="same-site")).kind == "Origin"
+    assert guard.refuse(request(ENTER, "POST", content_type="text/plain")).status == 415
+
+
+PUBLIC = PublicUrl.read("https://Perf.example:443/zlens/")
+
+
+def test_a_public_address():
+    assert (PUBLIC.origin, PUBLIC.path, str(PUBLIC)) == (
+        "https://perf.example",
+        "/zlens",
+        "https://perf.example/zlens/",
+    )
+    assert str(PublicUrl.read("http://[::1]:8080")) == "http://[::1]:8080/"
+    guard = Guard(public=PUBLIC)
+    assert guard.refuse(request(host="perf.example")) is None
+    # Proxies pass on the host that they were asked for, or name the one that they ask.
+    assert guard.refuse(request(host="perf.example", origin="https://perf.example")) is None
+    assert guard.refuse(request(origin="https://perf.example")) is None
+    assert guard.refuse(request(origin="http://perf.example")).kind == "Origin"
+    assert guard.refuse(request(host="other.example")).kind == "Host"
+    cookie = Guard(frozenset(), TOKEN, public=PUBLIC).entry(TOKEN)
+    assert cookie.endswith("; Path=/zlens/; Secure")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "perf.example",
+        "ftp://perf.example",
+        "https://",
+        "https://perf.example:x",
+        "https://me@perf.example",
+        "https://perf.example/?a",
+        "https://perf.example/a b",
+        "https://perf.example/../x%2f",
+    ],
+)
+def test_what_is_no_public_address(text):
+    with pytest.raises(QueryError, match="is not the address of a page"):
+        PublicUrl.read(text)
+
+
+def test_the_proxy_names_the_user():
+    proxy = Proxy.read("X-Forwarded-User", ["10.1.2.0/24", "::1"])
+    guard = Guard(public=PUBLIC, proxy=proxy)
+    named = {"x_forwarded_user": "MAIER", "host": "perf.example"}
+    for peer in ("10.1.2.3", "::ffff:10.1.2.3", "::1"):
+        assert guard.refuse(request(peer=peer, **named)) is None
+        assert guard.user(request(peer=peer, **named)) == "MAIER"
+    # Others may name whom they want.
+    for peer in ("10.1.3.3", "127.0.0.1", None, "nonsense"):
+        assert guard.refuse(request(peer=peer, **named)).kind == "Proxy"
+        assert guard.user(request(peer=peer, **named)) is None
+    for user in ("", "   ", "a\x00b", "x" * 201):
+        refusal = guard.refuse(request(peer="10.1.2.3", host="perf.example", x_forwarded_user=user))
+        assert (refusal.status, refusal.kind) == (401, "User")
+    twice = Request("GET", "/api/v1/schema", {"host": ["localhost"], "x-forwarded-user": ["A", "B"]}, "::1")
+    assert guard.refuse(twice).kind == "User"
+
+
+def test_beside_the_proxy_the_token_is_needed():
+    guard = Guard(frozenset(), TOKEN, proxy=Proxy.read("X-User", ["unix"]))
+    assert guard.refuse(request(peer=None, x_user="MAIER")) is None
+    assert guard.refuse(request(x_user="MAIER")).kind == "Token"
+    assert guard.refuse(request(x_user="MAIER", authorization=f"Bearer {TOKEN}")) is None
+    assert guard.user(request(x_user="MAIER", authorization=f"Bearer {TOKEN}")) is None
+
+
+@pytest.mark.parametrize(("header", "address"), [("X User", "::1"), ("", "::1"), ("X", "host"), ("X", "1.2")])
+def test_what_is_no_proxy(header, address):
+    with pytest.raises(QueryError):
+        Proxy.read(header, [address])

@@ -16,6 +16,7 @@ import pytest
 
 import zlens
 from zlens.server import static_files
+from zlens.server.limits import Limits
 from zlens.server.running import Running
 
 SLOW = "SELECT count(*) FROM range(100000000) AS a, range(1000000) AS b WHERE a.range + b.range = 7"
@@ -219,7 +220,7 @@ def test_a_question_ends_after_the_longest_time(demo_files, serve_over):
     path = str(demo_files[1])
     with (
         zlens.open(path) as session,
-        serve_over(session, [path], running=Running(limit_s=0.3, most=1)) as served,
+        serve_over(session, [path], running=Running(Limits(seconds=0.3), most=1)) as served,
     ):
         answers = []
         thread = slowly(served, answers)

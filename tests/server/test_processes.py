@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from programs import Program, program
 
-from zlens.server.processes import COUNT, MEMORY
+from zlens.server.limits import Limits
+from zlens.server.processes import COUNT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are bounded on Linux only")
 
@@ -102,7 +103,7 @@ def test_the_memory_of_a_question_has_a_limit_that_the_error_names(served: Progr
     assert (found[0].status_code, error["kind"]) == (400, "QueryError")
     assert "2 GB of memory" in error["message"]
     assert "fewer rows" in error["cure"]
-    assert max(most) - before < 1.1 * MEMORY / 1e6
+    assert max(most) - before < 1.1 * Limits().memory / 1e6
     assert served.sql("SELECT 1").status_code == 200
 
 

@@ -8,11 +8,13 @@ import secrets
 import socket
 import sys
 import threading
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from zlens.cli import inputs
+from zlens.cli import inputs, listening
 from zlens.errors import InputError, QueryError
+from zlens.server.limits import Limits
 
 if TYPE_CHECKING:
     import uvicorn
@@ -20,13 +22,15 @@ if TYPE_CHECKING:
 
     from zlens.server.guard import Guard
     from zlens.server.place import Place
+    from zlens.server.proxy import Proxy, PublicUrl
+    from zlens.server.request_log import RequestLog
     from zlens.server.runs import Runs
     from zlens.session.session import Session
 
 DESCRIPTION = """\
 Serve the page for the inputs and print its address. Only this machine can reach it; with --listen other
-machines can too, if they present the printed token. The page needs no network access and reads nothing but
-INPUT. Press Ctrl-C to stop.
+machines can too, if they present the printed token. Behind a proxy that knows its users, --user-header takes
+the place of the token. The page needs no network access and reads nothing but INPUT. Press Ctrl-C to stop.
 """
 EXAMPLES = """\
 Examples:
@@ -34,13 +38,14 @@ Examples:
   zlens serve zvm/*.data rmf.xml --tz Europe/Berlin --open
   zlens serve monwrite.data --listen 0.0.0.0:8017 --token-file token
   zlens serve --rig rig
+  zlens serve lake --listen unix:/run/zlens/zlens.sock --public-url https://perf.example/zlens \\
+    --user-header X-Forwarded-User --trust-proxy unix --log requests.log
 """
-PORT = 8017
-#: Number of ports tried after the default one if none is given.
-_NEXT = 20
 #: A token shorter than this can be guessed.
 _SHORTEST = 16
 _TOKEN_CURE = "leave --token-file out to generate a token"
+_GB = 1024**3
+LIMITS = Limits()
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,10 +57,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     where = parser.add_argument_group("address")
     where.add_argument(
-        "--port", type=int, metavar="N", help=f"port on this machine ({PORT}, or the next free one)"
+        "--port", type=int, metavar="N", help=f"port on this machine ({listening.PORT}, or the next free one)"
     )
     where.add_argument(
-        "--listen", metavar="HOST:PORT", help="serve other machines too: 0.0.0.0:8017; requires a token"
+        "--listen",
+        metavar="HOST:PORT",
+        help="serve other machines too: 0.0.0.0:8017; needs a token. unix:FILE: a Unix socket, for a proxy",
     )
     where.add_argument(
         "--token-file",
@@ -63,6 +70,49 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="read the token from FILE (default: generate and print one)",
     )
     where.add_argument("--open", action="store_true", help="open the page in the browser")
+    team = parser.add_argument_group("behind a proxy")
+    team.add_argument(
+        "--public-url", metavar="URL", help="the address that users see: https://perf.example/zlens"
+    )
+    team.add_argument(
+        "--user-header",
+        metavar="NAME",
+        help="the header in which the proxy names the user: X-Forwarded-User; needs --trust-proxy",
+    )
+    team.add_argument(
+        "--trust-proxy",
+        metavar="ADDRESS",
+        action="append",
+        default=[],
+        help="believe that header from this address or network, or from the Unix socket (unix); repeatable",
+    )
+    team.add_argument(
+        "--log",
+        metavar="FILE",
+        help="append a line of JSON per request: who asked what, without any data; - is standard error",
+    )
+    limits = parser.add_argument_group("limits")
+    limits.add_argument(
+        "--user-questions",
+        type=int,
+        metavar="N",
+        default=LIMITS.questions,
+        help="requests that a user of --user-header may have in progress (%(default)s), of SQL one at a time",
+    )
+    limits.add_argument(
+        "--question-memory",
+        type=float,
+        metavar="GB",
+        default=LIMITS.memory / _GB,
+        help="memory of a question in SQL (%(default)g)",
+    )
+    limits.add_argument(
+        "--question-time",
+        type=float,
+        metavar="SECONDS",
+        default=LIMITS.seconds,
+        help="time of any question (%(default)g)",
+    )
     inputs.add_options(parser)
 
 
@@ -84,35 +134,76 @@ def _run(arguments: argparse.Namespace) -> int:
     from zlens.progress import Progress
     from zlens.server.guard import Guard, own_names
 
-    token, printed = _token(arguments)
+    public, proxy = _proxy(arguments)
+    limits = _limits(arguments)
+    token, printed = _token(arguments, proxy)
     options = inputs.options_of(arguments)
     runs, named = _runs(arguments)
-    listening = _socket(arguments)
     with (
-        listening,
+        listening.opened(arguments) as listener,
+        _log(arguments) as log,
         inputs.files_of(named) as files,
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
     ):
         progress.close()
         # Forked before anything starts a thread.
-        with closing(_place(session, files, runs, listening)) as place:
+        with closing(_place(session, files, runs, listener, limits)) as place:
             inputs.say_throughput(session)
             status = inputs.status_of(session.problems, strict=arguments.strict)
-            host, port = listening.getsockname()[:2]
-            display_host = _display_host(host)
-            hosts = frozenset({display_host, *own_names()}) if token is not None else frozenset()
-            address = f"http://{f'[{display_host}]' if ':' in display_host else display_host}:{port}/"
+            address, host, port = listening.address(listener)
+            hosts = frozenset({host, *own_names()}) if token is not None else frozenset()
+            guard = Guard(hosts, token, f"zlens_{port}", public, proxy)
             view = "" if runs is None else "#/rig"
-            entry = f"{address}?token={token}" if printed else address
-            guard = Guard(hosts, token, f"zlens_{port}")
-            print(entry + view, flush=True)
+            address = str(public) if public is not None else address
+            print(address + view, flush=True)
+            if printed:
+                print(f"token: {token}", flush=True)
             if arguments.open:
                 import webbrowser
 
-                webbrowser.open((f"{address}?token={token}" if token else address) + view)
-            _serve(place, guard, listening)
+                webbrowser.open(address + view)
+            _serve(place, guard, listener, limits, log)
             return status
+
+
+def _proxy(arguments: argparse.Namespace) -> tuple[PublicUrl | None, Proxy | None]:
+    """The address that users see and the proxy that names them, if there is a proxy."""
+    from zlens.server.proxy import Proxy, PublicUrl
+
+    public = None if arguments.public_url is None else PublicUrl.read(arguments.public_url)
+    if arguments.user_header is None:
+        if arguments.trust_proxy:
+            raise QueryError("--trust-proxy needs --user-header", cure="name the header that the proxy sets")
+        return public, None
+    if not arguments.trust_proxy:
+        raise QueryError(
+            "--user-header needs --trust-proxy",
+            cure="name the address of the proxy, or unix: anybody else could name a user",
+        )
+    return public, Proxy.read(arguments.user_header, arguments.trust_proxy)
+
+
+def _limits(arguments: argparse.Namespace) -> Limits:
+    for name, value, least, most in (
+        ("--user-questions", arguments.user_questions, 1, 64),
+        ("--question-memory", arguments.question_memory, 0.25, 1024),
+        ("--question-time", arguments.question_time, 1, 86400),
+    ):
+        if not least <= value <= most:
+            raise QueryError(f"{name} {value:g} is out of range", expected=f"{least:g} to {most:g}")
+    return Limits(arguments.question_time, int(arguments.question_memory * _GB), arguments.user_questions)
+
+
+@contextmanager
+def _log(arguments: argparse.Namespace) -> Iterator[RequestLog | None]:
+    if arguments.log is None:
+        yield None
+        return
+    from zlens.server.request_log import RequestLog
+
+    with closing(RequestLog(arguments.log)) as log:
+        yield log
 
 
 def _runs(arguments: argparse.Namespace) -> tuple[Runs | None, list[str]]:
@@ -132,7 +223,9 @@ def _runs(arguments: argparse.Namespace) -> tuple[Runs | None, list[str]]:
     return runs, runs.files(names[0])[0]
 
 
-def _place(session: Session, files: list[str], runs: Runs | None, listening: socket.socket) -> Place:
+def _place(
+    session: Session, files: list[str], runs: Runs | None, listener: socket.socket, limits: Limits
+) -> Place:
     """What the server answers from, with processes for SQL of the user where the system can make them."""
     from zlens.server import app
     from zlens.server.place import Place
@@ -140,11 +233,13 @@ def _place(session: Session, files: list[str], runs: Runs | None, listening: soc
 
     place = Place(session, files, runs=runs)
     if sys.platform == "linux":
-        place.processes = Processes(lambda request: app.answer_sql(place, request), listening)
+        place.processes = Processes(lambda request: app.answer_sql(place, request), listener, limits)
     return place
 
 
-def _serve(place: Place, guard: Guard, listening: socket.socket) -> None:
+def _serve(
+    place: Place, guard: Guard, listener: socket.socket, limits: Limits, log: RequestLog | None
+) -> None:
     import asyncio
 
     import uvicorn
@@ -153,7 +248,7 @@ def _serve(place: Place, guard: Guard, listening: socket.socket) -> None:
     from zlens.server.running import Running
     from zlens.server.warming import Warming
 
-    running = Running()
+    running = Running(limits)
     warming = Warming(place)
 
     class Ending(uvicorn.Server):
@@ -164,7 +259,7 @@ def _serve(place: Place, guard: Guard, listening: socket.socket) -> None:
             await super().shutdown(sockets)
 
     try:
-        Ending(config(create(place, guard, running))).run(sockets=[listening])
+        Ending(config(create(place, guard, running, log=log))).run(sockets=[listener])
     except KeyboardInterrupt:
         # The normal end of a server.
         return
@@ -194,8 +289,11 @@ def config(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-def _token(arguments: argparse.Namespace) -> tuple[str | None, bool]:
-    """The required token, if any, and whether to print it."""
+def _token(arguments: argparse.Namespace, proxy: Proxy | None) -> tuple[str | None, bool]:
+    """The required token, if any, and whether to print it.
+
+    Where a proxy names the users, or the rights of a Unix socket say who may connect, none is needed.
+    """
     if arguments.listen is None:
         if arguments.token_file is not None:
             raise QueryError("--token-file needs --listen", cure="leave --token-file out")
@@ -203,6 +301,8 @@ def _token(arguments: argparse.Namespace) -> tuple[str | None, bool]:
     if arguments.port is not None:
         raise QueryError("--listen includes the port", cure="leave --port out")
     if arguments.token_file is None:
+        if proxy is not None or arguments.listen.startswith(listening.UNIX):
+            return None, False
         return secrets.token_urlsafe(24), True
     from zlens.schema import user_files
 
@@ -218,55 +318,3 @@ def _token(arguments: argparse.Namespace) -> tuple[str | None, bool]:
             cure=_TOKEN_CURE,
         )
     return text, False
-
-
-def _socket(arguments: argparse.Namespace) -> socket.socket:
-    """The bound socket, opened before any input is read, so that a taken port fails at once."""
-    if arguments.listen is not None:
-        host, colon, text = arguments.listen.rpartition(":")
-        host = host.removeprefix("[").removesuffix("]")
-        if not colon or not host or not (text.isascii() and text.isdecimal()) or int(text) > 65535:
-            raise QueryError(
-                f"{arguments.listen!r} is not an address", expected="HOST:PORT, such as 0.0.0.0:8017"
-            )
-        return _bound(host, int(text))
-    if arguments.port is not None:
-        if not 0 <= arguments.port <= 65535:
-            raise QueryError(f"{arguments.port} is not a port", expected="0 to 65535; 0: any free port")
-        return _bound("127.0.0.1", arguments.port)
-    for port in range(PORT, PORT + _NEXT):
-        try:
-            bound = _bound("127.0.0.1", port)
-        except QueryError:
-            continue
-        if port != PORT:
-            print(f"zlens: port {PORT} is in use; using {port}", file=sys.stderr)
-        return bound
-    return _bound("127.0.0.1", 0)
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        # With its protocol, which asyncio asks for: else an answer on a kept connection waits 40 ms.
-        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    except OSError as error:
-        raise QueryError(f"{host} is not the address of a machine: {error.strerror or error}") from None
-    try:
-        if os.name == "posix":
-            # Otherwise the port of a server that just ended stays in use for a minute.
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(128)
-    except OSError as error:
-        listener.close()
-        raise QueryError(
-            f"cannot listen on port {port} of {host}: {(error.strerror or str(error)).lower()}",
-            cure="choose another port with --port or --listen HOST:PORT; 0 takes any free port",
-        ) from None
-    return listener
-
-
-def _display_host(host: str) -> str:
-    """The host to print: the machine's name if all its addresses are listened on."""
-    return socket.gethostname().lower() if host in ("0.0.0.0", "::") else host

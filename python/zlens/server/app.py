@@ -6,9 +6,11 @@ import asyncio
 import json
 import os
 import re
+import time
 import traceback
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from starlette.applications import Starlette
@@ -22,18 +24,21 @@ from zlens.engine.errors import out_of_memory
 from zlens.errors import CatalogError, InputError, QueryError, Wording, ZlensError
 from zlens.schema.kinds import Many
 from zlens.server import guard as guards
-from zlens.server import openapi, sql, static_files, values
+from zlens.server import openapi, sql, static_files, users, values
 from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterError
 from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.place import Place
 from zlens.server.processes import Ready
+from zlens.server.request_log import RequestLog
 from zlens.server.running import Running
-from zlens.server.sending import BusyError, Lines, Sending
+from zlens.server.sending import BusyError, Lines, Sending, TooManyError
 
 #: Seconds in which the body of a request must arrive.
 _ARRIVAL_S = 30.0
 #: Header of every answer: the number of problems found so far; when it changes, so did the complete count.
 PROBLEMS = "zlens-problems"
+#: Says that the server answers; anybody may ask, since it tells nothing else.
+HEALTH = "/healthz"
 #: A path in a message, except those that are the same on every machine.
 _PATH = re.compile(r"(?<![\w./])(?!/(?:api|proc|sys|dev)/)/(?:[^\s'\";,/]+/)+([^\s'\";,/]+)")
 
@@ -43,21 +48,22 @@ def create(
     guard: Guard | None = None,
     running: Running | None = None,
     sending: Sending | None = None,
+    log: RequestLog | None = None,
 ) -> ASGIApp:
     """The application for a place."""
-    running, sending = running or Running(), sending or Sending()
-    routes = [Route(path, _methods(path, place, running, sending), methods=None) for path in _paths()]
+    guard, running, sending = guard or Guard(), running or Running(), sending or Sending()
+    routes = [Route(path, _methods(path, place, running, sending, guard), methods=None) for path in _paths()]
     routes.append(Route("/{path:path}", _Any(_static), methods=None))
     app = Starlette(routes=routes)
     app.state.running = running
-    return Guarded(app, guard or Guard())
+    return Guarded(app, guard, log)
 
 
 def _paths() -> list[str]:
     return list(dict.fromkeys(endpoint.path for endpoint in ENDPOINTS))
 
 
-def _methods(path: str, place: Place, running: Running, sending: Sending) -> Any:
+def _methods(path: str, place: Place, running: Running, sending: Sending, guard: Guard) -> Any:
     """The handler of a path, with a JSON error for a method that it lacks."""
     by_method = {endpoint.method: endpoint for endpoint in ENDPOINTS if endpoint.path == path}
 
@@ -70,6 +76,8 @@ def _methods(path: str, place: Place, running: Running, sending: Sending) -> Any
             response.headers["allow"] = allowed
             return response
         try:
+            if endpoint.name == "enter":
+                return await _entered(endpoint, request, guard)
             if endpoint.lines:
                 return await _streamed(endpoint, request, place, running)
             answer = await _answer(endpoint, request, place, running)
@@ -85,6 +93,16 @@ def _methods(path: str, place: Place, running: Running, sending: Sending) -> Any
         return response
 
     return _Any(handle)
+
+
+async def _entered(endpoint: Endpoint, request: Request, guard: Guard) -> Response:
+    """Exchanges the token for a cookie."""
+    cookie = guard.entry(endpoint.check(await _body(request))["token"])
+    if cookie is None:
+        return refused(Refusal(401, "Token", "this is not the token", "zlens serve printed it"))
+    response = _json({"entered": True})
+    response.headers["set-cookie"] = cookie
+    return response
 
 
 def answer_sql(place: Place, request: dict[str, Any]) -> Ready:
@@ -276,6 +294,8 @@ def failed(error: ZlensError) -> Response:
     status = statuses.get(kind, 400)
     if isinstance(error, CatalogError):
         status = 500
+    elif isinstance(error, TooManyError):
+        status, kind = 429, "TooMany"
     elif isinstance(error, BusyError):
         status, kind = 503, "Busy"
     elif isinstance(error, _TooLargeError):
@@ -309,11 +329,13 @@ def _error(status: int, kind: str, message: str, expected: str | None, cure: str
 
 
 class Guarded:
-    """Checks every request with the guard and adds security headers to every answer."""
+    """Checks every request with the guard, logs it, and adds security headers to every answer."""
 
-    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+    def __init__(self, app: ASGIApp, guard: Guard, log: RequestLog | None = None) -> None:
         self._app = app
         self._guard = guard
+        self._log = log
+        self._known = frozenset(_paths())
 
     @property
     def running(self) -> Running:
@@ -326,42 +348,71 @@ class Guarded:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
             return
-        started = False
+        began, status, size = time.monotonic(), None, 0
+        request = _guarded(scope)
+        user = self._guard.user(request)
 
         async def secured(message: Message) -> None:
-            nonlocal started
+            nonlocal status, size
             if message["type"] == "http.response.start":
-                started = True
+                status = message["status"]
                 message["headers"] = [*message.get("headers", []), *guards.SECURITY]
+            size += len(message.get("body", b""))
             await send(message)
 
-        guarded = _guarded(scope)
-        refusal = self._guard.refuse(guarded)
+        named = users.USER.set(user)
+        try:
+            await self._answer(request, scope, receive, secured)
+        except Exception as error:
+            if status is not None:
+                raise
+            await unexpected(error)(scope, receive, secured)
+        finally:
+            users.USER.reset(named)
+            if self._log is not None:
+                self._log.write(
+                    user=user,
+                    peer=request.peer,
+                    method=request.method,
+                    what=self._what(scope["path"]),
+                    status=status,
+                    seconds=time.monotonic() - began,
+                    size=size,
+                )
+
+    async def _answer(self, request: guards.Request, scope: Scope, receive: Receive, send: Send) -> None:
+        base = self._guard.public.path if self._guard.public is not None else ""
+        if base and request.path == base:
+            # The page finds its files and the API below its own address, which ends in a slash.
+            await RedirectResponse(f"{base}/", status_code=308)(scope, receive, send)
+            return
+        if base and request.path.startswith(f"{base}/"):
+            # This proxy passes the path on as it is; others cut it off.
+            scope["path"] = request.path.removeprefix(base)
+            scope["raw_path"] = scope["path"].encode()
+            request = replace(request, path=scope["path"])
+        if request.path == HEALTH:
+            await Response("ok\n", media_type="text/plain")(scope, receive, send)
+            return
+        refusal = self._guard.refuse(request)
         if refusal is not None:
             response = refused(refusal)
             if refusal.status == 401:
                 response.headers["www-authenticate"] = "Bearer"
-            await response(scope, receive, secured)
+            await response(scope, receive, send)
             return
-        cookie = self._guard.entry(guarded)
-        if cookie is not None:
-            # Remove the token from the address, which is displayed, stored and shared.
-            entered = RedirectResponse("/", status_code=303)
-            entered.headers["set-cookie"] = cookie
-            await entered(scope, receive, secured)
-            return
-        try:
-            await self._app(scope, receive, secured)
-        except Exception as error:
-            if started:
-                raise
-            await unexpected(error)(scope, receive, secured)
+        await self._app(scope, receive, send)
+
+    def _what(self, path: str) -> str:
+        """What a path is: another one than of an endpoint may hold anything."""
+        if path in self._known or path == HEALTH:
+            return path
+        return "page" if static_files.exists(path) else "unknown"
 
 
 def _guarded(scope: Scope) -> guards.Request:
     headers: dict[str, list[str]] = {}
     for name, value in Headers(scope=scope).items():
         headers.setdefault(name.lower(), []).append(value)
-    return guards.Request(
-        scope["method"], scope["path"], scope.get("query_string", b"").decode("latin-1"), headers
-    )
+    peer = scope.get("client")
+    return guards.Request(scope["method"], scope["path"], headers, peer[0] if peer else None)

@@ -493,6 +493,14 @@ ENDPOINTS = (
         (Key("id", Text(64, 1), "the name of the request"),),
         {"cancelled": "number of requests of that name"},
     ),
+    Endpoint(
+        "POST",
+        "enter",
+        "Exchange the token for a cookie",
+        "",
+        (Key("token", Text(1000, 1), "the token that zlens serve printed"),),
+        {"entered": "true; the answer sets a cookie that later requests send"},
+    ),
     Endpoint("GET", "openapi.json", "This description", "", (), {"openapi": "3.1.0"}),
 )
 

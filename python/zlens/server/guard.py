@@ -14,10 +14,14 @@ import socket
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
+
+from zlens.server.proxy import Proxy, PublicUrl, user_of
 
 #: Prefix of the API. All other paths are the page itself, which contains no data.
 API = "/api/"
+#: Takes the token by POST and answers with a cookie.
+ENTER = "/api/v1/enter"
 #: Maximum body of a request in bytes.
 BODY = 1024 * 1024
 
@@ -47,12 +51,16 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The parts of a request that the guard checks; header names in lower case."""
+    """The parts of a request that the guard checks.
+
+    headers   by name in lower case
+    peer      the address that it comes from; None: the Unix socket
+    """
 
     method: str
     path: str
-    query: str
     headers: dict[str, list[str]]
+    peer: str | None = "127.0.0.1"
 
     def header(self, name: str) -> str | None:
         """The value of a header that may be given once; "" if it is given twice."""
@@ -62,11 +70,20 @@ class Request:
 
 @dataclass
 class Guard:
-    """hosts: allowed host names besides localhost. token: what every request must present."""
+    """Which requests are answered.
+
+    hosts    allowed host names besides localhost
+    token    what every request must present, unless it comes from the proxy
+    cookie   the name of the cookie that stands for the token
+    public   the address that users see, where a proxy is in front
+    proxy    the proxy that names users; requests that come from elsewhere need the token
+    """
 
     hosts: frozenset[str] = frozenset()
     token: str | None = None
     cookie: str = "zlens"
+    public: PublicUrl | None = None
+    proxy: Proxy | None = None
     _session: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
     def refuse(self, request: Request) -> Refusal | None:
@@ -80,7 +97,7 @@ class Guard:
                 "open the address that zlens serve prints",
             )
         origin = request.header("origin")
-        if origin is not None and not _same(origin, host):
+        if origin is not None and not self._same(origin, host):
             return Refusal(
                 403,
                 "Origin",
@@ -96,13 +113,9 @@ class Guard:
                 "cross-site request not allowed",
                 "open the address that zlens serve prints",
             )
-        if self.token is not None and not self._has_token(request):
-            return Refusal(
-                401,
-                "Token",
-                "token missing or wrong",
-                "open the address that zlens serve printed",
-            )
+        refusal = None if request.path == ENTER else self._stranger(request)
+        if refusal is not None:
+            return refusal
         if request.method == "POST":
             kind = (request.header("content-type") or "").partition(";")[0].strip().lower()
             if kind != "application/json":
@@ -114,16 +127,35 @@ class Guard:
                 return too_large()
         return None
 
-    def entry(self, request: Request) -> str | None:
-        """The cookie to set if the address contains the token."""
-        if self.token is None or request.method != "GET" or request.path.startswith(API):
+    def user(self, request: Request) -> str | None:
+        """The user that the proxy names; None for a request that does not come from it."""
+        if self.proxy is None or not self.proxy.trusts(request.peer):
             return None
-        tokens = (
-            parse_qs(request.query, max_num_fields=20).get("token", []) if len(request.query) < 2000 else []
-        )
-        if len(tokens) != 1 or not _equal(tokens[0], self.token):
+        return user_of(request.headers.get(self.proxy.header, []))
+
+    def entry(self, token: str) -> str | None:
+        """The cookie that stands for the token; None if it is another one."""
+        if self.token is None or not _equal(token, self.token):
             return None
-        return f"{self.cookie}={self._session}; HttpOnly; SameSite=Strict; Path=/"
+        secure = "; Secure" if self.public is not None and self.public.scheme == "https" else ""
+        path = self.public.path if self.public is not None else ""
+        return f"{self.cookie}={self._session}; HttpOnly; SameSite=Strict; Path={path}/{secure}"
+
+    def _stranger(self, request: Request) -> Refusal | None:
+        """The refusal of a request that neither the proxy nor the token vouches for."""
+        if self.proxy is not None and self.proxy.trusts(request.peer):
+            if self.user(request) is None:
+                return Refusal(
+                    401,
+                    "User",
+                    "the proxy names no user",
+                    f"let it set the header {self.proxy.header} once, to the name of the user",
+                )
+        elif self.token is not None and not self._has_token(request):
+            return Refusal(401, "Token", "token missing or wrong", "enter the token that zlens serve printed")
+        elif self.token is None and self.proxy is not None:
+            return Refusal(403, "Proxy", "only the proxy may ask", "open the address of the proxy")
+        return None
 
     def _allowed(self, host: str) -> bool:
         name = _name(host)
@@ -131,10 +163,22 @@ class Guard:
             return False
         if name == "localhost" or name in self.hosts:
             return True
+        if self.public is not None and name == self.public.name:
+            return True
         if self.token is None:
             return name in ("127.0.0.1", "::1")
         # Only addresses: unlike a name, an address cannot belong to another site.
         return _is_address(name)
+
+    def _same(self, origin: str, host: str) -> bool:
+        """Whether the origin is the page: at the host it was asked at, or at the public address."""
+        if self.public is not None and origin.lower() == self.public.origin:
+            return True
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
+        return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
 
     def _has_token(self, request: Request) -> bool:
         token = self.token or ""
@@ -186,11 +230,3 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _same(origin: str, host: str) -> bool:
-    try:
-        parts = urlsplit(origin)
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()

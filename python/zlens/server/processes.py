@@ -19,20 +19,19 @@ import struct
 import sys
 import tempfile
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from zlens.engine import bounds, cancelling
 from zlens.engine.cancelling import Cancel
 from zlens.errors import Cancelled, QueryError
+from zlens.server import users
+from zlens.server.limits import Limits
 
 #: Questions answered at a time; others wait for their turn.
 COUNT = 3
-#: Bytes of memory that a question may take; all together take COUNT times as many.
-MEMORY = 2 * 1024**3
 #: Seconds that a canceled question has to end before its process is killed.
 _PATIENCE_S = 0.5
 #: How often those who wait look whether they are canceled.
@@ -58,17 +57,32 @@ class Ready:
 Work = Callable[[dict[str, Any]], Ready]
 
 
-class Processes:
-    """At most COUNT processes that answer, forked when needed and kept for later questions."""
+@dataclass(eq=False, slots=True)
+class _Turn:
+    """A question that waits for its turn, or has it."""
 
-    def __init__(self, work: Work, closing: socket.socket | None = None, memory: int = MEMORY) -> None:
-        """`closing`: a socket that these processes must not keep open."""
-        self._memory = memory
+    user: str | None
+    began: threading.Event = field(default_factory=threading.Event)
+
+
+class Processes:
+    """At most COUNT processes that answer, forked when needed and kept for later questions.
+
+    One user has one of them at a time: their questions take no more memory together than one, and keep
+    nobody else waiting.
+    """
+
+    def __init__(
+        self, work: Work, closing: socket.socket | None = None, limits: Limits | None = None
+    ) -> None:
+        """`closing`: a socket that these processes must not keep open. All take COUNT times the memory."""
+        memory = self._memory = (limits or Limits()).memory
         self._folder = tempfile.mkdtemp(prefix="zlens-")
         self._guard = threading.Lock()
         self._idle: list[_Process] = []
         self._free = COUNT
-        self._waiting: deque[threading.Event] = deque()
+        self._waiting: list[_Turn] = []
+        self._served: set[str | None] = set()
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._pid = os.fork()
         if self._pid == 0:
@@ -104,26 +118,36 @@ class Processes:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Wait for one of COUNT turns, first come, first served."""
-        turn = threading.Event()
+        """Wait for one of COUNT turns: first come, first served, but one at a time for each user."""
+        turn = _Turn(users.current())
         with self._guard:
-            if self._free:
-                self._free -= 1
-                turn.set()
-            else:
-                self._waiting.append(turn)
+            self._waiting.append(turn)
+            self._serve()
         try:
-            while not turn.wait(_LOOK_S):
+            while not turn.began.wait(_LOOK_S):
                 cancelling.check()
             yield
         finally:
             with self._guard:
-                if not turn.is_set():
-                    self._waiting.remove(turn)
-                elif self._waiting:
-                    self._waiting.popleft().set()
-                else:
+                if turn.began.is_set():
                     self._free += 1
+                    self._served.discard(turn.user)
+                    self._serve()
+                else:
+                    self._waiting.remove(turn)
+
+    def _serve(self) -> None:
+        """Give free turns to those who have waited longest and have none."""
+        for turn in list(self._waiting):
+            if not self._free:
+                return
+            if turn.user in self._served:
+                continue
+            if turn.user is not None:
+                self._served.add(turn.user)
+            self._free -= 1
+            self._waiting.remove(turn)
+            turn.began.set()
 
     def _take(self) -> _Process:
         """The process used last, which has the most tables, or a new one."""

@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 
 from zlens.engine.cancelling import Cancel
 from zlens.errors import Cancelled
-from zlens.server.sending import BusyError
+from zlens.server import users
+from zlens.server.limits import Limits
+from zlens.server.sending import BusyError, TooManyError
 
 _T = TypeVar("_T")
 #: Maximum requests in progress; more are refused.
 MOST = 64
-#: Seconds after which a request is canceled.
-LIMIT_S = 600.0
 #: Seconds to wait for a canceled request to end.
 _PATIENCE_S = 30.0
 
@@ -31,6 +31,7 @@ class Task:
     number: int
     id: str | None
     what: str
+    user: str | None = None
     cancel: Cancel = field(default_factory=Cancel)
     began: float = field(default_factory=time.monotonic)
 
@@ -46,23 +47,25 @@ class Task:
 
 
 class Running:
-    """All requests in progress."""
+    """All requests in progress. Where users are named, each sees and cancels only their own."""
 
-    def __init__(self, limit_s: float = LIMIT_S, most: int = MOST) -> None:
-        self._limit_s = limit_s
+    def __init__(self, limits: Limits | None = None, most: int = MOST) -> None:
+        self._limits = limits or Limits()
         self._most = most
         self._guard = threading.Lock()
         self._numbers = itertools.count(1)
         self._tasks: dict[int, Task] = {}
 
     def rows(self) -> list[dict[str, Any]]:
+        user = users.current()
         with self._guard:
-            return [task.row() for task in self._tasks.values()]
+            return [task.row() for task in self._tasks.values() if task.user == user]
 
     def cancel(self, id: str, why: str = "the request was canceled") -> int:
-        """Cancel the requests of that name and return their number."""
+        """Cancel the user's requests of that name and return their number."""
+        user = users.current()
         with self._guard:
-            tasks = [task for task in self._tasks.values() if task.id == id]
+            tasks = [task for task in self._tasks.values() if task.id == id and task.user == user]
         for task in tasks:
             task.cancel.cancel(why)
         return len(tasks)
@@ -74,19 +77,26 @@ class Running:
         for task in tasks:
             task.cancel.cancel("the server is ending")
         deadline = time.monotonic() + patience_s
-        while self.rows() and time.monotonic() < deadline:
+        while self._tasks and time.monotonic() < deadline:
             time.sleep(0.02)
 
     async def ask(
         self, id: str | None, what: str, work: Callable[[], _T], gone: Callable[[], Awaitable[None]]
     ) -> _T:
         """The result of `work`, run in a thread; canceled when `gone` returns or after the time limit."""
+        user = users.current()
         with self._guard:
+            own = sum(task.user == user for task in self._tasks.values())
+            if user is not None and own >= self._limits.questions:
+                raise TooManyError(
+                    f"you have {self._limits.questions} requests in progress, which is your limit",
+                    cure="wait, or cancel some of them",
+                )
             if len(self._tasks) >= self._most:
                 raise BusyError(
                     f"{self._most} requests are already in progress", cure="wait, or cancel some of them"
                 )
-            task = Task(next(self._numbers), id, what)
+            task = Task(next(self._numbers), id, what, user)
             self._tasks[task.number] = task
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[_T] = loop.create_future()
@@ -122,13 +132,13 @@ class Running:
         watch = asyncio.ensure_future(gone())
         try:
             waited: set[asyncio.Future[Any]] = {answer, watch}
-            await asyncio.wait(waited, timeout=self._limit_s, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waited, timeout=self._limits.seconds, return_when=asyncio.FIRST_COMPLETED)
             if not answer.done():
                 disconnected = watch.done()
                 task.cancel.cancel(
                     "the client disconnected"
                     if disconnected
-                    else f"the request exceeded the time limit of {self._limit_s:g} s"
+                    else f"the request exceeded the time limit of {self._limits.seconds:g} s"
                 )
                 await asyncio.wait({answer}, timeout=_PATIENCE_S)
                 if not answer.done():

@@ -25,6 +25,10 @@ class BusyError(ZlensError):
     """Too much is in progress."""
 
 
+class TooManyError(BusyError):
+    """One user has too much in progress."""
+
+
 class Sending:
     """All bodies on their way. Used by the thread of the server alone."""
 

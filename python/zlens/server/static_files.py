@@ -19,12 +19,20 @@ class StaticFile:
     tag: str
 
 
-def find(path: str) -> StaticFile | None:
-    """The file for the path of an address; None if there is none."""
+def exists(path: str) -> bool:
+    """Whether there is a file for the path of an address."""
+    return _file(path) is not None
+
+
+def _file(path: str) -> Path | None:
     # Look up existing names; never build a path from the request.
     files = {file.relative_to(FOLDER).as_posix(): file for file in FOLDER.rglob("*") if file.is_file()}
-    name = INDEX if path == "/" else path.removeprefix("/").removeprefix("static/")
-    file = files.get(name)
+    return files.get(INDEX if path == "/" else path.removeprefix("/").removeprefix("static/"))
+
+
+def find(path: str) -> StaticFile | None:
+    """The file for the path of an address; None if there is none."""
+    file = _file(path)
     if file is None:
         return None
     content = file.read_bytes()

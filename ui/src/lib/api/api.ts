@@ -34,6 +34,8 @@ export class ApiError extends Error {
   }
 }
 
+/** The API, relative to the address of the page: a proxy may serve both below a path. */
+const ROOT = "api/v1";
 let asked = 0;
 /** Keeps two pages in one browser from canceling each other's questions. */
 const page = Math.random().toString(36).slice(2, 10);
@@ -72,7 +74,7 @@ async function call<T>(
   take: (response: Response) => Promise<T> = (response) => response.json() as Promise<T>,
 ): Promise<T> {
   const id = (body as { id?: string } | null)?.id ?? questionName();
-  const ended = () => void fetch("/api/v1/cancel", post({ id })).catch(() => undefined);
+  const ended = () => void fetch(`${ROOT}/cancel`, post({ id })).catch(() => undefined);
   signal?.addEventListener("abort", ended, { once: true });
   let response: Response;
   // A question may name a run of its own.
@@ -82,10 +84,10 @@ async function call<T>(
     response =
       body === null
         ? await fetch(
-            `/api/v1${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ id, ...run })}`,
+            `${ROOT}${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ id, ...run })}`,
             { signal },
           )
-        : await fetch(`/api/v1${path}`, { ...post({ ...run, ...body, id }), signal });
+        : await fetch(`${ROOT}${path}`, { ...post({ ...run, ...body, id }), signal });
     problems.update(response.headers.get("zlens-problems"));
     if (response.ok) return await take(response);
     throw errorOf(await response.json(), response.status);
@@ -197,4 +199,9 @@ export const api = {
   course: (observation: RigObservation, run: string, signal?: AbortSignal) =>
     call<SqlAnswer>("/sql", { query: observation.over_time, rows: 100_000, run }, signal),
   running: (signal?: AbortSignal) => call<Running[]>("/running", null, signal),
+  /** Exchanges the token for a cookie. */
+  enter: async (token: string): Promise<void> => {
+    const response = await fetch(`${ROOT}/enter`, post({ token }));
+    if (!response.ok) throw errorOf(await response.json(), response.status);
+  },
 };

@@ -1,0 +1,132 @@
+"""Where a server listens: a port of this machine, other addresses, or a Unix socket."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from zlens.errors import QueryError
+
+PORT = 8017
+#: Number of ports tried after the default one if none is given.
+_NEXT = 20
+#: Prefix of --listen for the file of a Unix socket.
+UNIX = "unix:"
+
+
+def address(listener: socket.socket) -> tuple[str, str, int]:
+    """The address to print, and the host and port in it."""
+    name = listener.getsockname()
+    if isinstance(name, str):
+        return f"{UNIX}{name}", "localhost", 0
+    host, port = _display_host(name[0]), name[1]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/", host, port
+
+
+@contextmanager
+def opened(arguments: argparse.Namespace) -> Iterator[socket.socket]:
+    """The bound socket, opened before any input is read, so that a taken port fails at once."""
+    listener = _socket(arguments)
+    # The server closes it, and a closed socket has no name.
+    name = listener.getsockname()
+    try:
+        yield listener
+    finally:
+        listener.close()
+        if isinstance(name, str):
+            with suppress(OSError):
+                os.unlink(name)
+
+
+def _socket(arguments: argparse.Namespace) -> socket.socket:
+    if arguments.listen is not None:
+        if arguments.listen.startswith(UNIX):
+            return _unix(arguments.listen.removeprefix(UNIX))
+        host, colon, text = arguments.listen.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not colon or not host or not (text.isascii() and text.isdecimal()) or int(text) > 65535:
+            raise QueryError(
+                f"{arguments.listen!r} is not an address", expected="HOST:PORT, such as 0.0.0.0:8017"
+            )
+        return _bound(host, int(text))
+    if arguments.port is not None:
+        if not 0 <= arguments.port <= 65535:
+            raise QueryError(f"{arguments.port} is not a port", expected="0 to 65535; 0: any free port")
+        return _bound("127.0.0.1", arguments.port)
+    for port in range(PORT, PORT + _NEXT):
+        try:
+            bound = _bound("127.0.0.1", port)
+        except QueryError:
+            continue
+        if port != PORT:
+            print(f"zlens: port {PORT} is in use; using {port}", file=sys.stderr)
+        return bound
+    return _bound("127.0.0.1", 0)
+
+
+def _unix(file: str) -> socket.socket:
+    """A Unix socket that its owner and group may connect to."""
+    if not hasattr(socket, "AF_UNIX"):
+        raise QueryError("this system has no Unix sockets", cure="use --listen HOST:PORT")
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _remove_stale(file)
+        former = os.umask(0o117)
+        try:
+            listener.bind(file)
+        finally:
+            os.umask(former)
+        listener.listen(128)
+    except (OSError, ValueError) as error:
+        listener.close()
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise QueryError(
+            f"cannot listen on {file}: {reason.lower()}", cure="choose another file with --listen unix:FILE"
+        ) from None
+    return listener
+
+
+def _remove_stale(file: str) -> None:
+    """Remove the socket of a server that has ended; one that answers stays."""
+    try:
+        if not stat.S_ISSOCK(os.stat(file).st_mode):
+            return
+    except OSError:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
+        try:
+            asked.connect(file)
+        except ConnectionRefusedError:
+            os.unlink(file)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        # With its protocol, which asyncio asks for: else an answer on a kept connection waits 40 ms.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    except OSError as error:
+        raise QueryError(f"{host} is not the address of a machine: {error.strerror or error}") from None
+    try:
+        if os.name == "posix":
+            # Otherwise the port of a server that just ended stays in use for a minute.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise QueryError(
+            f"cannot listen on port {port} of {host}: {(error.strerror or str(error)).lower()}",
+            cure="choose another port with --port or --listen HOST:PORT; 0 takes any free port",
+        ) from None
+    return listener
+
+
+def _display_host(host: str) -> str:
+    """The host to print: the machine's name if all its addresses are listened on."""
+    return socket.gethostname().lower() if host in ("0.0.0.0", "::") else host

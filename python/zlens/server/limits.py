@@ -1,0 +1,19 @@
+"""What a question may take, and one user. Small, since the command line's help shows the defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of questions.
+
+    seconds     time of any question; a longer one is canceled
+    memory      bytes that a question in the user's own SQL may take
+    questions   requests that one user, named by a proxy, may have in progress; a view asks a dozen
+    """
+
+    seconds: float = 600.0
+    memory: int = 2 * 1024**3
+    questions: int = 32

@@ -1,0 +1,69 @@
+"""The log of requests: who asked what, when, and how it went; never a value of a question or an answer."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import logging
+import logging.handlers
+import os
+import sys
+
+from zlens.errors import InputError
+
+#: The log goes to standard error.
+STDERR = "-"
+
+
+class RequestLog:
+    """Lines of JSON, one per request. A file that another program has moved away is opened again."""
+
+    def __init__(self, file: str) -> None:
+        """Append to this file, or write to standard error for `-`. Raises InputError."""
+        try:
+            self._handler: logging.Handler = (
+                logging.StreamHandler(sys.stderr)
+                if file == STDERR
+                else logging.handlers.WatchedFileHandler(file, encoding="utf-8")
+            )
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError(
+                f"the log cannot be written: {reason.lower()}", file=file, cure="name another --log FILE"
+            ) from None
+        # Who asked is nobody else's business on this machine.
+        if file != STDERR and os.name == "posix":
+            os.chmod(file, 0o600)
+
+    def write(
+        self,
+        *,
+        user: str | None,
+        peer: str | None,
+        method: str,
+        what: str,
+        status: int | None,
+        seconds: float,
+        size: int,
+    ) -> None:
+        """One request.
+
+        what     the path of the endpoint; of another path only that it was the page, or unknown
+        status   None: the client left before the answer
+        size     bytes of the body that were sent
+        """
+        row = {
+            "time": dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "user": user,
+            "peer": peer,
+            "method": method if method.isalpha() and len(method) < 10 else "?",
+            "what": what,
+            "status": status,
+            "seconds": round(seconds, 3),
+            "bytes": size,
+        }
+        line = json.dumps({key: value for key, value in row.items() if value is not None})
+        self._handler.handle(logging.makeLogRecord({"msg": line}))
+
+    def close(self) -> None:
+        self._handler.close()

@@ -1,0 +1,244 @@
+"""A server for a team: behind nginx, with users, a log of requests, and limits for each user."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from sockets import free_socket
+
+import zlens
+from zlens.server import users
+from zlens.server.guard import Guard
+from zlens.server.limits import Limits
+from zlens.server.proxy import Proxy
+from zlens.server.running import Running
+
+NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+#: As in docs/team.md, but for ports, folders and where the user's name comes from.
+CONFIGURATION = Path(__file__).parents[2] / "contrib" / "nginx" / "zlens.conf"
+SLOW = "SELECT count(*) FROM range(10000000) a, range(10000000) b"
+
+
+@contextmanager
+def running(*arguments: str, ready: str) -> Iterator[subprocess.Popen[str]]:
+    """A `zlens serve`, once it has printed its address."""
+    command = [sys.executable, "-m", "zlens", "serve", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().strip() == ready
+            yield process
+        finally:
+            process.terminate()
+            process.communicate(timeout=20)
+
+
+@contextmanager
+def nginx(folder: Path, socket: Path) -> Iterator[str]:
+    """The address of an nginx with the shipped configuration; users are named by HTTP's own password."""
+    if NGINX is None:
+        if os.environ.get("CI"):
+            pytest.fail("there is no nginx: make packages installs it")
+        pytest.skip("there is no nginx: make packages installs it")
+    with free_socket() as free:
+        port = free.getsockname()[1]
+    location = CONFIGURATION.read_text().replace("/run/zlens/zlens.sock", str(socket))
+    location = location.replace("/etc/nginx/zlens.users", str(folder / "users"))
+    (folder / "users").write_text("MAIER:{PLAIN}secret\nHUBER:{PLAIN}secret\n")
+    (folder / "nginx.conf").write_text(
+        f"pid {folder}/pid; error_log {folder}/errors; daemon off; worker_processes 1; user root;\n"
+        f"events {{}}\nhttp {{ access_log off; client_body_temp_path {folder}/body; "
+        f"proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; "
+        f"scgi_temp_path {folder}/s;\nserver {{ listen 127.0.0.1:{port}; {location} }} }}\n"
+    )
+    process = subprocess.Popen([NGINX, "-c", str(folder / "nginx.conf"), "-e", str(folder / "errors")])
+    try:
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                httpx.get(f"http://127.0.0.1:{port}/")
+                break
+            except httpx.TransportError:
+                assert process.poll() is None, (folder / "errors").read_text()
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.send_signal(signal.SIGQUIT)
+        process.wait(20)
+
+
+def test_behind_nginx(demo_files: list[Path], tmp_path: Path):
+    socket, log = tmp_path / "socket", tmp_path / "requests.log"
+    public = "https://perf.example/zlens"
+    with (
+        running(
+            *(str(demo_files[0]), "--listen", f"unix:{socket}", "--public-url", public),
+            *("--user-header", "X-Forwarded-User", "--trust-proxy", "unix", "--log", str(log)),
+            ready=f"{public}/",
+        ),
+        nginx(tmp_path, socket) as address,
+    ):
+        assert socket.stat().st_mode & 0o777 == 0o660
+        with httpx.Client(base_url=f"{address}/zlens", timeout=60, auth=("MAIER", "secret")) as client:
+            # The page, its files and the API, all below the path.
+            page = client.get("/")
+            assert page.status_code == 200
+            assert '"./app.js"' in page.text
+            assert client.get("/app.js").status_code == 200
+            assert client.get(f"{address}/zlens").headers["location"].endswith("/zlens/")
+            question = {"query": "SELECT max(busy_pct) FROM cpu WHERE 'secret of MAIER' IS NOT NULL"}
+            answer = client.post("/api/v1/sql", json=question)
+            assert answer.status_code == 200
+            # What a browser sends at the public address, and a page of another site.
+            for origin, status in (("https://perf.example", 200), ("https://evil.example", 403)):
+                asked = client.post("/api/v1/sql", json=question, headers={"origin": origin})
+                assert asked.status_code == status
+            # The proxy sets the header; whoever sends one of his own is not believed.
+            named = client.get("/api/v1/running", headers={"X-Forwarded-User": "HUBER"})
+            assert named.status_code == 200
+            client.get("/api/v1/secret-of-MAIER")
+        assert httpx.get(f"{address}/zlens/api/v1/schema").status_code == 401
+        assert httpx.get(f"{address}/zlens/healthz").text == "ok\n"
+        # Past the proxy, the socket's users name nobody.
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(socket))) as direct:
+            unnamed = direct.get("http://localhost/api/v1/schema")
+            assert unnamed.json()["error"]["kind"] == "User"
+            # This proxy passes the path on.
+            assert direct.get("http://localhost/zlens/healthz").text == "ok\n"
+            assert direct.get("http://localhost/zlens").headers["location"] == "/zlens/"
+    assert not socket.exists()
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    assert {row.get("user") for row in rows} == {None, "MAIER"}
+    asked = next(row for row in rows if row["what"] == "/api/v1/sql")
+    assert (asked["user"], asked["method"], asked["status"]) == ("MAIER", "POST", 200)
+    assert asked["bytes"] == len(answer.content)
+    assert {row["what"] for row in rows if row["status"] == 404} == {"unknown"}
+    assert "secret" not in log.read_text()
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_users_see_and_cancel_their_own(demo_files: list[Path], serve_over):
+    path = str(demo_files[0])
+    guard = Guard(proxy=Proxy.read("X-User", ["127.0.0.1"]))
+    limited = Running(Limits(questions=2))
+    with zlens.open(path) as session, serve_over(session, [path], guard, limited) as served:
+
+        def ask(user: str, method: str, name: str, **body: object) -> httpx.Response:
+            headers = {"X-User": user}
+            return served.client.request(
+                method, f"/api/v1/{name}", json=body if method == "POST" else None, headers=headers
+            )
+
+        ended: list[httpx.Response] = []
+        threads = [
+            threading.Thread(target=lambda: ended.append(ask("A", "POST", "sql", query=SLOW, id="slow")))
+            for _ in range(2)
+        ]
+        for thread in threads:
+            thread.start()
+        deadline = time.monotonic() + 30
+        while len(ask("A", "GET", "running").json()) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        # A has what one user may have; B is not kept from asking, and sees nothing of it.
+        refused = ask("A", "GET", "schema")
+        assert (refused.status_code, refused.json()["error"]["kind"]) == (429, "TooMany")
+        assert ask("B", "GET", "schema").status_code == 200
+        assert ask("B", "GET", "running").json() == []
+        assert ask("B", "POST", "cancel", id="slow").json() == {"cancelled": 0}
+        assert ask("A", "POST", "cancel", id="slow").json() == {"cancelled": 2}
+        for thread in threads:
+            thread.join(30)
+        assert [answer.status_code for answer in ended] == [409, 409]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are made on Linux only")
+def test_sql_of_one_user_runs_in_one_process(demo_files: list[Path], tmp_path: Path):
+    """Three questions of A that never end leave two of the three processes to others."""
+    with free_socket() as free:
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}/"
+    options = ("--port", str(port), "--user-header", "X-User", "--trust-proxy", "127.0.0.1")
+    with running(str(demo_files[0]), *options, ready=address):
+
+        def sql(user: str, query: str) -> httpx.Response:
+            return httpx.post(
+                f"{address}api/v1/sql",
+                json={"query": query, "id": user},
+                headers={"X-User": user},
+                timeout=60,
+            )
+
+        threads = [threading.Thread(target=sql, args=("A", SLOW)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        deadline = time.monotonic() + 30
+        while len(httpx.get(f"{address}api/v1/running", headers={"X-User": "A"}).json()) < 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert sql("B", "SELECT 7").json()["rows"] == [[7]]
+        httpx.post(f"{address}api/v1/cancel", json={"id": "A"}, headers={"X-User": "A"})
+        for thread in threads:
+            thread.join(30)
+
+
+def test_the_user_of_a_request_is_not_that_of_another():
+    assert users.current() is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--trust-proxy", "unix"], "--trust-proxy needs --user-header"),
+        (["--user-header", "X-User"], "--user-header needs --trust-proxy"),
+        (["--user-header", "X User", "--trust-proxy", "unix"], "is not the name of a header"),
+        (["--user-header", "X", "--trust-proxy", "perf.example"], "is not the address of a proxy"),
+        (["--public-url", "perf.example/zlens"], "is not the address of a page"),
+        (["--log", "/"], "the log cannot be written"),
+        (["--listen", "unix:/nowhere/at/all"], "cannot listen on /nowhere/at/all"),
+        (["--user-questions", "0"], "--user-questions 0 is out of range"),
+        (["--question-memory", "0.1"], "--question-memory 0.1 is out of range"),
+        (["--question-time", "nan"], "--question-time nan is out of range"),
+    ],
+)
+def test_options_that_do_not_fit(options, message, demo_files, capsys):
+    from zlens.cli import main
+
+    assert main(["serve", str(demo_files[0]), *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_socket_in_use_stays(tmp_path: Path, demo_files, capsys):
+    """One that a killed server has left is replaced; one that somebody listens on, or a file, is not."""
+    from zlens.cli import main
+
+    file = tmp_path / "socket"
+    file.write_text("a file")
+    assert main(["serve", str(demo_files[0]), "--listen", f"unix:{file}"]) == 2
+    assert file.read_text() == "a file"
+    file.unlink()
+    arguments = (str(demo_files[0]), "--listen", f"unix:{file}")
+    with running(*arguments, ready=f"unix:{file}") as process:
+        assert main(["serve", *arguments]) == 2
+        assert "address already in use" in capsys.readouterr().err
+        process.kill()
+        process.wait(20)
+    assert file.exists()
+    with (
+        running(*arguments, ready=f"unix:{file}"),
+        httpx.Client(transport=httpx.HTTPTransport(uds=str(file))) as client,
+    ):
+        assert client.get("http://localhost/api/v1/running").json() == []
