@@ -144,6 +144,10 @@ docs: setup $(SITE) ## the documentation site in build/site, with a reference wr
 	$(BIN)/python docs/generate.py
 	target/docs/bin/zensical build --clean
 
+.PHONY: man
+man: setup ## the manual page, build/man/zlens.1
+	@$(BIN)/python docs/man.py
+
 .PHONY: fuzz
 fuzz: setup ## every fuzz target for FUZZ_SECONDS (needs a nightly toolchain)
 	$(BIN)/python fuzz/texts.py --seconds $(FUZZ_SECONDS)

@@ -12,6 +12,7 @@ from zlens.inputs.source import Progress
 from zlens.session import session
 
 if TYPE_CHECKING:
+    from zlens.engine.answers import Answer
     from zlens.findings.evaluate import Findings
     from zlens.rig.results import Result
     from zlens.simulation.run import Run
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
 
 class Session(session.Session):
     """Inputs opened together. A context manager; `close` gives back memory and the spill folder."""
+
+    def sql(self, query: str) -> Answer:
+        """Answer one SELECT over measures, raw tables and roles; QueryError if it is invalid.
+
+        The answer has `rows`, exports Arrow to pandas, Polars, pyarrow and DuckDB, and is a table in a notebook.
+        """
+        from zlens.present import notebook
+
+        answer = super().sql(query)
+        answer.html = lambda: notebook.table(answer, self)
+        return answer
 
     def report(
         self, name: str, format: str = "text", *, width: int | None = None, only: Sequence[str] = ()

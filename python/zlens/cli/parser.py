@@ -27,6 +27,7 @@ COMMANDS = {
     "catalog": "show and check record layouts and formulas; import IBM's record pages",
     "serve": "serve the page to the browser",
     "demo": "write sample files and show what they contain",
+    "complete": "print completions for bash, zsh or tcsh",
 }
 
 _DESCRIPTION = """\
@@ -56,7 +57,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        self._configure()
+        self.configure()
         if not self.in_parts or args is None:
             return super().parse_known_args(args, namespace)
         parts: list[list[str]] = [[]]
@@ -73,7 +74,8 @@ class Parser(argparse.ArgumentParser):
             parsed.append(parsed_part)
         return argparse.Namespace(run=parsed[0].run, parts=parsed), []
 
-    def _configure(self) -> None:
+    def configure(self) -> None:
+        """Import the module of this command and add its arguments."""
         if self.module is None:
             return
         module, self.module = import_module(self.module), None
@@ -92,8 +94,11 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=26, width=108)
 
 
-def build() -> argparse.ArgumentParser:
-    """The parser of the program; a parsed command line has `run`."""
+def build(*, configured: bool = False) -> argparse.ArgumentParser:
+    """The parser of the program; a parsed command line has `run`.
+
+    configured: with the arguments of all commands, which are else added when one is parsed.
+    """
     parser = Parser(
         prog="zlens", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=Formatter, allow_abbrev=False
     )
@@ -105,6 +110,8 @@ def build() -> argparse.ArgumentParser:
         )
         command.add_argument("-h", "--help", action=_Help, help="show this help message and exit")
         command.module = f"zlens.cli.{name}{'_' * iskeyword(name)}"
+        if configured:
+            command.configure()
     return parser
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from zlens.cli import inputs
 from zlens.errors import QueryError
@@ -91,6 +89,7 @@ def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Na
     """Write rows as a table; on a terminal, limit their number and width."""
     from zlens import _native
     from zlens.present import rows
+    from zlens.present.clock import clock_of
 
     if result.columns == ["explain_key", "explain_value"]:
         # A query plan has its own layout of lines.
@@ -105,33 +104,13 @@ def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Na
         shown, more = result.first(most, longest=sys.maxsize, most=sys.maxsize)
     else:
         shown, more = result.rows, False
-    clock = _clock(session, result.columns)
+    clock = clock_of(session, result.columns)
     widest = rows.WIDEST if terminal else None
     rows.write_table(out, result.columns, result.types, shown, clock, widest)
     if more:
         count = result.read(_native.count_rows)
         out.flush()
         print(f"zlens: {len(shown)} of {count:,} rows; --rows 0 shows all", file=sys.stderr)
-
-
-def _clock(session: Session, columns: Sequence[str]) -> Callable[[dt.datetime, Sequence[Any]], str]:
-    """Formats times in the zone of the row's system, with its UTC offset."""
-    system_index = columns.index("system") if "system" in columns else None
-    unknown = {info.system for info in session.systems if info.local_time}
-    offsets = {info.utc_offset_s for info in session.systems}
-    # Systems of one zone share one format.
-    only = session.systems[0].system if len(offsets) == 1 and None not in offsets else None
-    if len(session.systems) == 1:
-        only = session.systems[0].system
-
-    def show(time: dt.datetime, row: Sequence[Any]) -> str:
-        system = only if system_index is None else row[system_index]
-        if system in unknown:
-            # Local times of an unknown zone are shown as recorded.
-            return time.replace(tzinfo=None).isoformat(" ")
-        return (session.display(time, system) if system else time).isoformat(" ")
-
-    return show
 
 
 def _query(text: str) -> str:

@@ -66,6 +66,8 @@ class Answer:
         self._stream = stream
         self._first = first
         self._working = working
+        #: Makes the HTML that a notebook shows.
+        self.html: Callable[[], str] | None = None
 
     def first(
         self, count: int, *, longest: int = LONGEST, most: int = MOST
@@ -85,6 +87,10 @@ class Answer:
         if self._rows is None:
             self._rows = self._work()
         return self._rows
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; None leaves it to `repr`."""
+        return None if self.html is None else self.html()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The stream for pandas, Polars and others: int64, float64, bool, string and UTC timestamps."""

@@ -32,7 +32,7 @@ def write_table(
     widest: int | None = None,
 ) -> None:
     """Write aligned columns under their names: numbers right, the rest left, cut at `widest`."""
-    cells = [_column(kind, index, rows, show_time) for index, kind in enumerate(types)]
+    cells = columns_of(types, rows, show_time)
     widths = [
         max([_width(name), *(_width(cell) for cell in column)])
         for name, column in zip(columns, cells, strict=True)
@@ -52,6 +52,11 @@ def write_table(
     put(["-" * width for width in widths])
     for row in zip(*cells, strict=True):
         put(row)
+
+
+def columns_of(types: Sequence[str], rows: Sequence[Sequence[Any]], show_time: Show) -> list[list[str]]:
+    """The cells of each column as text: numbers with one number of decimals, NULL, times by `show_time`."""
+    return [_column(kind, index, rows, show_time) for index, kind in enumerate(types)]
 
 
 def write_csv(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -1,0 +1,29 @@
+"""zlens complete: completion of commands, options and files by the shell."""
+
+from __future__ import annotations
+
+import argparse
+
+DESCRIPTION = """\
+Print a script that lets your shell complete commands, options and files of zlens.
+"""
+EXAMPLES = """\
+Examples:
+  zlens complete bash > ~/.local/share/bash-completion/completions/zlens
+  zlens complete zsh > ~/.zfunc/_zlens
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="bash, zsh or tcsh")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    import shtab
+
+    from zlens.cli import output
+    from zlens.cli.parser import build
+
+    with output.opened(None) as out:
+        out.write(shtab.complete(build(configured=True), arguments.shell) + "\n")
+    return 0
