@@ -24,7 +24,7 @@ class Session(session.Session):
     def sql(self, query: str) -> Answer:
         """Answer one SELECT over measures, raw tables and roles; QueryError if it is invalid.
 
-        The answer has `rows`, exports Arrow to pandas, Polars, pyarrow and DuckDB, and is a table in a notebook.
+        The answer has `rows`, exports Arrow to pandas, Polars and others, and is a table in notebooks.
         """
         from zlens.present import notebook
 
