@@ -92,7 +92,7 @@ def test_from_files_to_a_lake_and_back(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["import", "{file}"], "the following arguments are required: --lake"),
+        (["import", "{file}"], "one of the arguments --lake --stage is required"),
         (["import", "{folder}/nosuch", "--lake", "{folder}/lake"], "no such file or folder"),
         (["import", "{file}", "--lake", "{file}"], "cannot be made a lake"),
         (["import", "{file}", "--lake", "{folder}"], "contains other files and is not a lake"),

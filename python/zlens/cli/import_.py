@@ -18,18 +18,24 @@ DESCRIPTION = """\
 Decode files and store their raw tables, with counter differences, as Parquet files in a folder, by table,
 system and day. A lake is an input like any other. Data already in the lake are skipped, and the order of
 imports does not matter. After an interruption, run the same command again: nothing partial is kept.
+
+With --stage, nothing becomes part of a lake: each input is decoded into a folder of its own in DIR, by any
+number of processes and machines, and `zlens lake commit` joins them.
 """
 EXAMPLES = """\
 Examples:
   zlens import monwrite.data --lake lake
   zlens import 'march/*.data' --lake lake
+  zlens import monwrite.data --stage staged && zlens lake commit lake staged
   zlens report prclog lake --system ZVM1 --from 2026-03-02 --to 2026-03-03
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
-    parser.add_argument("--lake", required=True, metavar="DIR", help="folder of the lake; created if missing")
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument("--lake", metavar="DIR", help="folder of the lake; created if missing")
+    target.add_argument("--stage", metavar="DIR", help="folder for decoded inputs; created if missing")
     inputs.add_options(parser, selection=False, throughput=False)
 
 
@@ -44,23 +50,24 @@ def run(arguments: argparse.Namespace) -> int:
 
         def report(added: Added) -> None:
             progress.close()
-            out.write(f"{_safe(line(added))}\n")
+            out.write(f"{_safe(line(added, 'the lake' if arguments.stage is None else arguments.stage))}\n")
             out.flush()
             import_problems.extend(added.problems)
 
-        _, problems = lake.add(files, arguments.lake, options=options, progress=progress, report=report)
+        add, target = (lake.add, arguments.lake) if arguments.stage is None else (lake.stage, arguments.stage)
+        _, problems = add(files, target, options=options, progress=progress, report=report)
     for problem in problems:
         print(f"zlens: {_safe(f'{problem.file}: {problem.detail}')}", file=sys.stderr)
     return inputs.status_of([*problems, *import_problems], strict=arguments.strict)
 
 
-def line(added: Added) -> str:
-    """The result of importing a file, on one line."""
+def line(added: Added, target: str = "the lake") -> str:
+    """The result of importing a file into a target, on one line."""
     from zlens.progress import bytes_text
 
     if added.again:
         name = f" as {added.known_as}" if added.known_as != added.path else ""
-        return f"{added.path}: already in the lake{name}; nothing added"
+        return f"{added.path}: already in {target}{name}; nothing added"
     span = ""
     if added.first_us is not None and added.last_us is not None:
         first, last = (

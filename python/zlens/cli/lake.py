@@ -1,10 +1,11 @@
-"""zlens lake: show, verify or trim a lake."""
+"""zlens lake: show, verify or trim a lake, and join what was staged."""
 
 from __future__ import annotations
 
 import argparse
 import datetime as dt
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
 _MOST = 20
 
 DESCRIPTION = """\
-Show the contents of a lake written by `zlens import`, verify its files against their checksums, or remove
-data.
+Show the contents of a lake written by `zlens import`, verify its files against their checksums, remove data,
+or join inputs that `zlens import --stage` has decoded.
 """
 EXAMPLES = """\
 Examples:
   zlens lake show lake --days
   zlens lake check lake
+  zlens lake commit lake staged
   zlens lake forget lake --system ZVM1 --to 2026-01-01
 """
 
@@ -77,6 +79,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     forget.add_argument("--utc", action="store_true", help="times are UTC instead of the system's local time")
     forget.add_argument("--dry-run", action="store_true", help="show what would be removed; remove nothing")
     forget.set_defaults(act=_forget)
+    commit = action(
+        "commit",
+        "join staged inputs",
+        "\nMakes inputs that `zlens import --stage` has decoded part of a lake, which is created if missing,"
+        "\nand removes their folders. What the lake has already is skipped. Repeat it after an interruption."
+        "\nThe exit status is 1 if an input cannot be part of this lake.",
+        "zlens lake commit lake staged",
+    )
+    commit.add_argument("staged", metavar="DIR", nargs="+", help="folder of staged inputs")
+    commit.add_argument("--keep", action="store_true", help="leave the staged inputs where they are")
+    commit.set_defaults(act=_commit)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -237,3 +250,28 @@ def _time(us: int | None, *, full: bool = False) -> str:
 def _safe(text: str) -> str:
     """Names from files must not act on the terminal."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(text))
+
+
+# Commit -----------------------------------------------------------------------------------------
+
+
+def _commit(arguments: argparse.Namespace, out: TextIO) -> int:
+    from zlens import lake
+    from zlens.progress import Progress
+
+    failed = 0
+    with Progress() as progress:
+
+        def report(result: lake.Committed) -> None:
+            nonlocal failed
+            progress.close()
+            if result.error is not None:
+                failed += 1
+                print(f"zlens: {_safe(str(result.error))}", file=sys.stderr)
+                return
+            did = "already in the lake" if result.again else ", ".join(result.input.parts)
+            out.write(f"{_safe(f'{result.input.path}: {did}')}\n")
+            out.flush()
+
+        lake.commit(arguments.staged, arguments.lake, keep=arguments.keep, progress=progress, report=report)
+    return 1 if failed else 0

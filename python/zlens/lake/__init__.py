@@ -1,7 +1,8 @@
 """A lake: months of decoded data in a folder, as Parquet, by table, system and day.
 
-`add` imports files, `contents` shows what a lake contains, `check` verifies every file against the manifest,
-`forget` removes data. A lake is read like any other input: `zlens.open(folder)`.
+`add` imports files; `stage` decodes them elsewhere, and `commit` joins what is staged. `contents` shows what
+a lake contains, `check` verifies every file against the manifest, `forget` removes data. A lake is read like
+any other input: `zlens.open(folder)`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,22 @@ if TYPE_CHECKING:
     from zlens.lake.checks import Fault, check
     from zlens.lake.imports import Added, add
     from zlens.lake.removal import Forgotten, forget
+    from zlens.lake.staged import Committed, commit, stage
     from zlens.lake.summary import Contents, contents
 
-__all__ = ["Added", "Contents", "Fault", "Forgotten", "add", "check", "contents", "forget"]
+__all__ = [
+    "Added",
+    "Committed",
+    "Contents",
+    "Fault",
+    "Forgotten",
+    "add",
+    "check",
+    "commit",
+    "contents",
+    "forget",
+    "stage",
+]
 
 _WHERE = {
     "add": "imports",
@@ -26,6 +40,9 @@ _WHERE = {
     "Contents": "summary",
     "forget": "removal",
     "Forgotten": "removal",
+    "stage": "staged",
+    "commit": "staged",
+    "Committed": "staged",
 }
 
 

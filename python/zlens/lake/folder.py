@@ -188,7 +188,7 @@ class Folder:
             handle = os.open(private / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             fcntl.flock(handle, fcntl.LOCK_EX)
         try:
-            yield Staging(self, private)
+            yield Staging(private)
         finally:
             shutil.rmtree(private, ignore_errors=True)
             os.close(handle)
@@ -292,10 +292,9 @@ class Folder:
 
 
 class Staging:
-    """Files on their way into a lake."""
+    """A private folder of files on their way into a lake."""
 
-    def __init__(self, folder: Folder, path: Path) -> None:
-        self.folder = folder
+    def __init__(self, path: Path) -> None:
         self.path = path
 
     def plan(self, moves: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from zlens.catalog.layouts import SIM
 from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Progress, Source
+from zlens.inputs.source import Progress, Source, SystemInfo
 from zlens.lake import folder
 from zlens.lake.folder import Folder, Staging
 from zlens.lake.manifest import Input, Manifest
@@ -22,7 +22,7 @@ from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.seams import Seams
 from zlens.lake.tables import Draft, Writer
 from zlens.readers.linux import sysinfo_tree
-from zlens.readers.recognition import READERS, find, reader
+from zlens.readers.recognition import READERS, InputFiles, find, reader
 from zlens.schema.wording import say
 
 _BLOCK = 1 << 20
@@ -59,25 +59,42 @@ def add(
     `report` is called for every file that becomes part of the lake. Returns the result for each, and the
     problems of unreadable files. Raises InputError if none can be read, LakeError if nothing can be written.
     """
+    into = Folder(lake)
+
+    def add_one(module: Any, path: str) -> Added:
+        with folder.typed(into):
+            return _import_file(into, module, path, options or Options(), progress or no_progress)
+
+    files = found(inputs)
+    into.create()
+    return each(files, add_one, report)
+
+
+def found(inputs: Iterable[str | os.PathLike[str]]) -> InputFiles:
+    """The files to import; InputError for a lake."""
     names = [os.fspath(name) for name in inputs]
     for name in names:
         if is_lake(name):
             raise InputError(
                 "this is a lake", file=name, cure="import files into a lake; lakes are read as they are"
             )
-    files = find(names, is_lake)
-    into = Folder(lake)
-    into.create()
+    return find(names, is_lake)
+
+
+def each(
+    files: InputFiles, work: Callable[[Any, str], Added], report: Callable[[Added], None] | None
+) -> tuple[list[Added], list[Problem]]:
+    """The results of `work` for the reader's module and the path of each file.
+
+    A file that cannot be read is a problem, unless none can be.
+    """
     added: list[Added] = []
     problems = list(files.problems)
     errors: list[InputError] = []
     for name in READERS:
         for path in files.files.get(name, ()):
             try:
-                with folder.typed(into):
-                    imported = _import_file(
-                        into, reader(name), path, options or Options(), progress or _no_progress
-                    )
+                result = work(reader(name), path)
             except InputError as error:
                 errors.append(error)
                 source = reader(name).NAME
@@ -85,63 +102,79 @@ def add(
                     Problem(None, source, path, error.offset, None, "header", error.message, None)
                 )
                 continue
-            added.append(imported)
+            added.append(result)
             if report is not None:
-                report(imported)
+                report(result)
     if not added and errors:
         raise errors[0]
     return added, problems
 
 
-def _no_progress(done: int, total: int, what: str) -> None:
+def no_progress(done: int, total: int, what: str) -> None:
     return None
 
 
 def _import_file(into: Folder, module: Any, path: str, options: Options, progress: Progress) -> Added:
     before = os.stat(path)
-    sha256 = _digest(path, before.st_size, progress)
+    sha256 = digest(path, before.st_size, progress)
     with into.locked():
         manifest = into.load()
         into.clean(manifest)
     stored = manifest.inputs.get(sha256)
     if stored is not None and not stored.forgotten:
-        return _already_imported(stored, path)
+        return already_imported(stored, path)
     with into.staging() as staged:
         source: Source = module.open_files([path], options, progress)
-        draft = Draft(
-            Input(
-                sha256,
-                _display_path(path),
-                before.st_size,
-                source.name,
-                options.leap or 0,
-                int(time.time() * 1e6),
-            )
-        )
-        systems = [info.system for info in source.systems]
-        wanted = [name for name in systems if stored is None or name in stored.forgotten]
-        _check_times(manifest, source, draft.input, wanted)
-        _check_pack(into, manifest, source, draft.input, wanted)
+        wanted = [info.system for info in source.systems if stored is None or info.system in stored.forgotten]
+        systems = {info.system: Origin.of(info) for info in source.systems if info.system in wanted}
+        draft = begun(path, sha256, before.st_size, source, options)
+        check(into, manifest, draft.input, systems)
         shop = ParquetEngine(os.fspath(staged.path / "spill"))
         try:
-            (staged.path / "rows").mkdir()
-            writer = Writer(source, draft, staged, shop, progress, wanted)
-            writer.write()
-            after = os.stat(path)
-            if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
-                raise InputError("the file changed while it was read", file=path, cure="import it again")
-            folder.sync(draft.moves.values())
+            decode(source, draft, before, path, staged, shop, progress, wanted)
             progress(before.st_size, before.st_size, f"{path}: joining")
             with into.locked():
                 manifest = into.load()
                 stored = manifest.inputs.get(sha256)
                 if stored is not None and not set(wanted) <= set(stored.forgotten):
-                    return _already_imported(stored, path)
-                _check_times(manifest, source, draft.input, wanted)
-                _check_pack(into, manifest, source, draft.input, wanted)
-                _commit(into, manifest, draft, staged, shop)
+                    return already_imported(stored, path)
+                check(into, manifest, draft.input, systems)
+                commit(into, manifest, [draft], staged, shop)
         finally:
             shop.close()
+    return result(path, draft, source, wanted)
+
+
+def begun(path: str, sha256: str, size: int, source: Source, options: Options) -> Draft:
+    """A draft without rows."""
+    added_us = int(time.time() * 1e6)
+    return Draft(Input(sha256, _display_path(path), size, source.name, options.leap or 0, added_us))
+
+
+def decode(
+    source: Source,
+    draft: Draft,
+    before: os.stat_result,
+    path: str,
+    staged: Staging,
+    shop: ParquetEngine,
+    progress: Progress,
+    wanted: list[str],
+) -> None:
+    """Write the rows of these systems and all facts about them into staging.
+
+    `before` is the file's state when its digest was taken; InputError if it has changed since.
+    """
+    (staged.path / "rows").mkdir()
+    Writer(source, draft, staged, shop, progress, wanted).write()
+    after = os.stat(path)
+    if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+        raise InputError("the file changed while it was read", file=path, cure="import it again")
+    folder.sync(draft.moves.values())
+
+
+def result(path: str, draft: Draft, source: Source, wanted: list[str]) -> Added:
+    """What a file has added, with the problems found in it."""
     problems = [
         problem
         for problem in source.problems(complete=True)
@@ -150,7 +183,7 @@ def _import_file(into: Folder, module: Any, path: str, options: Options, progres
     chosen = [info for info in source.systems if info.system in wanted]
     return Added(
         path,
-        sha256,
+        draft.input.sha256,
         wanted,
         min((info.first_us for info in chosen if info.first_us is not None), default=None),
         max((info.last_us for info in chosen if info.last_us is not None), default=None),
@@ -161,33 +194,54 @@ def _import_file(into: Folder, module: Any, path: str, options: Options, progres
     )
 
 
-def _commit(into: Folder, manifest: Manifest, draft: Draft, staged: Staging, shop: ParquetEngine) -> None:
-    """Make a draft part of the lake, with the seams to what is already there."""
-    stored = manifest.inputs.get(draft.input.sha256)
-    if stored is not None:
-        # Forgotten systems come back, each with the document of this import.
-        stored.documents.update(draft.input.documents)
-        stored.parts.update(draft.input.parts)
-        stored.forgotten = [name for name in stored.forgotten if name not in draft.input.parts]
-    else:
-        manifest.inputs[draft.input.sha256] = draft.input
-    synced = set(draft.moves)
-    seams = Seams(into, manifest, staged, shop, draft.moves)
-    seams.renew((system, draft.input.source) for system in draft.input.parts)
-    folder.sync(path for name, path in draft.moves.items() if name not in synced)
+def commit(
+    into: Folder, manifest: Manifest, drafts: Sequence[Draft], staged: Staging, shop: ParquetEngine
+) -> None:
+    """Make drafts part of the lake in one step, with the seams to what is already there. Under the lock."""
+    moves: dict[str, str] = {}
+    for draft in drafts:
+        moves |= draft.moves
+        stored = manifest.inputs.get(draft.input.sha256)
+        if stored is not None:
+            # Forgotten systems come back, each with the document of this import.
+            stored.documents.update(draft.input.documents)
+            stored.parts.update(draft.input.parts)
+            stored.forgotten = [name for name in stored.forgotten if name not in draft.input.parts]
+        else:
+            manifest.inputs[draft.input.sha256] = draft.input
+    synced = set(moves)
+    seams = Seams(into, manifest, staged, shop, moves)
+    seams.renew((system, draft.input.source) for draft in drafts for system in draft.input.parts)
+    folder.sync(path for name, path in moves.items() if name not in synced)
     manifest.retired += [name for name in seams.retired if name not in manifest.retired]
-    into.commit(manifest, staged, draft.moves)
+    into.commit(manifest, staged, moves)
     into.sweep(manifest)
 
 
-def _check_times(manifest: Manifest, source: Source, draft: Input, systems: list[str]) -> None:
-    """All times of a system must be computed alike, or they could not be put in order."""
-    local = {info.system: info.local_time for info in source.systems}
-    for imported in manifest.inputs.values():
-        if imported.source != draft.source:
-            continue
-        for system in systems:
-            part = imported.parts.get(system)
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How the rows of a system were decoded: what all its inputs in a lake have in common.
+
+    synthetic   with zlens' own record layouts
+    """
+
+    local_time: bool
+    synthetic: bool
+
+    @classmethod
+    def of(cls, info: SystemInfo) -> Origin:
+        return cls(info.local_time, info.release == SIM)
+
+
+def check(into: Folder, manifest: Manifest, draft: Input, systems: Mapping[str, Origin]) -> None:
+    """LakeError if an input cannot be in one lake with what is there.
+
+    All times of a system must be computed alike, or they could not be put in order. Data decoded with zlens'
+    own record layouts never mix with what a system wrote.
+    """
+    for system, origin in systems.items():
+        for imported in manifest.inputs.values():
+            part = imported.parts.get(system) if imported.source == draft.source else None
             if part is None:
                 continue
             if imported.leap != draft.leap:
@@ -196,40 +250,30 @@ def _check_times(manifest: Manifest, source: Source, draft: Input, systems: list
                     file=draft.path,
                     cure=say("leap_as_imported", leap=imported.leap),
                 )
-            if part.local_time != local[system]:
+            if part.local_time != origin.local_time:
                 times = "local times" if part.local_time else "UTC"
                 raise LakeError(
-                    f"{system} is in the lake with {times}",
-                    file=draft.path,
-                    cure=say("tz_alike"),
+                    f"{system} is in the lake with {times}", file=draft.path, cure=say("tz_alike")
                 )
-
-
-def _check_pack(into: Folder, manifest: Manifest, source: Source, draft: Input, systems: list[str]) -> None:
-    """Data decoded with zlens' own record layouts never mixes with what a system wrote."""
-    synthetic = {info.system: info.release == SIM for info in source.systems}
-    for system in systems:
-        # All parts of a system are alike: each was checked against those before it.
-        for imported in manifest.inputs.values():
-            part = imported.parts.get(system) if imported.source == draft.source else None
-            if part is None:
-                continue
             stored_part = folder.part_of(into.document(imported, part.document), part, into)
-            if (stored_part.info.release == SIM) != synthetic[system]:
-                kind = "data from a real system" if synthetic[system] else f"data of zlens' own pack {SIM}"
+            if (stored_part.info.release == SIM) != origin.synthetic:
+                kind = "data from a real system" if origin.synthetic else f"data of zlens' own pack {SIM}"
                 raise LakeError(
                     f"{system} is in the lake with {kind}",
                     file=draft.path,
                     cure="import it into a lake of its own",
                 )
+            # All inputs of a system are alike: each was checked against those before it.
             break
 
 
-def _already_imported(stored: Input, path: str) -> Added:
+def already_imported(stored: Input, path: str) -> Added:
+    """The result for a file that the lake has already."""
     return Added(path, stored.sha256, list(stored.parts), again=True, known_as=stored.path)
 
 
-def _digest(path: str, size: int, progress: Progress) -> str:
+def digest(path: str, size: int, progress: Progress) -> str:
+    """The SHA-256 of a file, or of the files of a folder that is one input."""
     if os.path.isdir(path):
         return sysinfo_tree.of_folder(path).digest()
     checksum = hashlib.sha256()

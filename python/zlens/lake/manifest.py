@@ -9,7 +9,7 @@ from typing import Any
 from zlens.errors import InputError
 from zlens.lake import kinds, names
 from zlens.schema import document
-from zlens.schema.kinds import Flag, Integer, Key, Many, Named, Spec
+from zlens.schema.kinds import Flag, Integer, Key, Many, Named, Problem, Spec
 
 VERSION = 1
 
@@ -78,7 +78,7 @@ class Manifest:
     def dump(self) -> bytes:
         value = {
             "zlens_lake": VERSION,
-            "inputs": [_input_facts(imported) for imported in self.inputs.values()],
+            "inputs": [input_facts(imported) for imported in self.inputs.values()],
             "retired": self.retired,
         }
         text = json.dumps(value, ensure_ascii=True, separators=(", ", ": "), allow_nan=False)
@@ -101,14 +101,9 @@ def load(data: bytes, file: str) -> Manifest:
     values = _MANIFEST.check(value, "", problem)
     manifest = Manifest(retired=values["retired"])
     for number, entry in enumerate(values["inputs"], 1):
-        parts: list[Part] = entry.pop("parts")
-        added = Input(**entry, parts={part.system: part for part in parts})
+        added = input_of(entry, f"inputs[{number}]", problem)
         if added.sha256 in manifest.inputs:
             raise problem.wrong(f"inputs[{number}] is listed twice", expected="every input once")
-        if len(added.parts) < len(parts) or {part.document for part in parts} - added.documents.keys():
-            raise problem.wrong(
-                f"inputs[{number}].parts is wrong", expected="every system once, with its document"
-            )
         manifest.inputs[added.sha256] = added
     for path in manifest.retired:
         if not names.is_own(path):
@@ -116,7 +111,17 @@ def load(data: bytes, file: str) -> Manifest:
     return manifest
 
 
-def _input_facts(imported: Input) -> dict[str, Any]:
+def input_of(entry: dict[str, Any], where: str, problem: Problem) -> Input:
+    """An input from its checked values; an error of `problem` if its parts disagree."""
+    parts: list[Part] = entry.pop("parts")
+    added = Input(**entry, parts={part.system: part for part in parts})
+    if len(added.parts) < len(parts) or {part.document for part in parts} - added.documents.keys():
+        raise problem.wrong(f"{where}.parts is wrong", expected="every system once, with its document")
+    return added
+
+
+def input_facts(imported: Input) -> dict[str, Any]:
+    """The values of an input, as the manifest has them."""
     return {
         "sha256": imported.sha256,
         "path": imported.path,
@@ -164,7 +169,8 @@ _PART = Spec(
     ),
     Part,
 )
-_INPUT = Spec(
+#: The values of an input.
+INPUT = Spec(
     (
         Key("sha256", kinds.SHA256),
         Key("path", kinds.TEXT),
@@ -180,7 +186,7 @@ _INPUT = Spec(
 _MANIFEST = Spec(
     (
         Key("zlens_lake", Integer(VERSION, VERSION)),
-        Key("inputs", Many(_INPUT)),
+        Key("inputs", Many(INPUT)),
         Key("retired", Many(kinds.TEXT)),
     )
 )
