@@ -30,6 +30,7 @@ LAYERS = (
     "session",
     "present",
     "reports",
+    "exposition",
     "findings",
     "explain",
     "models",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from zlens.cli import inputs
 from zlens.errors import InputError, QueryError
+from zlens.exposition.limits import ROWS, Limits
 
 if TYPE_CHECKING:
     import uvicorn
@@ -62,6 +63,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="read the token from FILE (default: generate and print one)",
     )
+    parser.add_argument(
+        "--metrics-rows",
+        type=int,
+        default=ROWS,
+        metavar="N",
+        help=f"rows of each measure and system in /metrics, those with the largest values; 0: all ({ROWS})",
+    )
     where.add_argument("--open", action="store_true", help="open the page in the browser")
     inputs.add_options(parser)
 
@@ -85,6 +93,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from zlens.server.guard import Guard, own_names
 
     token, printed = _token(arguments)
+    limits = Limits(_rows(arguments.metrics_rows))
     options = inputs.options_of(arguments)
     runs, named = _runs(arguments)
     listening = _socket(arguments)
@@ -111,7 +120,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 import webbrowser
 
                 webbrowser.open((f"{address}?token={token}" if token else address) + view)
-            _serve(place, guard, listening)
+            _serve(place, guard, listening, limits)
             return status
 
 
@@ -144,7 +153,14 @@ def _place(session: Session, files: list[str], runs: Runs | None, listening: soc
     return place
 
 
-def _serve(place: Place, guard: Guard, listening: socket.socket) -> None:
+def _rows(number: int) -> int | None:
+    """The rows of each measure and system that are exported; None: all."""
+    if number < 0:
+        raise QueryError(f"--metrics-rows {number} is not a number of rows", expected="0 (all) or more")
+    return number or None
+
+
+def _serve(place: Place, guard: Guard, listening: socket.socket, limits: Limits) -> None:
     import asyncio
 
     import uvicorn
@@ -164,7 +180,7 @@ def _serve(place: Place, guard: Guard, listening: socket.socket) -> None:
             await super().shutdown(sockets)
 
     try:
-        Ending(config(create(place, guard, running))).run(sockets=[listening])
+        Ending(config(create(place, guard, running, limits=limits))).run(sockets=[listening])
     except KeyboardInterrupt:
         # The normal end of a server.
         return

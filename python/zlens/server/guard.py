@@ -16,8 +16,12 @@ from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
-#: Prefix of the API. All other paths are the page itself, which contains no data.
+#: Prefix of the API, and what Prometheus scrapes. Other paths are the page itself, which contains no data.
 API = "/api/"
+METRICS = "/metrics"
+#: Whether the server answers, and whether it has data to answer from.
+READY = "/readyz"
+HEALTH = ("/healthz", READY)
 #: Maximum body of a request in bytes.
 BODY = 1024 * 1024
 
@@ -87,7 +91,7 @@ class Guard:
                 "cross-site request not allowed",
                 "open the address that zlens serve prints",
             )
-        if not request.path.startswith(API):
+        if not _has_data(request.path):
             return None
         if (request.header("sec-fetch-site") or "none") not in ("none", "same-origin"):
             return Refusal(
@@ -116,7 +120,7 @@ class Guard:
 
     def entry(self, request: Request) -> str | None:
         """The cookie to set if the address contains the token."""
-        if self.token is None or request.method != "GET" or request.path.startswith(API):
+        if self.token is None or request.method != "GET" or _has_data(request.path):
             return None
         tokens = (
             parse_qs(request.query, max_num_fields=20).get("token", []) if len(request.query) < 2000 else []
@@ -150,6 +154,10 @@ class Guard:
             if cookie is not None and _equal(cookie.value, self._session):
                 return True
         return False
+
+
+def _has_data(path: str) -> bool:
+    return path.startswith(API) or path == METRICS
 
 
 def too_large() -> Refusal:
