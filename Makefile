@@ -75,6 +75,14 @@ browser: ## Chromium for the tests of the page (installed with apt-get where it 
 		$$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
 	} || { echo "install Chromium by hand; without it the tests of the page are skipped" >&2; exit 2; }
 
+# Unpacked, not installed: the package would start a service of its own.
+.PHONY: prometheus
+prometheus: ## Prometheus and promtool for the tests of the metrics (Debian's package, into target/prometheus)
+	@command -v promtool >/dev/null || test -x target/prometheus/usr/bin/promtool || { \
+		mkdir -p target/prometheus && cd target/prometheus \
+		&& apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb; \
+	} || { echo "install Prometheus by hand; without it the tests that ask it are skipped" >&2; exit 2; }
+
 # Tests of Python run side by side, in the order they stand in: whoever is done early takes over from the others.
 CARGO_TEST := cargo test --workspace --exclude zlens-native --locked --quiet
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
