@@ -104,6 +104,10 @@ rig: setup ## all scenarios of the rig; their results to docs/rig-results.md
 	@$(BIN)/zlens rig run --all -o target/rig || [ $$? = 1 ]
 	@$(BIN)/python docs/rig_results.py target/rig/results.json > docs/rig-results.md
 
+.PHONY: contrib
+contrib: setup ## dashboards for Grafana and alerts for Prometheus in contrib/, written from the catalog
+	@$(BIN)/python contrib/generate.py
+
 .PHONY: published
 published: setup ## the tables of publications, made again from their listings
 	@$(BIN)/python docs/published.py

@@ -62,3 +62,13 @@ def started(folder: Path, scraped: str, rules: Path | None = None) -> Iterator[s
     finally:
         process.terminate()
         process.communicate(timeout=30)
+
+
+def answered(address: str, query: str) -> dict[str, float]:
+    """The answer to a query by system, once there is one."""
+    for _ in range(_TRIES):
+        answer = httpx.get(f"{address}/api/v1/query", params={"query": query}, timeout=10).json()
+        if found := answer["data"]["result"]:
+            return {one["metric"].get("system", ""): float(one["value"][1]) for one in found}
+        time.sleep(0.1)
+    pytest.fail(f"Prometheus has no answer to {query}")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
-import httpx
 import pytest
 
 import zlens
 from conftest import Serve, Served
-from prometheus import started
+from prometheus import answered, started
 from scraped import samples
 from zlens.api import Session
 from zlens.exposition.content import OPENMETRICS
@@ -75,9 +73,9 @@ def test_prometheus_answers_with_the_number_of_sql(
 ) -> None:
     """Prometheus itself scrapes the page, and PromQL gives what SQL gives."""
     with started(tmp_path, served.address) as prometheus:
-        found = asked(prometheus, "sum by (system) (zvm_cpu_busy_ratio) * 100")
-        assert asked(prometheus, "up") == {"": 1.0}
-        assert asked(prometheus, "zvm_interval_end_timestamp_seconds") != {}
+        found = answered(prometheus, "sum by (system) (zvm_cpu_busy_ratio) * 100")
+        assert answered(prometheus, "up") == {"": 1.0}
+        assert answered(prometheus, "zvm_interval_end_timestamp_seconds") != {}
     assert found == pytest.approx({"ZLDEMO": busy(served.session)}, rel=1e-12)
 
 
@@ -86,13 +84,3 @@ def busy(session: Session) -> float:
         "SELECT sum(busy_pct) FROM cpu WHERE interval_end = (SELECT max(interval_end) FROM interval)"
     ).rows
     return float(total)
-
-
-def asked(address: str, query: str) -> dict[str, float]:
-    """The answer of Prometheus by system, once it has scraped."""
-    for _ in range(300):
-        answer = httpx.get(f"{address}/api/v1/query", params={"query": query}, timeout=10).json()
-        if found := answer["data"]["result"]:
-            return {one["metric"].get("system", ""): float(one["value"][1]) for one in found}
-        time.sleep(0.1)
-    pytest.fail(f"Prometheus has no answer to {query}")

@@ -202,7 +202,9 @@ def _counters(facts: Mapping[str, Any], of: Group, entry: Mapping[str, Any]) -> 
     labels = {role: label for role, label in of.labels.items() if role in entity.roles}
     if len(labels) < len(of.labels):
         raise CatalogError(f"{entity.name} lacks labels of {of.measure}", file=str(_COUNTERS_FILE))
-    return Group(of.measure, entity.name, labels, {}, tuple(families), of.prefix, of.prefixes, "")
+    return Group(
+        of.measure, entity.name, labels, {}, tuple(families), of.prefix, entry["prefixes"] or of.prefixes, ""
+    )
 
 
 def _family(
@@ -307,6 +309,7 @@ _COUNTERS = Spec(
                         Key("entity", _TEXT, "whose roles they are"),
                         Key("measure", _TEXT, "whose labels they have"),
                         Key("roles", _TEXTS, "name by role"),
+                        Key("prefixes", _TUPLE, "the only ones they can have", default=()),
                         Key("replaces", _TUPLE, "columns that say the same", default=()),
                     )
                 )

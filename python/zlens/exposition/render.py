@@ -117,7 +117,7 @@ def _measures(session: Session, newest: Sequence[_Newest], form: _Form, limits: 
             if limits.rows is not None:
                 left_out += _left_out(session, table, group, limits.rows)
             for counters in exposition.names().counters(group.measure):
-                if session.fills(f"role.{counters.of}"):
+                if prefix in counters.prefixes and session.fills(f"role.{counters.of}"):
                     query, reads = _counters(counters, own, chosen)
                     yield form.samples(prefix, counters, session.select(query, reads))
     text = "rows of a measure that the limit left out of this page"

@@ -104,7 +104,8 @@ def _metrics(place: Place, running: Running, sending: Sending, limits: Limits) -
             return Ready(200, 0, metrics.page(place, openmetrics, limits))
 
         try:
-            answer = await running.ask(None, "metrics", work, lambda: _gone(request))
+            # A client that gives up asks again soon: the page is then ready for it.
+            answer = await running.ask(None, "metrics", work, asyncio.Event().wait)
             response = sending.response(answer.body, answer.status)
         except Exception as error:
             return _failure(error)
