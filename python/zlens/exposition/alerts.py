@@ -1,8 +1,8 @@
 """Rules of findings as alerts of Prometheus, where the condition is a plain threshold on metrics.
 
 The condition is translated from the parser's tree of the rule's own query, so there is one definition of it.
-What PromQL has no words for (windows, subqueries, values of several measures or of the whole recording) is left
-out.
+What PromQL has no words for is left out: windows, subqueries, values of several measures or of the whole
+recording.
 """
 
 from __future__ import annotations

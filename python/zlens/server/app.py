@@ -104,8 +104,7 @@ def _metrics(place: Place, running: Running, sending: Sending, limits: Limits) -
             return Ready(200, 0, metrics.page(place, openmetrics, limits))
 
         try:
-            # A client that gives up asks again soon: the page is then ready for it.
-            answer = await running.ask(None, "metrics", work, asyncio.Event().wait)
+            answer = await running.ask(None, "metrics", work, _never)
             response = sending.response(answer.body, answer.status)
         except Exception as error:
             return _failure(error)
@@ -132,6 +131,11 @@ def _wrong_method(message: str) -> Response:
     response = refused(Refusal(405, "Method", message))
     response.headers["allow"] = "GET, HEAD"
     return response
+
+
+async def _never() -> None:
+    """Waits for ever: who gives up asks again soon, and the answer is then ready."""
+    await asyncio.Event().wait()
 
 
 async def _gone(request: Request) -> None:
