@@ -42,6 +42,7 @@ LAYERS = (
     "compare",
     "studies",
     "demo",
+    "live",
     "server",
     "cli",
     "__main__",
