@@ -31,7 +31,7 @@ def test_promtool_accepts_the_configuration() -> None:
 
 
 def test_the_collector_scrapes_as_prometheus_would(tmp_path: Path) -> None:
-    """What its Prometheus receiver gets is a configuration of Prometheus. The Collector itself was not run."""
+    """What its Prometheus receiver gets is a configuration of Prometheus. The Collector itself is not run."""
     lines = _text("opentelemetry/collector.yaml").splitlines()
     start = lines.index("    config:") + 1
     length = next(at for at, line in enumerate(lines[start:]) if line and not line.startswith("      "))
@@ -59,7 +59,7 @@ def test_they_ask_the_port_that_zlens_takes(name: str) -> None:
 
 
 def test_the_address_for_pcp_is_one_line() -> None:
-    """pmdaopenmetrics takes one address from a file whose name ends in .url. PCP itself was not run."""
+    """pmdaopenmetrics takes one address from a file whose name ends in .url. PCP itself is not run."""
     assert _text("pcp/zlens.url") == f"http://127.0.0.1:{PORT}{METRICS}\n"
 
 
