@@ -141,6 +141,32 @@ def names() -> Names:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Another exporter, or a convention, and what it calls the same things: our name, its name."""
+
+    name: str
+    source: str
+    note: str
+    entries: tuple[tuple[str, str], ...]
+
+
+@cache
+def others() -> list[Program]:
+    """The names of others; CatalogError if they are those of nothing that is exported."""
+    programs: list[Program] = document.load(_OTHERS_FILE, _OTHERS, "the names of others")["program"]
+    return programs
+
+
+def _entry(label: str, metric: str, theirs: str) -> tuple[str, str]:
+    if metric:
+        measure, _, column = metric.partition(".")
+        return family_of(measure, column)[1].sample, theirs
+    if label != "system" and label not in names().system_labels:
+        raise CatalogError(f"there is no label {label!r}", file=str(_OTHERS_FILE))
+    return label, theirs
+
+
 def family_of(measure: str, column: str) -> tuple[Group, Family]:
     """The metric of a column of a measure; CatalogError if there is none."""
     group = names().measure(measure)
@@ -265,6 +291,7 @@ def _unique(groups: list[Group]) -> None:
 
 _FOLDER = FACTS / "exposition"
 _NAMES_FILE, _COUNTERS_FILE = _FOLDER / "names.toml", _FOLDER / "counters.toml"
+_OTHERS_FILE = _FOLDER / "others.toml"
 _TEXT, _EMPTY = Text(), Text(100)
 _TEXTS = Named(_TEXT, 0)
 _TUPLE = Many(_TEXT, into=tuple)
@@ -315,6 +342,39 @@ _COUNTERS = Spec(
                 )
             ),
             "cumulative counters",
+        ),
+    )
+)
+_OTHERS = Spec(
+    (
+        Key(
+            "program",
+            Many(
+                Spec(
+                    (
+                        Key("name", Prose(), "who has the names"),
+                        Key("source", Prose(), "where they are published"),
+                        Key("note", Prose(), "how they differ"),
+                        Key(
+                            "entry",
+                            Many(
+                                Spec(
+                                    (
+                                        Key("label", _EMPTY, "a label", default=""),
+                                        Key("metric", _EMPTY, "measure.column", default=""),
+                                        Key("theirs", _TEXT, "their name"),
+                                    ),
+                                    _entry,
+                                ),
+                                into=tuple,
+                            ),
+                            "what they call what",
+                        ),
+                    ),
+                    lambda **values: Program(entries=values.pop("entry"), **values),
+                )
+            ),
+            "exporters and conventions",
         ),
     )
 )
