@@ -138,6 +138,7 @@ bench: setup ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
 	$(BIN)/python bench/solvers.py $(BENCH_ARGS)
 	$(BIN)/python bench/simulator.py $(BENCH_ARGS)
 	$(BIN)/python bench/page.py $(BENCH_ARGS)
+	$(BIN)/python bench/metrics.py $(BENCH_ARGS)
 
 # What builds the documentation site: large, and needed for nothing else. The site itself is built without network.
 $(SITE): docs/requirements.lock

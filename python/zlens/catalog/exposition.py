@@ -167,6 +167,15 @@ def _entry(label: str, metric: str, theirs: str) -> tuple[str, str]:
     return label, theirs
 
 
+def check() -> list[str]:
+    """What is wrong with the names, if anything."""
+    try:
+        names(), others()
+    except CatalogError as error:
+        return [str(error)]
+    return []
+
+
 def family_of(measure: str, column: str) -> tuple[Group, Family]:
     """The metric of a column of a measure; CatalogError if there is none."""
     group = names().measure(measure)
