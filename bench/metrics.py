@@ -1,4 +1,4 @@
-"""What the page of metrics costs to write: 60,000 samples of 1,000 guests, as a multiple of joining them in Python.
+"""What the page of metrics costs to write: 60,000 samples of 1,000 guests, as a multiple of a join in Python.
 
 Both make the same text; the columns are there already. CPU time of this process.
 """

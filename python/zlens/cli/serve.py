@@ -70,6 +70,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"rows of each measure and system in /metrics, those with the largest values; 0: all ({ROWS})",
     )
+    parser.add_argument(
+        "--log",
+        action="store_true",
+        help="write a line of JSON to standard error for each request: page, status, time; nothing of the data",
+    )
     where.add_argument("--open", action="store_true", help="open the page in the browser")
     inputs.add_options(parser)
 
@@ -120,7 +125,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 import webbrowser
 
                 webbrowser.open((f"{address}?token={token}" if token else address) + view)
-            _serve(place, guard, listening, limits)
+            _serve(place, guard, listening, limits, log=arguments.log)
             return status
 
 
@@ -160,12 +165,13 @@ def _rows(number: int) -> int | None:
     return number or None
 
 
-def _serve(place: Place, guard: Guard, listening: socket.socket, limits: Limits) -> None:
+def _serve(place: Place, guard: Guard, listening: socket.socket, limits: Limits, *, log: bool) -> None:
     import asyncio
 
     import uvicorn
 
     from zlens.server.app import create
+    from zlens.server.log import Logged
     from zlens.server.running import Running
     from zlens.server.warming import Warming
 
@@ -179,8 +185,9 @@ def _serve(place: Place, guard: Guard, listening: socket.socket, limits: Limits)
             await asyncio.to_thread(running.cancel_all)
             await super().shutdown(sockets)
 
+    app = create(place, guard, running, limits=limits)
     try:
-        Ending(config(create(place, guard, running, limits=limits))).run(sockets=[listening])
+        Ending(config(Logged(app, sys.stderr) if log else app)).run(sockets=[listening])
     except KeyboardInterrupt:
         # The normal end of a server.
         return
