@@ -73,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log",
         action="store_true",
-        help="write a line of JSON to standard error for each request: page, status, time; nothing of the data",
+        help="write a line of JSON to standard error for each request, without anything of the data",
     )
     where.add_argument("--open", action="store_true", help="open the page in the browser")
     inputs.add_options(parser)

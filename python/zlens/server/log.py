@@ -1,4 +1,4 @@
-"""One line of JSON for each request: which page, how it was answered, how long it took. Nothing of the data."""
+"""One line of JSON for each request: which page, how it was answered, how long it took; nothing of data."""
 
 from __future__ import annotations
 
