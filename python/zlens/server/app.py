@@ -50,7 +50,11 @@ def create(
     """The application for a place; `limits` are those of its metrics."""
     running, sending = running or Running(), sending or Sending()
     routes = [Route(path, _methods(path, place, running, sending), methods=None) for path in _paths()]
-    routes.append(Route(guards.METRICS, _metrics(place, running, sending, limits or Limits()), methods=None))
+    routes.append(
+        Route(
+            guards.METRICS, _metrics(place, running, sending, metrics.Pages(limits or Limits())), methods=None
+        )
+    )
     routes += [Route(path, _well(path, place), methods=None) for path in guards.HEALTH]
     routes.append(Route("/{path:path}", _Any(_static), methods=None))
     app = Starlette(routes=routes)
@@ -92,7 +96,7 @@ def _methods(path: str, place: Place, running: Running, sending: Sending) -> Any
     return _Any(handle)
 
 
-def _metrics(place: Place, running: Running, sending: Sending, limits: Limits) -> Any:
+def _metrics(place: Place, running: Running, sending: Sending, pages: metrics.Pages) -> Any:
     """The handler of the page that Prometheus scrapes."""
 
     async def handle(request: Request) -> Response:
@@ -101,7 +105,7 @@ def _metrics(place: Place, running: Running, sending: Sending, limits: Limits) -
         openmetrics = content.wants_openmetrics(request.headers.get("accept"))
 
         def work() -> Ready:
-            return Ready(200, 0, metrics.page(place, openmetrics, limits))
+            return Ready(200, 0, pages.page(place, openmetrics=openmetrics))
 
         try:
             answer = await running.ask(None, "metrics", work, _never)

@@ -11,24 +11,25 @@ from zlens.exposition.render import render
 from zlens.server.place import Place
 
 
-class _Page:
-    """One form of the page; computed once for the newest intervals, however often it is scraped."""
+class Pages:
+    """The page in both forms; each is computed once for the newest intervals, however often it is scraped."""
 
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.newest: Any = None
-        self.body = b""
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._lock = threading.Lock()
+        #: By form: the newest intervals, and the page that tells of them.
+        self._kept: dict[bool, tuple[Any, bytes]] = {}
 
-
-def page(place: Place, openmetrics: bool, limits: Limits) -> bytes:
-    """The metrics of the newest interval of each system."""
-    kept: _Page = place.once(("metrics", openmetrics, limits), _Page)
-    with cancelling.held(kept.lock):
-        newest = _newest(place)
-        if newest != kept.newest:
-            kept.body = render(place.session, openmetrics=openmetrics, limits=limits)
-            kept.newest = newest
-        return kept.body
+    def page(self, place: Place, *, openmetrics: bool) -> bytes:
+        """The metrics of the newest interval of each system."""
+        # One at a time: a second scrape waits for the first one's page.
+        with cancelling.held(self._lock):
+            newest = _newest(place)
+            of, body = self._kept.get(openmetrics, (None, b""))
+            if of != newest:
+                body = render(place.session, openmetrics=openmetrics, limits=self._limits)
+                self._kept[openmetrics] = newest, body
+            return body
 
 
 def ready(place: Place) -> bool:
