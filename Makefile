@@ -81,6 +81,15 @@ packages: ## Chromium and nginx for the tests (installed with apt-get where they
 			apt-get install -y -qq --no-install-recommends $$missing fonts-dejavu-core >/dev/null; \
 	} || { echo "install$$missing by hand; without them their tests are skipped" >&2; exit 2; }
 
+# Unpacked, not installed: the package would start a service of its own.
+.PHONY: prometheus
+prometheus: ## Prometheus and promtool for the tests of the metrics (Debian's package, into target/prometheus)
+	@command -v promtool >/dev/null || test -x target/prometheus/usr/bin/promtool || { \
+		mkdir -p target/prometheus && cd target/prometheus \
+		&& { apt-get download -qq prometheus 2>/dev/null || { apt-get update -qq && apt-get download -qq prometheus; }; } \
+		&& dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb; \
+	} || { echo "install Prometheus by hand; without it the tests that ask it are skipped" >&2; exit 2; }
+
 # Tests of Python run side by side, in the order they stand in: whoever is done early takes over from the others.
 CARGO_TEST := cargo test --workspace --exclude zlens-native --locked --quiet
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
@@ -101,6 +110,10 @@ test-all: setup $(PAGE) ## long tests too, properties tried many times, every vi
 rig: setup ## all scenarios of the rig; their results to docs/rig-results.md
 	@$(BIN)/zlens rig run --all -o target/rig || [ $$? = 1 ]
 	@$(BIN)/python docs/rig_results.py target/rig/results.json > docs/rig-results.md
+
+.PHONY: contrib
+contrib: setup ## dashboards for Grafana and alerts for Prometheus in contrib/, written from the catalog
+	@$(BIN)/python contrib/generate.py
 
 .PHONY: published
 published: setup ## the tables of publications, made again from their listings
@@ -132,6 +145,7 @@ bench: setup ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
 	$(BIN)/python bench/solvers.py $(BENCH_ARGS)
 	$(BIN)/python bench/simulator.py $(BENCH_ARGS)
 	$(BIN)/python bench/page.py $(BENCH_ARGS)
+	$(BIN)/python bench/metrics.py $(BENCH_ARGS)
 
 # What builds the documentation site: large, and needed for nothing else. The site itself is built without network.
 $(SITE): docs/requirements.lock

@@ -17,13 +17,14 @@ REFERENCE = "docs/reference"
 
 def reference() -> dict[str, str]:
     """Text of every generated page by its name in the reference."""
-    from zlens.catalog.reference import cpumf, measures, records, rules, smf
+    from zlens.catalog.reference import cpumf, exposition, measures, records, rules, smf
 
     return {
         "records.md": records.records_page(),
         "smf.md": smf.smf_page(),
         "cpumf.md": cpumf.cpumf_page(),
         "measures.md": measures.measures_page(),
+        "metrics.md": exposition.exposition_page(),
         "rules.md": rules.rules_page(),
         **report_pages(),
     }

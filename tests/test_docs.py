@@ -23,6 +23,7 @@ REFERENCE = {
     "smf.md": "| `smf70_cpu` | ",
     "cpumf.md": "| 145 | `L1D_OFFCHIP_L3_SOURCED_WRITES` | ",
     "measures.md": "| `busy_pct` | float, % | share of its online time that the processor was busy",
+    "metrics.md": "| `partition_actual_msu_per_hour` | `mvs_lpar_actual_msu_h` |",
     "rules.md": "| CPU-001 | ",
     "reports.md": "| [prclog](reports/processors.md#prclog) | FCX304 | ",
     "reports/processors.md": "PRCLOG FCX304: ",

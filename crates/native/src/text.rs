@@ -9,8 +9,9 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use zlens_text::{
-    Arrays, Chosen, Csv, Error, Html, Json, Kind, Labeled, Lines, Objects, Part, Printer, Section,
-    SectionBuilder, Style, Table, csv_field, csv_rows, push_float, push_number, push_whole,
+    Arrays, Batch, Chosen, Csv, Error, Family, Html, Json, Kind, Labeled, Labels, Lines, Objects,
+    Part, Printer, Section, SectionBuilder, Style, Table, csv_field, csv_rows, exposition,
+    push_float, push_number, push_whole,
 };
 
 use crate::capsule;
@@ -357,6 +358,45 @@ pub fn json_rows(
         Ok((out, arrays.more()))
     })
     .map_err(|error: Error| raised(error))
+}
+
+/// A stream as samples of Prometheus: `sets` are sets of labels, each of name and column; `families` are what stands
+/// before the samples, their name, the place of their set of labels and the column of the values, None for 1.
+#[pyfunction]
+pub fn samples(
+    py: Python<'_>,
+    stream: &Bound<'_, PyAny>,
+    types: Vec<String>,
+    sets: Vec<Labels>,
+    families: Vec<(String, String, usize, Option<usize>)>,
+) -> PyResult<String> {
+    let reader = capsule::reader(stream)?;
+    let (kinds, columns) = (kinds(&types), reader.schema().fields().len());
+    let named = sets.iter().flatten().map(|(_, column)| *column);
+    let valued = families.iter().filter_map(|(.., value)| *value);
+    if named.chain(valued).any(|column| column >= columns)
+        || families.iter().any(|(_, _, set, _)| *set >= sets.len())
+    {
+        return Err(PyTypeError::new_err(
+            "a label or a value of a column that is not there",
+        ));
+    }
+    let families: Vec<Family> = families
+        .into_iter()
+        .map(|(head, name, labels, value)| Family {
+            head,
+            name,
+            labels,
+            value,
+        })
+        .collect();
+    py.detach(|| {
+        let batches: Vec<Batch> = reader
+            .map(|batch| Batch::new(&batch?, &kinds))
+            .collect::<Result<_, Error>>()?;
+        Ok(exposition(&batches, &sets, &families))
+    })
+    .map_err(raised)
 }
 
 /// How many rows a stream has.

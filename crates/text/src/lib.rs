@@ -1,4 +1,4 @@
-//! Rows of Arrow batches as text: the tables of reports, CSV, JSON and HTML.
+//! Rows of Arrow batches as text: the tables of reports, CSV, JSON, HTML, and samples of Prometheus.
 //!
 //! Rows are formatted batch by batch and handed out in chunks, so memory does not grow with them. Numbers look
 //! exactly as Python prints them. Knows nothing of Python, of reports or of where rows come from.
@@ -9,6 +9,7 @@ mod batch;
 mod cell;
 mod csv;
 mod error;
+mod exposition;
 mod html;
 mod json;
 mod lines;
@@ -23,6 +24,7 @@ pub use batch::{Batch, Kind, Values};
 pub use cell::{Cell, Style};
 pub use csv::{Csv, csv_field, csv_rows};
 pub use error::Error;
+pub use exposition::{Family, Labels, exposition};
 pub use html::Html;
 pub use json::{Arrays, Json, Objects};
 pub use lines::{Lines, Printer};

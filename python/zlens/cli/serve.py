@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from zlens.cli import inputs, listening
 from zlens.errors import InputError, QueryError
+from zlens.exposition import limits as exposition
 from zlens.server.limits import Limits
 
 if TYPE_CHECKING:
@@ -93,6 +94,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     limits = parser.add_argument_group("limits")
     limits.add_argument(
+        "--metrics-rows",
+        type=int,
+        default=exposition.ROWS,
+        metavar="N",
+        help="rows of each measure and system in /metrics, the largest (%(default)s); 0: all",
+    )
+    limits.add_argument(
         "--user-questions",
         type=int,
         metavar="N",
@@ -137,6 +145,7 @@ def _run(arguments: argparse.Namespace) -> int:
     public, proxy = _proxy(arguments)
     limits = _limits(arguments)
     token, printed = _token(arguments, proxy)
+    rows = _rows(arguments.metrics_rows)
     options = inputs.options_of(arguments)
     runs, named = _runs(arguments)
     with (
@@ -163,7 +172,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 import webbrowser
 
                 webbrowser.open(address + view)
-            _serve(place, guard, listener, limits, log)
+            _serve(place, guard, listener, limits, rows, log)
             return status
 
 
@@ -237,8 +246,20 @@ def _place(
     return place
 
 
+def _rows(number: int) -> exposition.Limits:
+    """The rows of each measure and system that are exported."""
+    if number < 0:
+        raise QueryError(f"--metrics-rows {number} is not a number of rows", expected="0 (all) or more")
+    return exposition.Limits(number or None)
+
+
 def _serve(
-    place: Place, guard: Guard, listener: socket.socket, limits: Limits, log: RequestLog | None
+    place: Place,
+    guard: Guard,
+    listener: socket.socket,
+    limits: Limits,
+    exported: exposition.Limits,
+    log: RequestLog | None,
 ) -> None:
     import asyncio
 
@@ -258,8 +279,9 @@ def _serve(
             await asyncio.to_thread(running.cancel_all)
             await super().shutdown(sockets)
 
+    app = create(place, guard, running, exported=exported, log=log)
     try:
-        Ending(config(create(place, guard, running, log=log))).run(sockets=[listener])
+        Ending(config(app)).run(sockets=[listener])
     except KeyboardInterrupt:
         # The normal end of a server.
         return

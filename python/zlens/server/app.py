@@ -22,9 +22,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from zlens.engine.errors import out_of_memory
 from zlens.errors import CatalogError, InputError, QueryError, Wording, ZlensError
+from zlens.exposition import content
+from zlens.exposition import limits as exposition
 from zlens.schema.kinds import Many
 from zlens.server import guard as guards
-from zlens.server import openapi, sql, static_files, users, values
+from zlens.server import metrics, openapi, sql, static_files, users, values
 from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterError
 from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.place import Place
@@ -37,8 +39,6 @@ from zlens.server.sending import BusyError, Lines, Sending, TooManyError
 _ARRIVAL_S = 30.0
 #: Header of every answer: the number of problems found so far; when it changes, so did the complete count.
 PROBLEMS = "zlens-problems"
-#: Says that the server answers; anybody may ask, since it tells nothing else.
-HEALTH = "/healthz"
 #: A path in a message, except those that are the same on every machine.
 _PATH = re.compile(r"(?<![\w./])(?!/(?:api|proc|sys|dev)/)/(?:[^\s'\";,/]+/)+([^\s'\";,/]+)")
 
@@ -48,11 +48,15 @@ def create(
     guard: Guard | None = None,
     running: Running | None = None,
     sending: Sending | None = None,
+    exported: exposition.Limits | None = None,
     log: RequestLog | None = None,
 ) -> ASGIApp:
-    """The application for a place."""
+    """The application for a place; `exported` says how much its metrics contain."""
     guard, running, sending = guard or Guard(), running or Running(), sending or Sending()
+    pages = metrics.Pages(exported or exposition.Limits())
     routes = [Route(path, _methods(path, place, running, sending, guard), methods=None) for path in _paths()]
+    routes.append(Route(guards.METRICS, _metrics(place, running, sending, pages), methods=None))
+    routes += [Route(path, _well(path, place), methods=None) for path in guards.HEALTH]
     routes.append(Route("/{path:path}", _Any(_static), methods=None))
     app = Starlette(routes=routes)
     app.state.running = running
@@ -105,6 +109,58 @@ async def _entered(endpoint: Endpoint, request: Request, guard: Guard) -> Respon
     return response
 
 
+def _metrics(place: Place, running: Running, sending: Sending, pages: metrics.Pages) -> Any:
+    """The handler of the page that Prometheus scrapes."""
+
+    async def handle(request: Request) -> Response:
+        if request.method not in ("GET", "HEAD"):
+            return _wrong_method(f"{guards.METRICS} accepts GET only")
+        openmetrics = content.wants_openmetrics(request.headers.get("accept"))
+
+        def work() -> Ready:
+            return Ready(200, 0, pages.page(place, openmetrics=openmetrics))
+
+        try:
+            answer = await running.ask(None, "metrics", work, _never)
+            response = sending.response(answer.body, answer.status)
+        except Exception as error:
+            return _failure(error)
+        response.headers["content-type"] = content.content_type(openmetrics=openmetrics)
+        return response
+
+    return _Any(handle)
+
+
+def _well(path: str, place: Place) -> Any:
+    """The handler of a page that says whether the server answers, or has data, and nothing of them."""
+
+    async def handle(request: Request) -> Response:
+        if request.method not in ("GET", "HEAD"):
+            return _wrong_method(f"{path} accepts GET only")
+        well = path != guards.READY or metrics.ready(place)
+        text, status = ("ok\n", 200) if well else ("no interval yet\n", 503)
+        return Response(text, status, {"cache-control": "no-store"}, "text/plain")
+
+    return _Any(handle)
+
+
+def _wrong_method(message: str) -> Response:
+    response = refused(Refusal(405, "Method", message))
+    response.headers["allow"] = "GET, HEAD"
+    return response
+
+
+async def _never() -> None:
+    """Waits for ever: who gives up asks again soon, and the answer is then ready."""
+    await asyncio.Event().wait()
+
+
+async def _gone(request: Request) -> None:
+    """Waits until the client is gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
 def answer_sql(place: Place, request: dict[str, Any]) -> Ready:
     """The response to a SQL query, in a process of its own."""
     try:
@@ -140,17 +196,13 @@ async def _answer(endpoint: Endpoint, request: Request, place: Place, running: R
     if endpoint.name == "running":
         return ready(running.rows())
 
-    async def gone() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-
     def work() -> Ready:
         if endpoint.name == "sql" and place.processes is not None:
             return place.processes.ask(parameters)
         with place.of_run(parameters["run"]) as own:
             return ready(endpoint.answer(own, parameters), own)
 
-    return await running.ask(parameters["id"], endpoint.name, work, gone)
+    return await running.ask(parameters["id"], endpoint.name, work, lambda: _gone(request))
 
 
 async def _streamed(endpoint: Endpoint, request: Request, place: Place, running: Running) -> Response:
@@ -158,10 +210,6 @@ async def _streamed(endpoint: Endpoint, request: Request, place: Place, running:
     parameters = endpoint.check(_read(endpoint, request.query_params))
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[bytes | None] = asyncio.Queue()
-
-    async def gone() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
 
     def put(line: bytes | None) -> None:
         # The server may have ended; nobody waits for the line then.
@@ -176,7 +224,7 @@ async def _streamed(endpoint: Endpoint, request: Request, place: Place, running:
         finally:
             put(None)
 
-    asked = asyncio.ensure_future(running.ask(parameters["id"], endpoint.name, work, gone))
+    asked = asyncio.ensure_future(running.ask(parameters["id"], endpoint.name, work, lambda: _gone(request)))
     # The work may be refused before it begins.
     first = asyncio.ensure_future(queue.get())
     await asyncio.wait({asked, first}, return_when=asyncio.FIRST_COMPLETED)
@@ -249,9 +297,7 @@ async def _static(request: Request) -> Response:
     if path.startswith("/api"):
         return refused(Refusal(404, "NotFound", "no such endpoint", f"see {ROOT}/openapi.json"))
     if request.method not in ("GET", "HEAD"):
-        response = refused(Refusal(405, "Method", "the page accepts GET only"))
-        response.headers["allow"] = "GET, HEAD"
-        return response
+        return _wrong_method("the page accepts GET only")
     file = static_files.find(path)
     if file is None:
         if path == "/":
@@ -335,7 +381,7 @@ class Guarded:
         self._app = app
         self._guard = guard
         self._log = log
-        self._known = frozenset(_paths())
+        self._known = frozenset({*_paths(), guards.METRICS, *guards.HEALTH})
 
     @property
     def running(self) -> Running:
@@ -391,9 +437,6 @@ class Guarded:
             scope["path"] = request.path.removeprefix(base)
             scope["raw_path"] = scope["path"].encode()
             request = replace(request, path=scope["path"])
-        if request.path == HEALTH:
-            await Response("ok\n", media_type="text/plain")(scope, receive, send)
-            return
         refusal = self._guard.refuse(request)
         if refusal is not None:
             response = refused(refusal)
@@ -405,7 +448,7 @@ class Guarded:
 
     def _what(self, path: str) -> str:
         """What a path is: another one than of an endpoint may hold anything."""
-        if path in self._known or path == HEALTH:
+        if path in self._known:
             return path
         return "page" if static_files.exists(path) else "unknown"
 

@@ -18,10 +18,14 @@ from urllib.parse import urlsplit
 
 from zlens.server.proxy import Proxy, PublicUrl, user_of
 
-#: Prefix of the API. All other paths are the page itself, which contains no data.
+#: Prefix of the API, and what Prometheus scrapes. Other paths are the page itself, which contains no data.
 API = "/api/"
 #: Takes the token by POST and answers with a cookie.
 ENTER = "/api/v1/enter"
+METRICS = "/metrics"
+#: Whether the server answers, and whether it has data to answer from.
+READY = "/readyz"
+HEALTH = ("/healthz", READY)
 #: Maximum body of a request in bytes.
 BODY = 1024 * 1024
 
@@ -104,7 +108,7 @@ class Guard:
                 "cross-site request not allowed",
                 "open the address that zlens serve prints",
             )
-        if not request.path.startswith(API):
+        if not _has_data(request.path):
             return None
         if (request.header("sec-fetch-site") or "none") not in ("none", "same-origin"):
             return Refusal(
@@ -194,6 +198,10 @@ class Guard:
             if cookie is not None and _equal(cookie.value, self._session):
                 return True
         return False
+
+
+def _has_data(path: str) -> bool:
+    return path.startswith(API) or path == METRICS
 
 
 def too_large() -> Refusal:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from zlens.catalog import compared, cpumf, happened, machines, metrics, resets, roles, user_roles
+from zlens.catalog import compared, cpumf, exposition, happened, machines, metrics, resets, roles, user_roles
 from zlens.catalog import layouts as catalog
 from zlens.catalog.check import cpumf as check_cpumf
 from zlens.catalog.check import sections as check_sections
@@ -81,6 +81,7 @@ def everything(root: Path | None = None) -> list[str]:
     problems += _differences(root)
     problems += compared.check()
     problems += happened.check()
+    problems += exposition.check()
     for name in metrics.tables():
         try:
             metrics.table(name)

@@ -1,0 +1,18 @@
+"""How much of the measures is exported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Rows of each measure and system that are exported unless somebody says otherwise.
+ROWS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is exported.
+
+    rows   rows of each measure and system, those with the largest value of its main column; None: all
+    """
+
+    rows: int | None = ROWS

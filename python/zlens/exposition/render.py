@@ -1,0 +1,300 @@
+"""The newest interval of every system, as OpenMetrics 1.0 or as Prometheus text 0.0.4.
+
+Names, types and labels are those of `facts/exposition`; values are those of the measures, in base units. A
+value that is NULL has no sample. Samples have no time stamps: they are of the interval that
+`interval_end_timestamp_seconds` names.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from zlens._native import samples
+from zlens.catalog import exposition, metrics
+from zlens.catalog.exposition import Family, Group
+from zlens.catalog.expressions import literal, quote
+from zlens.engine.answers import Answer
+from zlens.exposition.limits import Limits
+from zlens.inputs.options import Moment
+from zlens.session.session import Session
+from zlens.version import VERSION
+
+#: What stands first, as everything else is about it.
+_FIRST = ("interval", "system", "load")
+
+
+def render(session: Session, *, openmetrics: bool, limits: Limits | None = None) -> bytes:
+    """All metrics of the newest interval of each system and source; QueryError if they cannot be computed.
+
+    The session itself is not changed; what is computed is of the newest intervals alone.
+    """
+    limits = limits or Limits()
+    newest = _newest(session)
+    form = _Form(openmetrics)
+    parts = [form.own("zlens_build", "info", "the program that wrote this", f'{{version="{VERSION}"}} 1')]
+    if newest:
+        narrowed = _narrowed(session, newest)
+        try:
+            parts += _measures(narrowed, newest, form, limits)
+        finally:
+            if narrowed is not session:
+                narrowed.close()
+    if openmetrics:
+        parts.append("# EOF\n")
+    return "".join(parts).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Newest:
+    """The newest interval of one source of a system; `rank` orders a system's sources of one prefix."""
+
+    system: str
+    source: str
+    end_us: int
+    prefix: str
+    labels: Mapping[str, str | None]
+    rank: int = 0
+
+
+def _newest(session: Session) -> list[_Newest]:
+    """The newest interval of each source; one that is a stub or has a gap only if there is no other."""
+    names = exposition.names()
+    order = list(names.sources)
+    described: dict[tuple[str, str], dict[str, str | None]] = {}
+    columns = ["system", "source", *names.system_labels.values()]
+    for row in session.select(f"SELECT {_list(columns)} FROM system", {"system": columns}).rows:
+        described[row[0], row[1]] = dict(zip(names.system_labels, row[2:], strict=True))
+    known: dict[str, dict[str, str | None]] = {}
+    for (system, _), labels in described.items():
+        # One source may name what another leaves out.
+        for label, value in labels.items():
+            known.setdefault(system, {}).setdefault(label, value)
+            known[system][label] = known[system][label] or value
+    ends = session.select(
+        "SELECT system, source, "
+        "epoch_us(coalesce(max(interval_end) FILTER (flag IS NULL), max(interval_end))) AS newest "
+        "FROM interval GROUP BY system, source",
+        {"interval": ["system", "source", "interval_end", "flag"]},
+    ).rows
+    found = [
+        _Newest(system, source, end_us, names.sources[source], known.get(system, {}))
+        for system, source, end_us in ends
+        if source in names.sources and system is not None
+    ]
+    found.sort(key=lambda one: (one.system, -one.end_us, order.index(one.source)))
+    return [replace(one, rank=rank) for rank, one in enumerate(found)]
+
+
+def _narrowed(session: Session, newest: Sequence[_Newest]) -> Session:
+    """A session over the newest intervals, so that no others are computed."""
+    options = session.options
+    if options.peak_minutes:
+        return session
+    length = dt.timedelta(seconds=options.every_s or 0) or dt.timedelta(microseconds=1)
+    start = dt.datetime.fromtimestamp(0, dt.UTC) + dt.timedelta(
+        microseconds=min(one.end_us for one in newest)
+    )
+    start -= length
+    return session.narrowed(replace(options, start=Moment(start.date(), start.time(), dt.UTC)))
+
+
+def _measures(session: Session, newest: Sequence[_Newest], form: _Form, limits: Limits) -> Iterator[str]:
+    groups = [group for group in exposition.names().groups if not group.of]
+    groups.sort(key=lambda group: _FIRST.index(group.measure) if group.measure in _FIRST else len(_FIRST))
+    left_out: list[str] = []
+    for group in groups:
+        if not session.fills(group.measure):
+            continue
+        for prefix, own in _by_prefix(group, newest).items():
+            table = session.derive(*_rows(group, own))
+            chosen = f"{quote(table)}" + (
+                f' WHERE "#place" <= {limits.rows}' if limits.rows is not None else ""
+            )
+            answer = session.select(f"SELECT * FROM {chosen}", {})
+            yield form.samples(prefix, group, answer)
+            if limits.rows is not None:
+                left_out += _left_out(session, table, group, limits.rows)
+            for counters in exposition.names().counters(group.measure):
+                if prefix in counters.prefixes and session.fills(f"role.{counters.of}"):
+                    query, reads = _counters(counters, own, chosen)
+                    yield form.samples(prefix, counters, session.select(query, reads))
+    text = "rows of a measure that the limit left out of this page"
+    yield form.own("zlens_rows_left_out", "gauge", text, *left_out)
+
+
+def _by_prefix(group: Group, newest: Sequence[_Newest]) -> dict[str, list[_Newest]]:
+    """The newest intervals by the prefix that a group's metrics have for them."""
+    parts: dict[str, list[_Newest]] = {}
+    for one in newest:
+        prefix = group.prefix or one.prefix
+        if prefix in group.prefixes:
+            parts.setdefault(prefix, []).append(one)
+    return parts
+
+
+def _rows(group: Group, newest: Sequence[_Newest]) -> tuple[str, dict[str, list[str]]]:
+    """The rows of a measure in the newest intervals, ranked; and what the statement reads."""
+    table = metrics.table(group.measure)
+    values = {
+        column: family.base.sql(_number(f"m.{quote(column)}", family))
+        for family in group.families
+        if (column := family.column)
+    }
+    values |= {column: f"m.{quote(column)}" for column in (*group.info, *group.labels)}
+    joined = [name for name in ("system", "source", "interval_end") if table.column(name) is not None]
+    flagged = table.column("flag") is not None and group.measure != "interval"
+    reads = dict.fromkeys([*joined, *values, *(["flag"] if flagged else [])])
+    keys = ", ".join(["system", *map(quote, group.labels)])
+    selected = ", ".join(f"{sql} AS {quote(column)}" for column, sql in values.items())
+    selected = f", {selected}" if selected else ""
+    on = " AND ".join(f"m.{name} = n.{name}" for name in joined)
+    ranked = quote(group.main) if group.main else "NULL"
+    query = (
+        f"WITH newest AS ({_values(newest)}), "
+        f'own AS (SELECT m.system, {_system_labels(group)}n.rank AS "#rank"{selected} '
+        f"FROM {quote(group.measure)} AS m JOIN newest AS n ON {on}"
+        f"{' WHERE m.flag IS NULL' if flagged else ''} "
+        f"QUALIFY row_number() OVER (PARTITION BY {_qualified(keys, group)} ORDER BY n.rank) = 1) "
+        f"SELECT *, row_number() OVER "
+        f'(PARTITION BY system ORDER BY {ranked} DESC NULLS LAST, {keys}) AS "#place", '
+        f'count(*) OVER (PARTITION BY system) AS "#count" FROM own ORDER BY {keys}'
+    )
+    return query, {group.measure: list(reads)}
+
+
+def _qualified(keys: str, group: Group) -> str:
+    return ", ".join(["m.system", *(f"m.{quote(column)}" for column in group.labels)])
+
+
+def _counters(group: Group, newest: Sequence[_Newest], chosen: str) -> tuple[str, dict[str, list[str]]]:
+    """Cumulative counters of the rows of a measure that were chosen; and what the statement reads."""
+    entity = f"role.{group.of}"
+    keys = ["system", *group.labels]
+    summed = ", ".join(
+        # A part that is not known leaves the sum unknown.
+        f"CASE WHEN count(m.{quote(family.column)}) = count(*) THEN "
+        f"{family.base.sql(f'sum(m.{quote(family.column)})')} END AS {quote(family.column)}"
+        for family in group.families
+    )
+    of_keys = ", ".join(f"m.{quote(key)}" for key in keys)
+    same = " AND ".join(f"m.{quote(key)} IS NOT DISTINCT FROM c.{quote(key)}" for key in keys)
+    query = (
+        f"WITH newest AS ({_values(newest)}), chosen AS (SELECT * FROM {chosen}) "
+        f"SELECT {of_keys}, {_system_labels(group, 'any_value(n.{})')}{summed} FROM {quote(entity)} AS m "
+        "JOIN newest AS n ON m.system = n.system AND m.source = n.source AND m.interval_end = n.interval_end "
+        f'JOIN chosen AS c ON {same} AND n.rank = c."#rank" '
+        f"GROUP BY {of_keys} ORDER BY {of_keys}"
+    )
+    roles = [family.column for family in group.families]
+    return query, {entity: ["system", "source", "interval_end", *group.labels, *roles]}
+
+
+def _number(column: str, family: Family) -> str:
+    """SQL of a column as a number: times as seconds since 1970."""
+    return f"epoch_us({column}) / 1e6" if family.type == "time" else column
+
+
+def _system_labels(group: Group, form: str = "n.{}") -> str:
+    names = _added(group)
+    return "".join(f"{form.format(quote(name))} AS {quote('#' + name)}, " for name in names)
+
+
+def _added(group: Group) -> list[str]:
+    """The labels of the system that rows of a group have: those that are not their own."""
+    own = {*group.labels.values()}
+    return [name for name in exposition.names().system_labels if name not in own]
+
+
+def _values(newest: Sequence[_Newest]) -> str:
+    """SQL of the newest intervals."""
+    names = list(exposition.names().system_labels)
+    rows = ", ".join(
+        "("
+        + ", ".join(
+            [
+                literal(one.system),
+                literal(one.source),
+                f"make_timestamptz({one.end_us})",
+                str(one.rank),
+                *(_text(one.labels.get(name)) for name in names),
+            ]
+        )
+        + ")"
+        for one in newest
+    )
+    return f"SELECT * FROM (VALUES {rows}) AS v(system, source, interval_end, rank, {_list(names)})"
+
+
+def _text(value: str | None) -> str:
+    return "CAST(NULL AS VARCHAR)" if value is None else literal(value)
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(map(quote, names))
+
+
+def _left_out(session: Session, table: str, group: Group, rows: int) -> list[str]:
+    """Samples of the number of rows beyond the limit, of systems with such rows."""
+    counted = session.select(
+        f'SELECT system, any_value("#count") AS rows FROM {quote(table)} WHERE "#count" > {rows} '
+        "GROUP BY system ORDER BY system",
+        {},
+    ).rows
+    return [
+        f'{{measure="{group.measure}",system="{_escaped(system)}"}} {count - rows}'
+        for system, count in counted
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How heads of families look: in OpenMetrics their name lacks the ending of their samples."""
+
+    openmetrics: bool
+
+    def samples(self, prefix: str, group: Group, answer: Answer) -> str:
+        """The samples of all families of a group."""
+        place = {name: index for index, name in enumerate(answer.columns)}
+        added = [(name, place[f"#{name}"]) for name in _added(group)]
+        labels = [
+            ("system", place["system"]),
+            *added,
+            *((label, place[column]) for column, label in group.labels.items()),
+        ]
+        # A column of the row says more of it than the row of its system does.
+        own = {*group.info.values()}
+        info = [label for label in labels if label[0] not in own]
+        info += [(label, place[column]) for column, label in group.info.items()]
+        families = [
+            (
+                self._head(f"{prefix}_{family.name}", family.kind, family.text, family.unit),
+                f"{prefix}_{family.sample}",
+                int(family.kind == "info"),
+                place[family.column] if family.column else None,
+            )
+            for family in group.families
+        ]
+        return answer.read(lambda stream: samples(stream, answer.types, [labels, info], families))
+
+    def own(self, name: str, kind: str, text: str, *values: str) -> str:
+        """A family of zlens itself: labels in braces with a value; '' without values."""
+        if not values:
+            return ""
+        ending = "_info" if kind == "info" else ""
+        return self._head(name, kind, text, "") + "".join(f"{name}{ending}{value}\n" for value in values)
+
+    def _head(self, name: str, kind: str, text: str, unit: str) -> str:
+        if not self.openmetrics:
+            name += {"counter": "_total", "info": "_info"}.get(kind, "")
+            kind = "gauge" if kind == "info" else kind
+        lines = f"# HELP {name} {self._help(text)}\n# TYPE {name} {kind}\n"
+        return lines + (f"# UNIT {name} {unit}\n" if unit and self.openmetrics else "")
+
+    def _help(self, text: str) -> str:
+        return _escaped(text) if self.openmetrics else text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

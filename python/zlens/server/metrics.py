@@ -1,0 +1,42 @@
+"""The page that Prometheus scrapes, and whether there is one."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from zlens.engine import cancelling
+from zlens.exposition.limits import Limits
+from zlens.exposition.render import render
+from zlens.server.place import Place
+
+
+class Pages:
+    """The page in both forms; each is computed once for the newest intervals, however often it is scraped."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._lock = threading.Lock()
+        #: By form: the newest intervals, and the page that tells of them.
+        self._kept: dict[bool, tuple[Any, bytes]] = {}
+
+    def page(self, place: Place, *, openmetrics: bool) -> bytes:
+        """The metrics of the newest interval of each system."""
+        # One at a time: a second scrape waits for the first one's page.
+        with cancelling.held(self._lock):
+            newest = _newest(place)
+            of, body = self._kept.get(openmetrics, (None, b""))
+            if of != newest:
+                body = render(place.session, openmetrics=openmetrics, limits=self._limits)
+                self._kept[openmetrics] = newest, body
+            return body
+
+
+def ready(place: Place) -> bool:
+    """Whether there is an interval to tell of."""
+    return bool(_newest(place))
+
+
+def _newest(place: Place) -> list[tuple[str, str, int]]:
+    systems = place.session.systems
+    return [(info.system, info.source, info.intervals[-1].end_us) for info in systems if info.intervals]

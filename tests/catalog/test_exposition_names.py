@@ -1,0 +1,136 @@
+"""Names of metrics that are derived from the declarations of measures.
+
+Oracle: Prometheus' conventions for names (base units, endings, reserved labels), and OpenMetrics 1.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+
+import pytest
+
+from zlens.catalog import exposition, metrics
+from zlens.errors import CatalogError
+from zlens.readers.recognition import READERS
+
+NEW = """
+table = "ticks"
+text = "What a new measure is."
+grain = "interval x thing"
+key = ["thing_id"]
+scope = "system"
+
+[[column]]
+name = "thing_id"
+type = "text"
+unit = ""
+text = "which thing"
+aggregate = "key"
+status = "derived"
+source = "test"
+"""
+COLUMN = """
+[[column]]
+name = "{name}"
+type = "{type}"
+unit = "{unit}"
+text = "some value"
+aggregate = "{aggregate}"
+status = "derived"
+source = "test"
+weight = "{weight}"
+"""
+
+
+def column(name: str, type: str, unit: str, aggregate: str) -> str:
+    weight = "seconds" if aggregate == "ratio" else ""
+    return COLUMN.format(name=name, type=type, unit=unit, aggregate=aggregate, weight=weight)
+
+
+@pytest.fixture
+def with_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    """Adds a measure to the catalog."""
+
+    def add(text: str) -> exposition.Group:
+        table = metrics.parse(text, "ticks.toml")
+        tables, others = metrics.tables(), metrics.table
+        monkeypatch.setattr(metrics, "tables", lambda: [*tables, "ticks"])
+        monkeypatch.setattr(metrics, "table", lambda name: table if name == "ticks" else others(name))
+        exposition.names.cache_clear()
+        return exposition.names().measure("ticks")
+
+    yield add
+    exposition.names.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("name", "type", "unit", "aggregate", "sample", "kind"),
+    [
+        ("busy_pct", "float", "%", "ratio", "ticks_busy_ratio", "gauge"),
+        ("wait_s", "float", "s", "ratio", "ticks_wait_seconds", "gauge"),
+        ("cpu_s", "float", "s", "time", "ticks_cpu_interval_seconds", "gauge"),
+        ("done", "int", "count", "counter", "ticks_done_interval", "gauge"),
+        ("call_rate", "float", "/s", "ratio", "ticks_call_per_second", "gauge"),
+        ("read_rate", "float", "bytes/s", "ratio", "ticks_read_bytes_per_second", "gauge"),
+        ("held_pages", "int", "pages", "gauge", "ticks_held_bytes", "gauge"),
+        ("ghz", "float", "GHz", "gauge", "ticks_hertz", "gauge"),
+        ("online", "bool", "", "state", "ticks_online", "gauge"),
+        ("begun", "time", "", "state", "ticks_begun_timestamp_seconds", "gauge"),
+        ("threads", "int", "threads", "state", "ticks_threads", "gauge"),
+        ("kind", "text", "", "state", "ticks_info", "info"),
+        ("slot", "int", "", "state", "ticks_info", "info"),
+    ],
+)
+def test_a_new_measure_is_exported_without_more(
+    with_measure: object, name: str, type: str, unit: str, aggregate: str, sample: str, kind: str
+) -> None:
+    group = with_measure(NEW + column(name, type, unit, aggregate))  # type: ignore[operator]
+    [family] = group.families
+    assert (family.sample, family.kind) == (sample, kind)
+    assert group.labels == {"thing_id": "thing"}
+    assert group.info == ({name: name} if kind == "info" else {})
+    # Any platform may have it.
+    assert f"zvm_{sample}" in {*group.names()}
+
+
+def test_a_label_of_prometheus_is_refused(with_measure: object) -> None:
+    with pytest.raises(CatalogError, match="'instance' is one of Prometheus itself"):
+        with_measure(NEW.replace("thing_id", "instance"))  # type: ignore[operator]
+
+
+def test_a_name_that_another_column_has_is_refused(with_measure: object) -> None:
+    with pytest.raises(CatalogError, match="zvm_ticks_wait_seconds"):
+        with_measure(  # type: ignore[operator]
+            NEW + column("wait_s", "float", "s", "ratio") + column("wait_seconds", "float", "s", "ratio")
+        )
+
+
+def test_names_are_as_prometheus_wants_them() -> None:
+    for group in exposition.names().groups:
+        for family in group.families:
+            assert family.name == family.name.lower()
+            assert not family.name.endswith(("_total", "_info", "_count", "_sum", "_bucket", "_created"))
+            assert family.kind != "counter" or family.sample.endswith("_total")
+        assert not {*group.labels.values(), *group.info.values()} & exposition.RESERVED
+
+
+def test_every_source_has_a_prefix() -> None:
+    """A source without one would not be exported."""
+    sources = {import_module(f"zlens.readers.{name}").NAME for name in READERS}
+    names = exposition.names()
+    assert sources <= {*names.sources}
+    used = {*names.sources.values(), *(group.prefix for group in names.groups if group.prefix)}
+    assert used == {*names.prefixes}
+
+
+def test_others_name_what_is_exported() -> None:
+    exported = {family.sample for group in exposition.names().groups for family in group.families}
+    labels = {"system", *exposition.names().system_labels}
+    for program in exposition.others():
+        assert program.entries
+        assert {ours for ours, _ in program.entries} <= exported | labels
+
+
+def test_the_check_finds_no_fault() -> None:
+    assert exposition.check() == []

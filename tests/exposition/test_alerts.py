@@ -1,0 +1,129 @@
+"""Alerts of Prometheus that are written from the rules of findings: they hold where the rules hold.
+
+Oracle: the rules' own SQL on the same data.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import httpx
+import pytest
+
+import zlens
+from prometheus import answered, program, started
+from zlens.catalog import exposition, rules
+from zlens.exposition import alerts
+from zlens.exposition.limits import Limits
+from zlens.exposition.render import render
+from zlens.session.session import Session
+
+RULES = Path(__file__).parents[2] / "contrib" / "prometheus" / "rules.yml"
+
+
+def test_promtool_accepts_the_file() -> None:
+    checked = subprocess.run(
+        [program("promtool"), "check", "rules", str(RULES)], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stderr
+    assert "SUCCESS" in checked.stdout
+
+
+def test_the_file_is_fresh() -> None:
+    assert RULES.read_text(encoding="utf-8") == alerts.rules_file(), "make contrib"
+
+
+@pytest.mark.parametrize(
+    ("rule", "prefix", "expr"),
+    [
+        ("STO-001", "zvm", "zvm_storage_overcommit_ratio > 2"),
+        ("RMF-004", "zos", 'zos_workload_performance_index{class_kind="service"} > 1'),
+        (
+            "CPU-001",
+            "zvm",
+            "(zvm_guest_cpu_ratio * 100 / (zvm_guest_vcpus != 0)) >= 85 "
+            'and on (system, user) zvm_guest_info{cpu_pool=""} unless zvm_guest_limit_wait_ratio * 100 >= 1',
+        ),
+    ],
+)
+def test_conditions(rule: str, prefix: str, expr: str) -> None:
+    [found] = [one.expr for one in alerts.alerts() if (one.rule.id, one.prefix) == (rule, prefix)]
+    assert found == expr
+
+
+@pytest.mark.parametrize("rule", ["CPU-005", "MF-004", "SHR-001", "LGR-001", "RMF-001", "CPU-008"])
+def test_what_is_no_plain_threshold_is_left_out(rule: str) -> None:
+    """Several measures, all intervals, windows, events, roles, and a text that is no label of the value."""
+    assert rule in rules.builtin()
+    assert rule not in {one.rule.id for one in alerts.alerts()}
+
+
+def test_rules_of_thumb_are_left_out() -> None:
+    """As findings leave them out: only balances are always checked."""
+    assert all(one.rule.threshold_class != "ours" or one.rule.kind == "balance" for one in alerts.alerts())
+
+
+@contextmanager
+def published(page: bytes) -> Iterator[str]:
+    """The address of a page of metrics."""
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/plain; version=0.0.4")
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def everything(demo_files: list[Path]) -> Iterator[Session]:
+    with zlens.open(demo_files[:1] + demo_files[2:]) as session:
+        yield session
+
+
+def test_alerts_hold_where_rules_hold(tmp_path: Path, everything: Session) -> None:
+    """Of each alert, also with a threshold that half of the subjects exceed, so that something is found."""
+    page = render(everything, openmetrics=False, limits=Limits(None))
+    compared = 0
+    sources = exposition.names().sources
+    with published(page) as address, started(tmp_path, address) as prometheus:
+        answered(prometheus, "zvm_system_online")
+        for alert in alerts.alerts():
+            rule = alert.rule
+            selected = ", ".join(repr(source) for source, prefix in sources.items() if prefix == alert.prefix)
+            source = f"AND source IN ({selected})" if selected else ""
+            holds = "AND holds" if "holds" in rule.gives else ""
+            values = everything.sql(
+                f"SELECT value FROM ({rule.sql()}) WHERE value IS NOT NULL {source} {holds} "
+                "AND (system, source, interval_end) IN "
+                "(SELECT (system, source, max(interval_end)) FROM interval GROUP BY system, source)"
+            ).rows
+            numbers = sorted(float(value) for (value,) in values)
+            for threshold in {rule.threshold["T"], *numbers[len(numbers) // 2 :][:1]}:
+                before = f"{rule.compare} {rule.threshold['T']:g}"
+                # A little beside it: values of PromQL are computed in another order.
+                beside = threshold + (1e-9 if rule.compare in (">", ">=") else -1e-9) * max(abs(threshold), 1)
+                query = alert.expr.replace(before, f"{rule.compare} {beside!r}", 1)
+                answer = httpx.get(f"{prometheus}/api/v1/query", params={"query": query}, timeout=30).json()
+                assert answer["status"] == "success", (query, answer)
+                above = rule.compare in (">", ">=")
+                expected = [number for number in numbers if (number > beside if above else number < beside)]
+                assert len(answer["data"]["result"]) == len(expected), (rule.id, alert.prefix, query)
+                compared += len(expected)
+    assert compared > 15

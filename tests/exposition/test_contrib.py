@@ -1,0 +1,87 @@
+"""Files for other programs in contrib/: that these programs accept them, as far as they are here."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from prometheus import program
+from zlens.cli.listening import PORT
+from zlens.server.guard import METRICS, READY
+
+CONTRIB = Path(__file__).parents[2] / "contrib"
+
+
+def _text(name: str) -> str:
+    return (CONTRIB / name).read_text(encoding="utf-8")
+
+
+def test_promtool_accepts_the_configuration() -> None:
+    """With the rules, which stand beside it."""
+    command = [program("promtool"), "check", "config", str(CONTRIB / "prometheus" / "prometheus.yml")]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    assert "rules found" in checked.stdout
+
+
+def test_the_collector_scrapes_as_prometheus_would(tmp_path: Path) -> None:
+    """What its Prometheus receiver gets is a configuration of Prometheus. The Collector itself is not run."""
+    lines = _text("opentelemetry/collector.yaml").splitlines()
+    start = lines.index("    config:") + 1
+    length = next(at for at, line in enumerate(lines[start:]) if line and not line.startswith("      "))
+    path = tmp_path / "prometheus.yml"
+    path.write_text(textwrap.dedent("\n".join(lines[start : start + length])) + "\n", encoding="utf-8")
+    command = [program("promtool"), "check", "config", str(path)]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_the_pipeline_names_what_is_there() -> None:
+    text = _text("opentelemetry/collector.yaml")
+    for kind in ("receivers", "processors", "exporters"):
+        [section] = re.findall(rf"^{kind}:\n((?:  .*\n)+)", text, re.M)
+        there = re.findall(r"^  (\w+):", section, re.M)
+        [named] = re.findall(rf"^      {kind}: \[(.+)\]$", text, re.M)
+        assert named.split(", ") == there, kind
+
+
+@pytest.mark.parametrize(
+    "name", ["prometheus/prometheus.yml", "opentelemetry/collector.yaml", "pcp/zlens.url"]
+)
+def test_they_ask_the_port_that_zlens_takes(name: str) -> None:
+    assert re.findall(r"127\.0\.0\.1:(8\d+)", _text(name)) == [str(PORT)]
+
+
+def test_the_address_for_pcp_is_one_line() -> None:
+    """pmdaopenmetrics takes one address from a file whose name ends in .url. PCP itself is not run."""
+    assert _text("pcp/zlens.url") == f"http://127.0.0.1:{PORT}{METRICS}\n"
+
+
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+    verify = shutil.which("systemd-analyze")
+    if verify is None:
+        pytest.skip("no systemd-analyze")
+    unit = tmp_path / "zlens-live.service"
+    zlens = Path(sys.executable).with_name("zlens")
+    unit.write_text(
+        _text("systemd/zlens-live.service").replace("/usr/bin/zlens", str(zlens)), encoding="utf-8"
+    )
+    checked = subprocess.run(
+        [verify, "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False
+    )
+    about = [line for line in checked.stderr.splitlines() if unit.name in line]
+    assert (about, checked.returncode) == ([], 0), checked.stderr
+
+
+def test_the_container_asks_whether_it_is_ready() -> None:
+    """Where no container can be built, its file is only read."""
+    text = _text("container/Containerfile")
+    assert f"http://127.0.0.1:{PORT}{READY}" in text
+    assert f"EXPOSE {PORT}" in text
+    assert "USER zlens" in text

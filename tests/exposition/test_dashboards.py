@@ -1,0 +1,69 @@
+"""Dashboards for Grafana that are written from the catalog."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from zlens.catalog import exposition
+from zlens.exposition import dashboards
+from zlens.exposition.limits import Limits
+from zlens.exposition.render import render
+from zlens.session.session import Session
+
+FOLDER = Path(__file__).parents[2] / "contrib" / "grafana"
+#: One for each view of the page that a dashboard makes sense for.
+VIEWS = ("overview", "processors", "partitions", "guests", "io", "cpumf")
+_NAME = re.compile(r"\b((?:zvm|zos|linux|hmc|cpumf)_[a-z0-9_]+)")
+
+
+def expressions(dashboard: dict[str, object]) -> list[str]:
+    panels = dashboard["panels"]
+    assert isinstance(panels, list)
+    return [target["expr"] for panel in panels for target in panel["targets"]]
+
+
+def test_there_is_one_for_each_view() -> None:
+    assert tuple(dashboards.dashboards()) == VIEWS
+    assert {path.stem for path in FOLDER.glob("*.json")} == {*VIEWS}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_files_are_fresh(name: str) -> None:
+    text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    assert json.loads(text) == dashboards.dashboards()[name], "make contrib"
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_every_query_names_a_metric_that_is_exported(name: str) -> None:
+    exported = {metric for group in exposition.names().groups for metric in group.names()}
+    dashboard = dashboards.dashboards()[name]
+    for expr in (*expressions(dashboard), dashboard["templating"]["list"][1]["query"]):
+        named = _NAME.findall(expr)
+        assert named
+        assert {*named} <= exported, expr
+
+
+def test_panels_do_not_overlap() -> None:
+    for dashboard in dashboards.dashboards().values():
+        cells = [
+            (x, y)
+            for panel in dashboard["panels"]
+            for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
+            for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
+        ]
+        assert len(cells) == len({*cells})
+        assert max(x for x, _ in cells) < 24
+
+
+def test_a_view_of_z_vm_has_something_to_show(sim_session: Session) -> None:
+    page = render(sim_session, openmetrics=False, limits=Limits(None)).decode()
+    there = {*re.findall(r"^([a-z0-9_]+)[{ ]", page, re.M)}
+    for name in ("overview", "processors", "partitions", "guests", "io", "cpumf"):
+        shown = [
+            expr for expr in expressions(dashboards.dashboards()[name]) if {*_NAME.findall(expr)} & there
+        ]
+        assert len(shown) >= 4, name

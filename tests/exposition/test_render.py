@@ -1,0 +1,200 @@
+"""The page of metrics: what it says is what the measures say.
+
+Oracles: the OpenMetrics specification 1.0 and Prometheus' text format 0.0.4 for the form, promtool for the
+names, and `zlens sql` for the values.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import zlens
+from prometheus import program
+from scraped import Labels, families, samples
+from zlens import demo
+from zlens.catalog import exposition
+from zlens.exposition.content import wants_openmetrics
+from zlens.exposition.limits import Limits
+from zlens.exposition.render import render
+from zlens.inputs.options import Moment, Options, parse_moment, parse_zone
+from zlens.session.session import Session, nothing
+
+ALL = Limits(None)
+
+
+@pytest.fixture(scope="module")
+def everything(demo_files: list[Path]) -> Iterator[Session]:
+    """Two systems of z/VM and one of z/OS, in two sources."""
+    with zlens.open(demo_files, options=Options(tz=parse_zone("+01:00"))) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def pages(everything: Session) -> dict[bool, bytes]:
+    return {form: render(everything, openmetrics=form, limits=ALL) for form in (False, True)}
+
+
+def test_both_forms_have_the_same_samples(pages: dict[bool, bytes]) -> None:
+    assert samples(pages[False]) == samples(pages[True])
+
+
+def test_families_are_as_openmetrics_wants_them(pages: dict[bool, bytes]) -> None:
+    """OpenMetrics 1.0: endings that belong to a type, and a unit that the name ends in."""
+    for family in families(pages[True]).values():
+        assert family.kind in ("gauge", "counter", "info"), family
+        assert family.help, family
+        assert not family.name.endswith(("_total", "_info", "_count", "_sum", "_bucket", "_created")), family
+        if family.unit:
+            assert family.name.endswith(f"_{family.unit}"), family
+            assert family.kind != "info", family
+        if family.kind == "info":
+            assert {*family.samples.values()} == {1.0}
+        if family.kind == "counter":
+            assert min(family.samples.values()) >= 0
+
+
+def test_promtool_finds_no_fault(pages: dict[bool, bytes]) -> None:
+    checked = subprocess.run(
+        [program("promtool"), "check", "metrics"], input=pages[False], capture_output=True, check=False
+    )
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
+
+
+def _of(page: bytes, name: str, **labels: str) -> dict[Labels, float]:
+    return {
+        found: value
+        for (sample, found), value in samples(page).items()
+        if sample == name and {*labels.items()} <= found
+    }
+
+
+def test_values_are_those_of_sql(everything: Session, pages: dict[bool, bytes]) -> None:
+    rows = everything.sql(
+        "SELECT cpu_id, busy_pct FROM cpu WHERE system = 'ZLSIM' "
+        "AND interval_end = (SELECT max(interval_end) FROM interval WHERE system = 'ZLSIM')"
+    ).rows
+    found = _of(pages[False], "zvm_cpu_busy_ratio", system="ZLSIM")
+    # A machine's name is its type and serial; a partition's that of PR/SM.
+    of_system = {("system", "ZLSIM"), ("cpc", "8561-D3E01"), ("partition", "ZLSIM")}
+    assert found == {frozenset({*of_system, ("cpu", str(cpu))}): busy / 100 for cpu, busy in rows}
+    assert len(found) == 12
+
+
+def test_cumulative_counters_are_as_recorded(sim_session: Session) -> None:
+    """Their difference over an interval is the time that the measure has for it."""
+    page = render(sim_session, openmetrics=False)
+    before = sim_session.narrowed(Options(end=_second_last(sim_session)))
+    earlier = render(before, openmetrics=False)
+    before.close()
+    rows = sim_session.sql(
+        "SELECT cpu_id, user_pct * seconds / 100, emulation_pct * seconds / 100 FROM cpu "
+        "WHERE interval_end = (SELECT max(interval_end) FROM interval)"
+    ).rows
+    assert rows
+    for cpu, user, emulation in rows:
+        for name, seconds in (("user", user), ("emulation", emulation)):
+            sample = f"zvm_cpu_{name}_seconds_total"
+            [now], [then] = ([*_of(one, sample, cpu=str(cpu)).values()] for one in (page, earlier))
+            assert now - then == pytest.approx(seconds, abs=1e-6)
+
+
+def _second_last(session: Session) -> Moment:
+    [(end,)] = session.sql(
+        "SELECT interval_end FROM interval ORDER BY interval_end DESC LIMIT 1 OFFSET 1"
+    ).rows
+    return parse_moment(end.isoformat())
+
+
+def test_counters_of_virtual_processors_are_added(sim_session: Session) -> None:
+    rows = sim_session.sql(
+        "SELECT userid, sum(cpu_time_total) FROM role.guest "
+        "WHERE interval_end = (SELECT max(interval_end) FROM interval) GROUP BY userid"
+    ).rows
+    found = _of(render(sim_session, openmetrics=True), "zvm_guest_cpu_seconds_total")
+    by_user = {dict(labels)["user"]: value for labels, value in found.items()}
+    assert by_user == pytest.approx(dict(rows))
+
+
+def test_a_limit_keeps_the_largest_and_says_what_it_left_out(sim_session: Session) -> None:
+    page = render(sim_session, openmetrics=False, limits=Limits(3))
+    whole = render(sim_session, openmetrics=False, limits=ALL)
+    every = _of(whole, "zvm_guest_cpu_ratio")
+    few = _of(page, "zvm_guest_cpu_ratio")
+    assert sorted(few.values()) == sorted(every.values())[-3:]
+    assert {*_of(page, "zvm_guest_cpu_seconds_total")} == {*few}
+    left_out = _of(page, "zlens_rows_left_out", measure="guest")
+    assert [*left_out.values()] == [len(every) - 3]
+    assert not _of(whole, "zlens_rows_left_out")
+
+
+def test_one_source_of_a_system_is_taken(everything: Session, pages: dict[bool, bytes]) -> None:
+    """SMF and RMF describe the same processors: a sample for each would be a sample too many."""
+    sources = everything.sql("SELECT DISTINCT source FROM cpu WHERE system = 'ZLZ1'").rows
+    assert len(sources) == 2
+    cpus = [dict(labels)["cpu"] for labels in _of(pages[False], "zos_cpu_busy_ratio", system="ZLZ1")]
+    assert len(cpus) == len({*cpus}) > 0
+
+
+def test_what_is_null_is_absent(everything: Session, pages: dict[bool, bytes]) -> None:
+    [(known,)] = everything.sql("SELECT count(unparked) FROM load WHERE system = 'ZLDEMO'").rows
+    assert known == 0
+    assert not _of(pages[False], "zvm_system_unparked", system="ZLDEMO")
+
+
+def test_the_end_of_the_interval_is_told(everything: Session, pages: dict[bool, bytes]) -> None:
+    [(end,)] = everything.sql("SELECT max(interval_end) FROM interval WHERE system = 'ZLDEMO'").rows
+    found = _of(pages[False], "zvm_interval_end_timestamp_seconds", system="ZLDEMO")
+    assert [*found.values()] == [end.timestamp()]
+    # No sample has a time stamp of its own.
+    assert all(
+        line.startswith("#") or len(line.rsplit("}", 1)[-1].split()) == 1
+        for line in pages[False].decode().splitlines()
+        if "}" in line
+    )
+
+
+def test_every_name_is_one_of_the_catalog(pages: dict[bool, bytes]) -> None:
+    named = {name for group in exposition.names().groups for name in group.names()}
+    found = {sample for sample, _ in samples(pages[False])}
+    assert {name for name in found - named if not name.startswith("zlens_")} == set()
+
+
+def test_without_an_interval_there_is_only_zlens() -> None:
+    assert {name for name, _ in samples(render(nothing(), openmetrics=True))} == {"zlens_build_info"}
+
+
+def test_time_is_that_of_the_options(demo_folder: Path) -> None:
+    """With --to, the newest interval is the last one of the window; with --every, a longer one."""
+    options = Options(every_s=600)
+    with zlens.open(demo_folder / demo.SIM_NAME, options=options) as session:
+        found = _of(render(session, openmetrics=False), "zvm_interval_length_seconds")
+        [(busy,)] = session.sql("SELECT busy_pct FROM load ORDER BY interval_end DESC LIMIT 1").rows
+        assert [*found.values()] == [600]
+        [ratio] = _of(render(session, openmetrics=False), "zvm_system_busy_ratio").values()
+        assert ratio == pytest.approx(busy / 100)
+
+
+@pytest.mark.parametrize(
+    ("accept", "openmetrics"),
+    [
+        (None, False),
+        ("*/*", False),
+        ("text/plain", False),
+        ("application/openmetrics-text; version=1.0.0", True),
+        # What Prometheus 2.42 sends.
+        (
+            "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+            "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+            True,
+        ),
+        ("application/openmetrics-text;q=0.1, text/plain", False),
+        ("application/openmetrics-text;q=0", False),
+        ("application/openmetrics-text;q=x, text/plain;q=0.2", False),
+    ],
+)
+def test_the_form_is_the_one_asked_for(accept: str | None, openmetrics: bool) -> None:
+    assert wants_openmetrics(accept) is openmetrics

@@ -1,0 +1,236 @@
+"""Commands and webhooks that are told of findings."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from zlens.errors import QueryError
+from zlens.live.hooks import MOST, Command, Hooks, Webhook
+
+A, B = {"a": {"rule": "A"}}, {"b": {"rule": "B"}}
+
+
+class Kept:
+    """A receiver that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, list[dict[str, str]]]] = []
+
+    def send(self, message: bytes) -> str | None:
+        self.messages.append(json.loads(message))
+        return None
+
+    @property
+    def told(self) -> list[tuple[list[str], list[str]]]:
+        return [
+            ([row["rule"] for row in one["opened"]], [row["rule"] for row in one["cleared"]])
+            for one in self.messages
+        ]
+
+
+def test_what_appears_and_clears_is_told_once() -> None:
+    kept = Kept()
+    hooks = Hooks([kept], pause_s=0)
+    for second, findings in enumerate([A, A, A | B, B, {}, {}]):
+        hooks.see(findings, second)
+    hooks.close()
+    assert kept.told == [(["A"], []), (["B"], []), ([], ["A"]), ([], ["B"])]
+
+
+def test_nothing_is_told_of_nothing() -> None:
+    kept = Kept()
+    hooks = Hooks([kept])
+    hooks.see({}, 0)
+    hooks.close()
+    assert kept.told == []
+
+
+def test_what_comes_and_goes_is_held_back() -> None:
+    """Hysteresis: open for 10 s before it is told, away for 10 s before it is cleared."""
+    kept = Kept()
+    hooks = Hooks([kept], hold_s=10, pause_s=0)
+    # For 5 s, then away: nobody is told.
+    hooks.see(A, 0)
+    hooks.see(A, 5)
+    hooks.see({}, 6)
+    # It begins again: the time before does not count.
+    hooks.see(A, 8)
+    hooks.see(A, 17)
+    assert kept.told == []
+    hooks.see(A, 18)
+    # Away for less than 10 s.
+    hooks.see({}, 20)
+    hooks.see(A, 25)
+    hooks.see({}, 30)
+    hooks.see({}, 39)
+    hooks.see({}, 40)
+    hooks.close()
+    assert kept.told == [(["A"], []), ([], ["A"])]
+
+
+def test_messages_are_not_sent_more_often_than_allowed() -> None:
+    kept = Kept()
+    hooks = Hooks([kept], pause_s=60)
+    hooks.see(A, 0)
+    hooks.see(A | B, 10)
+    # In between, one more appears and clears.
+    hooks.see(A | B | {"c": {"rule": "C"}}, 20)
+    hooks.see(B, 30)
+    hooks.see(B, 59)
+    hooks.see(B, 60)
+    hooks.close()
+    assert kept.told == [(["A"], []), (["B"], ["A"])]
+
+
+def test_what_is_back_before_the_next_message_was_not_away() -> None:
+    kept = Kept()
+    hooks = Hooks([kept], pause_s=60)
+    hooks.see(A, 0)
+    hooks.see({}, 10)
+    hooks.see(A, 20)
+    hooks.see(A, 60)
+    hooks.close()
+    assert kept.told == [(["A"], [])]
+
+
+def test_the_end_sends_what_is_left() -> None:
+    kept = Kept()
+    hooks = Hooks([kept], pause_s=60)
+    hooks.see(A, 0)
+    hooks.see({}, 1)
+    hooks.close()
+    assert kept.told == [(["A"], []), ([], ["A"])]
+
+
+def test_a_message_is_bounded() -> None:
+    kept = Kept()
+    hooks = Hooks([kept])
+    hooks.see({number: {"rule": str(number)} for number in range(MOST + 7)}, 0)
+    hooks.close()
+    [message] = kept.messages
+    assert len(message["opened"]) == MOST
+    assert message["more"] == 7
+
+
+def test_a_slow_receiver_delays_nothing() -> None:
+    """What it cannot take is dropped, said, and counted in the next message."""
+    release, kept, said = threading.Event(), Kept(), []
+
+    class Slow:
+        def send(self, message: bytes) -> str | None:
+            release.wait(30)
+            return kept.send(message)
+
+    hooks = Hooks([Slow()], pause_s=0, problem=said.append)
+    for number in range(200):
+        hooks.see({number: {"rule": str(number)}}, number)
+    assert said
+    assert "dropped" in said[0]
+    release.set()
+    hooks.close(30)
+    assert len(kept.messages) < 200
+
+
+def test_a_command_gets_json_without_a_shell(tmp_path: Path) -> None:
+    target = tmp_path / "out; touch x.json"
+    code = "import sys; open(sys.argv[1], 'wb').write(sys.stdin.buffer.read())"
+    command = Command((sys.executable, "-c", code, str(target)))
+    assert command.send(b'{"a": 1}') is None
+    assert json.loads(target.read_bytes()) == {"a": 1}
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("raise SystemExit(3)", "status 3"), ("import time; time.sleep(60)", "ended after 0.5 s")],
+)
+def test_a_command_that_fails_is_told(code: str, said: str) -> None:
+    found = Command((sys.executable, "-c", code), timeout_s=0.5).send(b"{}")
+    assert found is not None
+    assert said in found
+
+
+def test_a_program_must_be_there() -> None:
+    assert Command.of(f"'{sys.executable}' -c pass").send(b"{}") is None
+    for text in ("no-such-program-here --now", "", "'open"):
+        with pytest.raises(QueryError):
+            Command.of(text)
+
+
+@contextmanager
+def receiving(*statuses: int) -> Iterator[tuple[str, list[bytes]]]:
+    """The address of a receiver that answers with these statuses, and what it got."""
+    left, got = list(statuses), []
+
+    class Page(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            got.append(self.rfile.read(int(self.headers["content-length"])))
+            status = left.pop(0) if left else 200
+            self.send_response(status)
+            if status == 302:
+                self.send_header("location", "/elsewhere")
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        do_GET = do_POST  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/hook", got
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("statuses", "tries", "said"),
+    [
+        ((200,), 1, None),
+        ((500, 503, 204), 3, None),
+        ((500, 500, 500, 500), 3, "answered 500"),
+        ((429, 200), 2, None),
+        # Asking again would not help.
+        ((404,), 1, "answered 404"),
+        # Elsewhere nobody is told.
+        ((302,), 1, "answered 302"),
+    ],
+)
+def test_a_webhook_tries_a_few_times(statuses: tuple[int, ...], tries: int, said: str | None) -> None:
+    waited: list[float] = []
+    with receiving(*statuses) as (url, got):
+        problem = Webhook(url, sleep=waited.append).send(b"{}")
+    assert len(got) == tries
+    assert waited == [1.0, 2.0][: tries - 1]
+    assert problem is None if said is None else said in str(problem)
+
+
+def test_a_webhook_that_is_not_there_is_told() -> None:
+    with receiving() as (url, _):
+        pass
+    problem = Webhook(url, tries=1).send(b"{}")
+    assert problem is not None
+    assert "cannot be reached" in problem
+
+
+@pytest.mark.parametrize(
+    "url", ["", "file:///etc/passwd", "ftp://host/x", "http://", "http://a:b@host/", "http://[::1"]
+)
+def test_addresses_that_are_none(url: str) -> None:
+    with pytest.raises(QueryError, match="not an address"):
+        Webhook.of(url)
+
+
+def test_an_address() -> None:
+    assert Webhook.of("https://hooks.example/zlens").url == "https://hooks.example/zlens"

@@ -1,0 +1,74 @@
+"""Prometheus and promtool, if they are here: `make prometheus` brings them."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+UNPACKED = Path(__file__).parents[1] / "target" / "prometheus" / "usr" / "bin"
+#: Tries, a tenth of a second apart, until a program that was started answers.
+_TRIES = 300
+
+
+def program(name: str) -> str:
+    """The path of a program; the test is skipped where it is absent."""
+    found = shutil.which(name) or shutil.which(name, path=str(UNPACKED))
+    if found is None:
+        pytest.skip(f"no {name}: make prometheus")
+    return found
+
+
+@contextmanager
+def started(folder: Path, scraped: str, rules: Path | None = None) -> Iterator[str]:
+    """The address of a Prometheus on this machine that scrapes one address every second."""
+    configuration = [
+        "global: {scrape_interval: 1s, evaluation_interval: 1s}",
+        *([f"rule_files: [{rules}]"] if rules is not None else []),
+        "scrape_configs:",
+        f"  - {{job_name: zlens, static_configs: [{{targets: ['{urlsplit(scraped).netloc}']}}]}}",
+    ]
+    (folder / "prometheus.yml").write_text("\n".join(configuration) + "\n", encoding="utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [
+        program("prometheus"),
+        f"--config.file={folder / 'prometheus.yml'}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address={address}",
+        "--log.level=error",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        for _ in range(_TRIES):
+            if process.poll() is not None:
+                pytest.fail(process.communicate()[1].decode())
+            try:
+                if httpx.get(f"http://{address}/-/ready", timeout=10).status_code == 200:
+                    break
+            except httpx.TransportError:
+                pass
+            time.sleep(0.1)
+        yield f"http://{address}"
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def answered(address: str, query: str) -> dict[str, float]:
+    """The answer to a query by system, once there is one."""
+    for _ in range(_TRIES):
+        answer = httpx.get(f"{address}/api/v1/query", params={"query": query}, timeout=10).json()
+        if found := answer["data"]["result"]:
+            return {one["metric"].get("system", ""): float(one["value"][1]) for one in found}
+        time.sleep(0.1)
+    pytest.fail(f"Prometheus has no answer to {query}")

@@ -1,0 +1,86 @@
+"""/metrics of the server: who may read it, in which form, and that Prometheus itself does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import zlens
+from conftest import Serve, Served
+from prometheus import answered, started
+from scraped import samples
+from zlens.api import Session
+from zlens.exposition.content import OPENMETRICS
+from zlens.server.guard import Guard
+from zlens.session.session import nothing
+
+TOKEN = "a-token-that-nobody-guesses"
+
+
+def test_the_form_is_the_one_asked_for(served: Served) -> None:
+    text = served.client.get("/metrics")
+    assert text.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    opened = served.client.get("/metrics", headers={"accept": OPENMETRICS})
+    assert opened.headers["content-type"] == f"{OPENMETRICS}; version=1.0.0; charset=utf-8"
+    assert opened.text.endswith("# EOF\n")
+    assert samples(opened.content) == samples(text.content)
+    assert ("zvm_system_busy_ratio") in {name for name, _ in samples(text.content)}
+
+
+def test_it_is_computed_once_for_an_interval(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = served.client.get("/metrics").content
+    monkeypatch.setattr("zlens.server.metrics.render", lambda *_, **__: pytest.fail("computed again"))
+    assert served.client.get("/metrics").content == page
+
+
+def test_only_get(served: Served) -> None:
+    answer = served.client.post("/metrics", json={})
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "GET, HEAD"
+    assert served.client.head("/metrics").content == b""
+    assert served.client.post("/healthz", json={}).status_code == 405
+
+
+def test_metrics_need_the_token_and_health_does_not(sim_file: Path, serve_over: Serve) -> None:
+    with (
+        zlens.open(sim_file) as session,
+        serve_over(session, [str(sim_file)], Guard(token=TOKEN)) as served,
+    ):
+        assert served.client.get("/metrics").status_code == 401
+        # A token in the address is for people: it would be in the logs of whoever scrapes.
+        assert served.client.get("/metrics", params={"token": TOKEN}).status_code == 401
+        assert served.client.get("/metrics", headers={"host": "evil.example"}).status_code == 403
+        assert served.client.get("/metrics", headers={"sec-fetch-site": "cross-site"}).status_code == 403
+        bearer = {"authorization": f"Bearer {TOKEN}"}
+        assert served.client.get("/metrics", headers=bearer).status_code == 200
+        for path in ("/healthz", "/readyz"):
+            answer = served.client.get(path)
+            assert (answer.status_code, answer.text) == (200, "ok\n")
+            assert served.client.get(path, headers={"host": "evil.example"}).status_code == 403
+
+
+def test_without_an_interval_it_is_not_ready(serve_over: Serve) -> None:
+    with serve_over(nothing(), []) as served:
+        answer = served.client.get("/readyz")
+        assert (answer.status_code, answer.text) == (503, "no interval yet\n")
+        assert served.client.get("/healthz").status_code == 200
+        assert served.client.get("/metrics").status_code == 200
+
+
+def test_prometheus_answers_with_the_number_of_sql(
+    tmp_path: Path, served: Served, demo_files: list[Path]
+) -> None:
+    """Prometheus itself scrapes the page, and PromQL gives what SQL gives."""
+    with started(tmp_path, served.address) as prometheus:
+        found = answered(prometheus, "sum by (system) (zvm_cpu_busy_ratio) * 100")
+        assert answered(prometheus, "up") == {"": 1.0}
+        assert answered(prometheus, "zvm_interval_end_timestamp_seconds") != {}
+    assert found == pytest.approx({"ZLDEMO": busy(served.session)}, rel=1e-12)
+
+
+def busy(session: Session) -> float:
+    [(total,)] = session.sql(
+        "SELECT sum(busy_pct) FROM cpu WHERE interval_end = (SELECT max(interval_end) FROM interval)"
+    ).rows
+    return float(total)
