@@ -62,15 +62,15 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         return {"lead": None, "peak": None, "grew": [], "events": [], "minutes": shown.minutes}
     around = dt.timedelta(minutes=shown.minutes)
     events = _events(place, request["system"])
+    whole = _whole(place, request["system"], peak.source)
     near = [event for event in events if peak.start - around <= event["time"] <= peak.end + around]
     return {
         "lead": _lead(peak),
         "peak": {"from": values.epoch(peak.start), "to": values.epoch(peak.end)},
         "grew": [
             group
-            for declared_group in shown.groups
-            if place.session.fills(declared_group.table)
-            for group in [_group(place, request["system"], declared_group, peak, near)]
+            for declared_group, of_recording in whole
+            for group in [_group(place, request["system"], declared_group, of_recording, peak, near)]
             if group["rows"]
         ],
         "events": [_event(event) for event in near],
@@ -140,7 +140,8 @@ def _peak(place: Place, request: dict[str, Any]) -> Peak | None:
     def inside(row: Interval) -> bool:
         return (first is None or row.end > first) and (last is None or row.end <= last)
 
-    by_source = _intervals(place, request["system"])
+    system = request["system"]
+    by_source = place.once(("complete intervals", system), lambda: _intervals(place, system))
     sources = [source for source, rows in by_source.items() if any(map(inside, rows))]
     if not sources:
         return None
@@ -184,25 +185,44 @@ def _lead(peak: Peak) -> dict[str, Any]:
     }
 
 
+def _whole(place: Place, system: str, source: str) -> list[tuple[Group, dict[tuple[Any, ...], float]]]:
+    """The groups that an input has and, by subject, what their peaks are compared with: totals or medians."""
+
+    def work() -> list[tuple[Group, dict[tuple[Any, ...], float]]]:
+        return [
+            (group, _by_subject(place, system, source, group, statistic, {}))
+            for group in facts.declared().groups
+            if place.session.fills(group.table)
+            for statistic in ["total" if group.statistic == "total" else "p50"]
+        ]
+
+    whole: list[tuple[Group, dict[tuple[Any, ...], float]]] = place.once(("whole", system, source), work)
+    return whole
+
+
 def _group(
-    place: Place, system: str, group: Group, peak: Peak, near: Sequence[dict[str, Any]]
+    place: Place,
+    system: str,
+    group: Group,
+    of_recording: dict[tuple[Any, ...], float],
+    peak: Peak,
+    near: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     """The subjects of a group that grew most, beyond the difference that counts as none."""
     within = {"from": values.epoch(peak.start), "to": values.epoch(peak.end)}
     if group.statistic == "total":
         inside = _by_subject(place, system, peak.source, group, "total", within)
-        whole = _by_subject(place, system, peak.source, group, "total", {})
         seconds = sum(row.seconds for row in peak.rows)
         own = sum(row.seconds for row in peak.rows if peak.start < row.end <= peak.end)
         usual = {
             subject: (total - inside.get(subject, 0.0)) / (seconds - own)
-            for subject, total in whole.items()
+            for subject, total in of_recording.items()
             if seconds > own
         }
         value = {subject: total / own for subject, total in inside.items()}
     else:
         value = _by_subject(place, system, peak.source, group, "mean", within)
-        usual = _by_subject(place, system, peak.source, group, "p50", {})
+        usual = of_recording
     grew = [
         (subject, group.scale * value[subject], group.scale * usual[subject])
         for subject in value
