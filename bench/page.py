@@ -119,8 +119,9 @@ def opened(page: Page, address: str) -> float:
 
 
 def found(page: Page) -> None:
-    """Wait for the findings."""
-    page.wait_for_selector("section[aria-label=findings] h2 small:has-text('rules')", timeout=_PATIENCE_MS)
+    """Wait for the findings of all rules."""
+    told = "section[aria-label=findings] h2 small:has-text('rules'):not(:has-text('checking more'))"
+    page.wait_for_selector(told, timeout=_PATIENCE_MS)
 
 
 def windows(count: int, seed: int) -> list[tuple[int, int]]:

@@ -130,6 +130,27 @@ def test_stages_begin_with_what_reads_least(demo_files: list[Path]) -> None:
         assert store.has("guest", ["cpu_pct"])
 
 
+def test_who_comes_first_makes_what_others_have_announced(demo_files: list[Path]) -> None:
+    cheap, much, more = (
+        "SELECT busy_pct FROM cpu",
+        "SELECT cpu_pct FROM guest",
+        "SELECT cpu_pct, cpu_s FROM guest",
+    )
+    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
+        stages = asked.stages([much, more, cheap])
+        assert next(stages) == [cheap]
+        asked.keep("guest", ["tv"])
+        assert asked.engine._store.has("guest", ["cpu_pct", "cpu_s", "tv"])
+
+
+def test_a_lazy_measure_is_kept_if_queries_share_much_of_it(demo_files: list[Path]) -> None:
+    columns = "cpu_pct, cpu_s, virtual_s, tv, vcpu, basis, list, page_read_rate, page_write_rate"
+    for second, kept in ((columns, True), ("basis", False)):
+        with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
+            asked.expect([f"SELECT {columns} FROM guest_cpu", f"SELECT {second} FROM guest_cpu WHERE 1 = 1"])
+            assert asked.engine._store.has("guest_cpu", ["basis"]) == kept
+
+
 def test_a_stage_makes_no_more_than_it_needs(demo_files: list[Path]) -> None:
     with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as asked:
         store = asked.engine._store

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from made_rows import Made, minutes, several, system
+from made_rows import MINUTE, START, Made, minutes, several, system
 from rule_cases import DISK, GUEST, LOAD, PAGE
 
 from zlens.catalog import rules
@@ -159,6 +159,29 @@ def test_what_cannot_be_computed_is_named() -> None:
     assert missing["PAG-002"] == ("paging.slots", "paging.slots_used")
     assert missing["CPU-004"] == ("a baseline",)
     assert "CPU-002" not in missing
+
+
+class _Disks(Made):
+    """An input that has no other measure."""
+
+    def fills(self, name: str) -> bool:
+        return name == "device"
+
+
+def test_a_rule_without_a_whole_table_costs_nothing() -> None:
+    """PAG-007 needs the cache of devices, which is dear, and paging volumes, of which there are none."""
+    made = _Disks({"device": minutes(**DISK)})
+    missing = {rule.id: names for rule, names in find(made).missing}
+    assert missing["PAG-007"] == ("paging.device",)
+    assert not any("read_hit_pct" in question for question in made.questions)
+
+
+def test_the_text_of_many_rows_is_that_of_the_worst() -> None:
+    waits = [0.004, 0.009, 0.003, 0.007]
+    found = find(Made({"device": minutes(**{**DISK, "resp_s": waits, "queued": [1.0, 4.0, 2.0, 3.0]})}))
+    (queue,) = [each for each in found.rows if each.rule.id == "IO-001"]
+    assert queue.detail == "9.00 ms, queue 4.00"
+    assert (queue.worst, queue.held, queue.tested) == (START + 2 * MINUTE, 3, 4)
 
 
 @pytest.mark.parametrize(

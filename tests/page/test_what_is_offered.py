@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Request, expect
 
 from browsing import opened, quiet, ready, served, watched
 
@@ -129,6 +129,21 @@ def test_a_window_in_an_address_snaps_to_the_ends_of_intervals(page: Page, addre
     opened(page, address, "overview", system="ZLDEMO", **{"from": FIVE + 17})
     page.wait_for_url(re.compile(f"from={FIVE}&"))
     assert "to=" not in page.url
+
+
+def test_a_window_that_moves_is_asked_for_once(page: Page, address: str):
+    opened(page, address, "guests", system="ZLDEMO")
+    asked: list[float] = []
+
+    def note(request: Request) -> None:
+        if request.url.endswith("/aggregate"):
+            asked.append(request.post_data_json["from"])
+
+    page.on("request", note)
+    page.evaluate(f"location.hash = '#/guests?system=ZLDEMO&from={FIVE + 17}&to={FIVE + 140}'")
+    page.wait_for_url(re.compile(f"from={FIVE}&"))
+    quiet(page)
+    assert set(asked) == {FIVE}
 
 
 def test_times_are_typed_in_24_hour_form(page: Page, address: str):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from zlens.catalog.compared import Metric
 from zlens.compare.noise import FEWEST_INTERVALS
 from zlens.compare.sides import Point, SystemRun
+from zlens.engine.cancelling import check
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ def moved(
     leading = {end: above / below for end, above, below in _within(run.series.get((lead, ()), []), window)}
     results = []
     for (key, subject), points in run.series.items():
+        check()
         metric = by_key.get((key, len(subject)))
         if metric is None or key == lead:
             continue

@@ -12,6 +12,7 @@ from zlens.catalog import metrics as catalog
 from zlens.catalog.compared import Metric, declared, facts
 from zlens.catalog.expressions import literal, quote
 from zlens.compare.rounding import roundings
+from zlens.engine.cancelling import check
 from zlens.errors import QueryError
 from zlens.schema.wording import say
 from zlens.session.session import Session
@@ -20,6 +21,8 @@ from zlens.session.session import Session
 Key = tuple[str, tuple[str, ...]]
 #: End of an interval, and the numerator and denominator measured in it.
 Point = tuple[dt.datetime, float, float]
+#: Rows after which work that is no longer wanted ends.
+_ROWS = 10_000
 #: Columns that depend on the formula of finite CPI.
 _FINITE = ("est_finite_cpi", "est_instr_cmplx_cpi", "est_scpl1m", "complexity_s", "finite_cache_s")
 
@@ -162,7 +165,9 @@ class _Series:
     def put(self, session: Session, systems: dict[str, SystemRun]) -> None:
         by_source: dict[tuple[str, str, Key], list[Point]] = {}
         by = len(self.by)
-        for row in session.sql(self.query).rows:
+        for number, row in enumerate(session.sql(self.query).rows):
+            if number % _ROWS == 0:
+                check()
             system, source, end, *rest = row
             if None in rest[:by]:
                 continue

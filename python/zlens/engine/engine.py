@@ -12,7 +12,6 @@ import json
 import shutil
 import tempfile
 import weakref
-from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeVar
@@ -38,6 +37,8 @@ from zlens.errors import QueryError
 from zlens.inputs.source import RawTable
 
 _T = TypeVar("_T")
+#: Of a lazy measure the others of several queries must read one in so many columns, for it to be kept.
+_SHARED = 4
 #: The number of parsed and planned statements to remember.
 _STATEMENTS = 500
 #: Nothing that a query does persists, whatever it contains.
@@ -259,7 +260,7 @@ class Engine:
         """Make what several queries will read, as `expect` does; yields those that read what is made by now,
         the cheapest first."""
         wanted: dict[str, set[str]] = {}
-        readers: Counter[str] = Counter()
+        readers: dict[str, list[int]] = {}
         reads: dict[str, set[str]] = {}
         wrong: list[str] = []
         try:
@@ -275,13 +276,14 @@ class Engine:
                 reads[query] = {*named}
                 for name, columns in named.items():
                     wanted.setdefault(name, set()).update(columns)
-                    readers[name] += 1
-            # Lazy measures are kept if several queries need them.
-            kept = {
-                name
-                for name in wanted
-                if not self._store.streams(name) or (name in metrics.tables() and readers[name] > 1)
-            }
+                    readers.setdefault(name, []).append(len(columns))
+
+            def shared(name: str) -> bool:
+                """Whether several queries read so much of a measure that it is worth keeping."""
+                most = max(readers[name])
+                return name in metrics.tables() and _SHARED * (sum(readers[name]) - most) > len(wanted[name])
+
+            kept = {name for name in wanted if not self._store.streams(name) or shared(name)}
             for name in chain([""], self._store.make_in_stages(wanted, kept, self._size_of)):
                 ready = []
                 for query, tables in [*reads.items()]:

@@ -51,6 +51,7 @@ class Store:
         self._lock = threading.RLock()
         self._making: dict[str, threading.RLock] = {}
         self._made: dict[str, frozenset[str]] = {}
+        self._announced: dict[str, set[str]] = {}
         self._derived: dict[str, str] = {}
         self._is_raw: dict[object, bool] = {}
         self._columns: dict[str, dict[str, str]] = {}
@@ -167,6 +168,9 @@ class Store:
             for plan in plans:
                 for table, table_columns in plan.makes.items():
                     pending.setdefault(table, set()).update(table_columns)
+        for name in order:
+            if name not in self._session and (name not in wanted or name in kept):
+                self._announced.setdefault(name, set()).update(columns_of[name])
         needs: dict[str, set[str]] = {}
         for name in reversed(order):
             needs[name] = {name}.union(*(needs.get(table, ()) for table in below[name]))
@@ -205,8 +209,9 @@ class Store:
                 yield self.compiler.plan(helper, helper_columns)
 
     def _extend_columns(self, name: str, columns: Collection[str]) -> list[str]:
-        """Columns and those that a table was made with before."""
-        return [column for column in self._order(name) if column in {*columns, *self._made.get(name, ())}]
+        """Columns, those that a table was made with before, and those that will be needed of it."""
+        extended = {*columns, *self._made.get(name, ()), *self._announced.get(name, ())}
+        return [column for column in self._order(name) if column in extended]
 
     def _create(self, name: str, columns: list[str]) -> None:
         cursor = self.cursor()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any, Protocol
 
-from zlens.catalog import expressions
+from zlens.catalog import expressions, metrics
 from zlens.catalog.check.rules import missing_columns
 from zlens.catalog.rules import CLASSES, COMPARES, Rule, load, wrong_columns
 from zlens.engine.cancelling import tell
@@ -25,6 +25,8 @@ USUAL = tuple(name for name in CLASSES if name != "ours")
 _ANSWER = frozenset({"event", "inventory", "interval", "problem"})
 
 _SMALL = ("<", "<=")
+#: The columns of a rule's question.
+_TESTED = tuple(field.name for field in fields(Tested))
 
 
 class _Answer(Protocol):
@@ -231,7 +233,7 @@ class Checker:
                     file=rule.where("needs"),
                     cure=say("columns_of"),
                 )
-            for name in filter(self._counted, rule.needs):
+            for name in self._counted_needs(rule):
                 table, _, column = name.rpartition(".")
                 columns = self._needed.setdefault(table, [])
                 if column not in columns:
@@ -243,9 +245,14 @@ class Checker:
         table = column.rpartition(".")[0]
         return table in _ANSWER or self._session.fills(table)
 
-    def _counted(self, column: str) -> bool:
-        """Whether a column may be without values although its table has rows."""
-        return column.rpartition(".")[0] not in _ANSWER and self._filled(column)
+    def _counted_needs(self, rule: Rule) -> list[str]:
+        """The columns that may be without values although their tables have rows.
+
+        None of a rule that lacks a whole table: making the others would not help it.
+        """
+        if not all(map(self._filled, rule.needs)):
+            return []
+        return [name for name in rule.needs if name.rpartition(".")[0] not in _ANSWER]
 
     def stages(self) -> Iterator[list[Rule]]:
         """The rules stage by stage: those whose data are computed by now, the cheapest first.
@@ -269,7 +276,7 @@ class Checker:
 
     def _questions(self, rule: Rule) -> list[str]:
         """The queries that a rule is checked with."""
-        tables = dict.fromkeys(name.rpartition(".")[0] for name in filter(self._counted, rule.needs))
+        tables = dict.fromkeys(name.rpartition(".")[0] for name in self._counted_needs(rule))
         questions = [_count(table, self._needed[table]) for table in tables]
         if rule.query and all(map(self._filled, rule.needs)):
             questions.append(question(rule))
@@ -288,12 +295,9 @@ class Checker:
         return found
 
     def absent(self, rule: Rule) -> list[str]:
-        """The columns without any value, of those that a rule needs."""
-        return [
-            name
-            for name in rule.needs
-            if not self._filled(name) or (self._counted(name) and not self._systems_of(name))
-        ]
+        """The columns without any value that a rule needs; if it lacks whole tables, only theirs."""
+        unfilled = [name for name in rule.needs if not self._filled(name)]
+        return unfilled or [name for name in self._counted_needs(rule) if not self._systems_of(name)]
 
     def _systems_of(self, column: str) -> frozenset[str]:
         """The systems with values in a column."""
@@ -307,7 +311,7 @@ class Checker:
 
     def systems(self, rule: Rule) -> frozenset[str] | None:
         """The systems with values in all columns that a rule needs; None if it needs no column."""
-        needed = [self._systems_of(name) for name in filter(self._counted, rule.needs)]
+        needed = [self._systems_of(name) for name in self._counted_needs(rule)]
         return frozenset.intersection(*needed) if needed else None
 
     def test(self, rule: Rule, *, baseline: bool = False) -> list[Tested]:
@@ -363,9 +367,9 @@ def holding(rule: Rule) -> str:
 def question(rule: Rule, *, baseline: bool = False) -> str:
     """The SQL of a rule: one row per system and subject that its query tests."""
     condition = holding(rule)
-    detail = "detail" if "detail" in rule.gives else "NULL"
+    detailed = "detail" in rule.gives
     # Building the text of every tested row costs more than the test; only a baseline needs it.
-    any_detail = f"coalesce(min(CAST({detail} AS VARCHAR)), '')" if rule.baseline else "''"
+    any_detail = "coalesce(min(CAST(detail AS VARCHAR)), '')" if rule.baseline and detailed else "''"
     threshold_column = "threshold" if "threshold" in rule.gives else "NULL"
     columns = ", ".join(
         [
@@ -378,26 +382,57 @@ def question(rule: Rule, *, baseline: bool = False) -> str:
     tested = "" if rule.compare == "exists" else "WHERE value IS NOT NULL"
     # Of occurrences without a value, such as events, the first is shown.
     rank = "coalesce(-epoch(interval_end), 0)" if rule.compare == "exists" else "CAST(value AS DOUBLE)"
-    return f"""
-SELECT system, source, coalesce(subject, ''), count(*), count(*) FILTER (WHERE held),
-    {worst}(CAST(value AS DOUBLE)) FILTER (WHERE held),
-    {best}(CAST({threshold_column} AS DOUBLE), {rank}) FILTER (WHERE held),
-    coalesce({best}(CAST({detail} AS VARCHAR), {rank}) FILTER (WHERE held), ''),
-    min(began) FILTER (WHERE held), max(interval_end) FILTER (WHERE held),
-    {best}(interval_end, {rank}) FILTER (WHERE held),
-    avg(CAST(value AS DOUBLE)), min(began), max(interval_end),
-    {any_detail}
-FROM (
+    rows = f"""
     SELECT {columns}, coalesce({condition}, false) AS held,
         interval_end - to_seconds(coalesce(CAST(seconds AS DOUBLE), 0)) AS began
     FROM (
 {rule.sql(baseline=baseline)}
     ) AS asked
     {tested}
-) AS tested
-GROUP BY system, source, subject
-ORDER BY system, source, subject
 """
+    detail = f"coalesce({best}(CAST(detail AS VARCHAR), {rank}) FILTER (WHERE held), '')"
+
+    def tests(of: str, detail: str) -> str:
+        return f"""
+SELECT system, source, coalesce(subject, ''), count(*), count(*) FILTER (WHERE held),
+    {worst}(CAST(value AS DOUBLE)) FILTER (WHERE held),
+    {best}(CAST({threshold_column} AS DOUBLE), {rank}) FILTER (WHERE held),
+    {detail},
+    min(began) FILTER (WHERE held), max(interval_end) FILTER (WHERE held),
+    {best}(interval_end, {rank}) FILTER (WHERE held),
+    avg(CAST(value AS DOUBLE)), min(began), max(interval_end),
+    {any_detail}
+FROM {of}
+GROUP BY system, source, subject
+"""
+
+    if not (detailed and _is_large(rule)):
+        whole = tests(f"({rows}) AS tested", detail if detailed else "''")
+        return f"{whole}ORDER BY system, source, subject\n"
+    # Of many rows only the texts of the worst ones are built.
+    names = [f"c{place}" for place in range(len(_TESTED))]
+    system, source, subject, text, worst_end = (
+        names[_TESTED.index(name)] for name in ("system", "data", "subject", "detail", "worst")
+    )
+    shown = (f"coalesce(texts.{name}, '')" if name == text else f"found.{name}" for name in names)
+    return f"""
+WITH asked AS NOT MATERIALIZED ({rows}),
+found({", ".join(names)}) AS MATERIALIZED ({tests("asked AS tested", "''")}),
+texts({system}, {source}, {subject}, {text}) AS (
+    SELECT system, source, coalesce(subject, ''), {detail} FROM asked SEMI JOIN found
+    ON system = {system} AND source = {source} AND coalesce(subject, '') = {subject}
+        AND interval_end = {worst_end}
+    GROUP BY system, source, subject
+)
+SELECT {", ".join(shown)} FROM found LEFT JOIN texts USING ({system}, {source}, {subject})
+ORDER BY {system}, {source}, {subject}
+"""
+
+
+def _is_large(rule: Rule) -> bool:
+    """Whether a rule is about a measure with many rows."""
+    names = {name.rpartition(".")[0] for name in rule.needs}.intersection(metrics.tables())
+    return any(metrics.table(name).lazy for name in names)
 
 
 def _holding(

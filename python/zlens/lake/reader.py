@@ -405,6 +405,11 @@ class LakeSource:
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
         """The problems found at import, and at the seams between inputs."""
+        return list(self._problems)
+
+    @cached_property
+    def _problems(self) -> dict[Problem, None]:
+        # Read once: the page is told their number with every answer.
         unique: dict[Problem, None] = {}
         for stored in self.chosen:
             for problem in stored.rows(document.PROBLEMS, document.PROBLEM):
@@ -412,7 +417,7 @@ class LakeSource:
                     unique[replace(problem, file=stored.shown)] = None
             if stored.seam is not None:
                 unique.update({replace(problem, file=stored.shown): None for problem in stored.seam.problems})
-        return list(unique)
+        return unique
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
         """Counter resets within inputs and between them."""

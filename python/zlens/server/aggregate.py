@@ -77,6 +77,14 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def reads(request: dict[str, Any]) -> list[str]:
+    """The columns of a measure that a request without a course reads."""
+    table = measure(request["table"])
+    pinned = aggregation.pinned(table, request["where"])
+    question = Question(table, _wanted(table, request), quote(table.name), request["by"], pinned)
+    return [*question.columns(), *request["where"]]
+
+
 def _fixed(place: Place, system: str | None, by: list[str]) -> dict[str, str]:
     """System and source if all requested rows have the same ones."""
     sources = {info.source for info in place.session.systems if info.system == system}

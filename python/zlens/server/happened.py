@@ -10,7 +10,7 @@ import datetime as dt
 import json
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,8 @@ from zlens.server.place import Place
 
 #: The column by which intervals are busiest.
 LEAD = "load.busy_pct"
+#: The columns of an event.
+_EVENT = ("time", "kind", "subject", "detail", "inferred")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +64,15 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         return {"lead": None, "peak": None, "grew": [], "events": [], "minutes": shown.minutes}
     around = dt.timedelta(minutes=shown.minutes)
     events = _events(place, request["system"])
+    whole = _whole(place, request["system"], peak.source)
     near = [event for event in events if peak.start - around <= event["time"] <= peak.end + around]
     return {
         "lead": _lead(peak),
         "peak": {"from": values.epoch(peak.start), "to": values.epoch(peak.end)},
         "grew": [
             group
-            for declared_group in shown.groups
-            if place.session.fills(declared_group.table)
-            for group in [_group(place, request["system"], declared_group, peak, near)]
+            for declared_group, of_recording in whole
+            for group in [_group(place, request["system"], declared_group, of_recording, peak, near)]
             if group["rows"]
         ],
         "events": [_event(event) for event in near],
@@ -140,7 +142,8 @@ def _peak(place: Place, request: dict[str, Any]) -> Peak | None:
     def inside(row: Interval) -> bool:
         return (first is None or row.end > first) and (last is None or row.end <= last)
 
-    by_source = _intervals(place, request["system"])
+    system = request["system"]
+    by_source = place.once(("complete intervals", system), lambda: _intervals(place, system))
     sources = [source for source, rows in by_source.items() if any(map(inside, rows))]
     if not sources:
         return None
@@ -184,25 +187,60 @@ def _lead(peak: Peak) -> dict[str, Any]:
     }
 
 
+def _groups(place: Place) -> list[Group]:
+    return [group for group in facts.declared().groups if place.session.fills(group.table)]
+
+
+def keep(place: Place, shown: Mapping[str, Sequence[str]]) -> None:
+    """Compute the measures of events and groups, each once; `shown`: columns that others need of them."""
+    columns: dict[str, set[str]] = {table: {*wanted} for table, wanted in shown.items()}
+    columns.setdefault("event", set()).update(["system", *_EVENT])
+    for group in _groups(place):
+        read = aggregate.reads(_request(None, group, group.statistic, {**group.where, "source": None}, {}))
+        columns.setdefault(group.table, set()).update(read)
+    for table, read_columns in columns.items():
+        if place.session.fills(table):
+            place.kept(table, sorted(read_columns))
+
+
+def _whole(place: Place, system: str, source: str) -> list[tuple[Group, dict[tuple[Any, ...], float]]]:
+    """The groups that an input has and, by subject, what their peaks are compared with: totals or medians."""
+
+    def work() -> list[tuple[Group, dict[tuple[Any, ...], float]]]:
+        keep(place, {})
+        return [
+            (group, _by_subject(place, system, source, group, statistic, {}))
+            for group in _groups(place)
+            for statistic in ["total" if group.statistic == "total" else "p50"]
+        ]
+
+    whole: list[tuple[Group, dict[tuple[Any, ...], float]]] = place.once(("whole", system, source), work)
+    return whole
+
+
 def _group(
-    place: Place, system: str, group: Group, peak: Peak, near: Sequence[dict[str, Any]]
+    place: Place,
+    system: str,
+    group: Group,
+    of_recording: dict[tuple[Any, ...], float],
+    peak: Peak,
+    near: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     """The subjects of a group that grew most, beyond the difference that counts as none."""
     within = {"from": values.epoch(peak.start), "to": values.epoch(peak.end)}
     if group.statistic == "total":
         inside = _by_subject(place, system, peak.source, group, "total", within)
-        whole = _by_subject(place, system, peak.source, group, "total", {})
         seconds = sum(row.seconds for row in peak.rows)
         own = sum(row.seconds for row in peak.rows if peak.start < row.end <= peak.end)
         usual = {
             subject: (total - inside.get(subject, 0.0)) / (seconds - own)
-            for subject, total in whole.items()
+            for subject, total in of_recording.items()
             if seconds > own
         }
         value = {subject: total / own for subject, total in inside.items()}
     else:
         value = _by_subject(place, system, peak.source, group, "mean", within)
-        usual = _by_subject(place, system, peak.source, group, "p50", {})
+        usual = of_recording
     grew = [
         (subject, group.scale * value[subject], group.scale * usual[subject])
         for subject in value
@@ -243,17 +281,7 @@ def _by_subject(
     place: Place, system: str, source: str, group: Group, statistic: str, window: dict[str, Any]
 ) -> dict[tuple[Any, ...], float]:
     """A statistic of the column of a group by subject, as one source describes them."""
-    request = endpoints.find("POST", "aggregate").check(
-        {
-            "table": group.table,
-            "columns": {group.column: [statistic]},
-            "by": list(group.by),
-            "system": system,
-            "where": {**group.where, "source": source},
-            "limit": aggregate.MOST,
-            **window,
-        }
-    )
+    request = _request(system, group, statistic, {**group.where, "source": source}, window)
     result = aggregate.answer(place, request)
     at = {name: index for index, name in enumerate(result["columns"])}
     value = at[f"{group.column}_{statistic}"]
@@ -264,20 +292,37 @@ def _by_subject(
     }
 
 
+def _request(
+    system: str | None, group: Group, statistic: str, where: dict[str, Any], window: dict[str, Any]
+) -> dict[str, Any]:
+    """The request for a statistic of the column of a group by subject."""
+    checked: dict[str, Any] = endpoints.find("POST", "aggregate").check(
+        {
+            "table": group.table,
+            "columns": {group.column: [statistic]},
+            "by": list(group.by),
+            "system": system,
+            "where": where,
+            "limit": aggregate.MOST,
+            **window,
+        }
+    )
+    return checked
+
+
 def _events(place: Place, system: str) -> list[dict[str, Any]]:
     """The events of a system, without repetitions and frequent kinds."""
     if not place.session.fills("event"):
         return []
-    columns = ("time", "kind", "subject", "detail", "inferred")
 
     def work() -> list[dict[str, Any]]:
-        named = ", ".join(columns)
-        place.kept("event", ["system", *columns])
+        named = ", ".join(_EVENT)
+        place.kept("event", ["system", *_EVENT])
         result = place.session.select(
             f"SELECT DISTINCT {named} FROM event WHERE {buckets.is_one_of('system', [system])} ORDER BY time",
-            {"event": ["system", *columns]},
+            {"event": ["system", *_EVENT]},
         )
-        events = [dict(zip(columns, row, strict=True)) for row in result.rows if row[0] is not None]
+        events = [dict(zip(_EVENT, row, strict=True)) for row in result.rows if row[0] is not None]
         counts = Counter(event["kind"] for event in events)
         return [event for event in events if counts[event["kind"]] <= facts.declared().frequent]
 

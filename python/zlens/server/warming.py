@@ -6,7 +6,7 @@ import threading
 
 from zlens.engine.cancelling import Cancel
 from zlens.errors import ZlensError
-from zlens.server import endpoints, findings, schema
+from zlens.server import endpoints, findings, happened, schema
 from zlens.server.place import Place
 
 #: Measures that the overview shows, with the columns of lazy ones.
@@ -22,12 +22,9 @@ def warm(place: Place) -> None:
     # The others are computed when the page asks for them; the charts of the overview come before.
     next((part for part in findings.stream(place, every_system) if part["rows"]), None)
     for table, columns in SHOWN.items():
-        if not place.session.fills(table):
-            continue
-        if columns:
-            place.kept(table, columns)
-        else:
+        if not columns and place.session.fills(table):
             place.session.sql(f"SELECT count(*) FROM {table}").first(1)
+    happened.keep(place, {table: columns for table, columns in SHOWN.items() if columns})
 
 
 class Warming:

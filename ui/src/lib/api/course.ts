@@ -26,12 +26,5 @@ export interface Course {
 export const only = (course: Course | null, keep: (line: Line) => boolean): Course | null =>
   course && { ...course, lines: course.lines.filter(keep) };
 
-/** Orders the lines by subject. */
-export const ordered = (course: Course | null, subjects: Cell[]): Course | null =>
-  course && {
-    ...course,
-    lines: [...course.lines].sort((a, b) => subjects.indexOf(a.by) - subjects.indexOf(b.by)),
-  };
-
 /** Whether a line has any value. */
 export const known = (line: Line): boolean => line.p50.some((value) => value !== null);

@@ -13,11 +13,7 @@ class Session {
   error = $state.raw<ApiError | null>(null);
   // Derived separately, so that questions about the system are not repeated when the address starts to name
   // it.
-  #system = $derived.by((): string => {
-    const asked = place.system;
-    if (asked !== null && this.systems.some((system) => system.system === asked)) return asked;
-    return this.systems[0]?.system ?? "";
-  });
+  #system = $derived(this.#called(place.system));
 
   #ends: Asked<number[]> | null = $state.raw(null);
   #cores: Asked<boolean> | null = $state.raw(null);
@@ -38,12 +34,24 @@ class Session {
     });
     place.snap = (window) => snapped(this.ends, this.span[0], window);
     // Addresses are typed and sent by others: what is shown is what the window says.
+    place.settle = ([from, to], system) => {
+      const window: [number, number] = [from ?? this.span[0], to ?? this.span[1]];
+      const whole = from === null && to === null;
+      if (whole || this.#called(system) !== this.system || !anyWithin(this.ends, window)) return [from, to];
+      const [first, last] = place.snap(window).map(Math.round);
+      return [from === null ? null : first!, to === null ? null : last!];
+    };
+    // When the ends become known.
     $effect(() => {
-      if (!this.ends.length || this.empty || (place.from === null && place.to === null)) return;
-      const [from, to] = place.snap(this.window).map(Math.round);
-      const moved = { from: place.from === null ? null : from, to: place.to === null ? null : to };
-      if (moved.from !== place.from || moved.to !== place.to) place.set(moved);
+      const [from, to] = place.settle([place.from, place.to], place.system);
+      if (from !== place.from || to !== place.to) place.set({ from, to });
     });
+  }
+
+  /** The system that an address names, or the first one. */
+  #called(name: string | null): string {
+    if (name !== null && this.systems.some((system) => system.system === name)) return name;
+    return this.systems[0]?.system ?? "";
   }
 
   /** Ends of the system's intervals in seconds UTC, rounded up; none until they are known. */

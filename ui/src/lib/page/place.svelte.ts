@@ -19,6 +19,9 @@ export function written(view: string, values: Map<string, string>): string {
   return `#/${encodeURIComponent(view)}${words ? `?${words}` : ""}`;
 }
 
+/** Start and end of a window; null: of the recording. */
+type Edges = readonly [number | null, number | null];
+
 class Place {
   #view = $state("");
   #values = $state.raw(new Map<string, string>());
@@ -32,9 +35,13 @@ class Place {
     if (typeof window === "undefined") return;
     const read = (): void => {
       const { view, values } = parse(location.hash);
+      // Before anything is asked: a question about a window that moves would be asked twice.
+      const window: Edges = [number(values.get("from")), number(values.get("to"))];
+      const [from, to] = this.settle(window, values.get("system") ?? null);
       this.#view = view;
       this.#values = values;
-      this.#reopen();
+      if (from !== window[0] || to !== window[1]) this.set({ from, to });
+      else this.#reopen();
     };
     this.#run = parse(location.hash).values.get("run") ?? null;
     read();
@@ -100,6 +107,9 @@ class Place {
 
   /** Moves a window to ends of intervals; set by the session, which knows them. */
   snap: (window: [number, number]) => [number, number] = (window) => window;
+
+  /** The window to show instead of one from outside, for the system that an address names; also set by the session. */
+  settle: (window: Edges, system: string | null) => Edges = (window) => window;
 
   /** Selects a window; null for both shows everything. */
   zoom(from: number | null, to: number | null): void {

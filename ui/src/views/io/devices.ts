@@ -17,9 +17,11 @@ export const DISKS = ["ECKD", "FBA"];
 /** The parts of a response in the order a request meets them, and the service time. */
 export const TIMES = ["queue_s", "pend_s", "disc_s", "conn_s", "serv_s"];
 
-export const MEANS: Shown[] = [
+/** What is measured of a device; asked together, so that a window is one question. */
+export const NUMBERS: Shown[] = [
   { column: "rate" },
   { column: "resp_s" },
+  { column: "resp_s", what: "p95" },
   { column: "resp_s", what: "max" },
   ...TIMES.map((column) => ({ column })),
   { column: "queued" },
@@ -27,17 +29,13 @@ export const MEANS: Shown[] = [
   { column: "read_pct" },
 ];
 
-export const SPREAD: Shown[] = [{ column: "resp_s", what: "p95" }];
-
 /** All columns the questions need, so that they are computed once. */
-export const KEEP = [...new Set([...FACTS, ...MEANS, ...SPREAD].map((shown) => shown.column))];
+export const KEEP = [...new Set([...FACTS, ...NUMBERS].map((shown) => shown.column))];
 
 /** The columns of the table, in order. */
 export const TABLE: Shown[] = [
   ...FACTS.slice(0, 3),
-  ...MEANS.slice(0, 2),
-  ...SPREAD,
-  ...MEANS.slice(2).filter((shown) => shown.column !== "serv_s"),
+  ...NUMBERS.filter((shown) => shown.column !== "serv_s"),
   { column: "device_type" },
 ];
 
