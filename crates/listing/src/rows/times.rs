@@ -34,10 +34,8 @@ impl Rows {
                     day = date;
                 } else if last.map_or_else(
                     || {
-                        // A moment shortly before the report begins is of the same day.
-                        start.is_some_and(|start| {
-                            second < start.div_euclid(MICRO).rem_euclid(DAY_S) - DAY_S / 2
-                        })
+                        start
+                            .is_some_and(|start| second < start.div_euclid(MICRO).rem_euclid(DAY_S))
                     },
                     |last| second < last - DAY_S / 2,
                 ) {
