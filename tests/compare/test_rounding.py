@@ -8,32 +8,51 @@ import pytest
 
 import zlens
 from zlens import reports
-from zlens.catalog.compared import declared
 from zlens.compare.comparison import compare
 from zlens.compare.noise import Estimate, judge
-from zlens.compare.rounding import roundings
 from zlens.compare.sides import Side, measure
 from zlens.explain.names import explain
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
 
 
+def precise(session: zlens.Session) -> dict[str, float]:
+    """The bounds of the metrics of the whole of one system."""
+    ((_, run),) = measure(session, "").systems.items()
+    return {name: bound for (name, subject), bound in run.roundings.items() if not subject}
+
+
 def test_a_listing_says_how_precise_its_measures_are() -> None:
     with zlens.open(str(FOLDER / "prclog-smt0.txt")) as session:
-        ((system, found),) = roundings(session, declared()).items()
-    assert system == "SYSTEMID"
+        found = precise(session)
     assert found["load.guest_pct"] == pytest.approx(0.05)
     # User less emulation: both are rounded.
     assert found["load.chargeable_cp_pct"] == pytest.approx(0.1)
-    # All numbers that it may be computed from count: busy, or user and system.
-    assert found["load.busy_pct"] == pytest.approx(0.15)
-    # Ratios of printed numbers get no bound, whatever their unit.
-    assert "load.tv" not in found
-    assert "load.capture_pct" not in found
+    # Busy is printed: user and system, which it is computed from elsewhere, do not count.
+    assert found["load.busy_pct"] == pytest.approx(0.05)
+    # A ratio: user 95.425 and emulation 88.05, each +- 0.05, of four processors.
+    assert found["load.tv"] == pytest.approx((95.425 + 0.05) / 88.05 - (95.425 - 0.05) / 88.1, rel=0.5)
+    # The number of processors is no printed number.
+    assert found["load.online"] == 0
 
 
-def test_monitor_data_is_exact(sim_session: zlens.Session) -> None:
-    assert roundings(sim_session, declared()) == {}
+def test_bounds_are_in_the_unit_of_a_metric_and_by_subject() -> None:
+    with zlens.open(str(FOLDER / "physlog.txt")) as session:
+        ((_, run),) = measure(session, "").systems.items()
+    # 1,812.8 and 341.71 are printed; 6355.5 is their sum with what is dispatched to partitions.
+    assert run.roundings["cec.lpmgt_pct", ("IFL",)] == pytest.approx(0.05)
+    assert run.roundings["cec.ovrhd_pct", ("IFL",)] == pytest.approx(0.005)
+
+
+def test_a_table_of_several_files_is_bounded_once(tmp_path: Path) -> None:
+    """Rows of all files, once for each change: the bound is that of one file."""
+    text = (FOLDER / "prclog-smt0.txt").read_text(encoding="utf-8")
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.txt").write_text(text.replace("SYSTEMID", name.upper()), encoding="utf-8")
+    with zlens.open(str(tmp_path)) as session:
+        runs = measure(session, "").systems
+    for name in ("FIRST", "SECOND"):
+        assert runs[name].roundings["load.guest_pct", ()] == pytest.approx(0.05)
 
 
 def test_differences_within_rounding_are_none() -> None:
@@ -61,18 +80,36 @@ def test_rounding_adds_to_the_noise() -> None:
     assert (inside.by, inside.beyond, inside.noise) == ("rounding", False, 0.75)
 
 
+def test_what_rounding_leaves_of_a_difference_is_tested() -> None:
+    """5 of the 6 may be rounding; what is left is as likely as the same difference of exact values."""
+    exact = [Estimate(10.0, 1.0, 60, 60.0), Estimate(11.0, 1.0, 60, 60.0)]
+    printed = [Estimate(10.0, 1.0, 60, 60.0, 2.5), Estimate(16.0, 1.0, 60, 60.0, 2.5)]
+    assert judge(exact[:1], exact[1:]).p == pytest.approx(judge(printed[:1], printed[1:]).p)
+    assert not judge(printed[:1], printed[1:]).beyond
+
+
 def test_a_printed_report_of_monitor_data_does_not_differ_from_it(sim_file: Path, tmp_path: Path) -> None:
-    """`compare LISTING -- MONITOR`: what the listing rounds is no difference."""
-    path = tmp_path / "prclog.txt"
+    """`compare LISTING -- MONITOR`: each metric that both have is within its bound, and no difference."""
+    path = tmp_path / "reports.txt"
     with zlens.open([sim_file]) as session:
-        path.write_text(reports.render("prclog", session), encoding="utf-8")
+        text = "\n".join(reports.render(name, session) for name in ("prclog", "physlog"))
+        path.write_text(text, encoding="utf-8")
         monitor = Side("monitor", [measure(session, "monitor")])
     with zlens.open(str(path)) as session:
         listing = Side("listing", [measure(session, "listing")])
+    machine = listing.runs[0].systems.pop(next(name for name in listing.systems if name.startswith("8561")))
+    (name,) = monitor.systems
+    listing.runs[0].systems[name].series |= machine.series
+    listing.runs[0].systems[name].roundings |= machine.roundings
     (system,) = compare([monitor, listing]).systems
-    busy = next(row for row in system.rows if row.metric.key == "load.busy_pct")
-    assert not busy.changes[0].beyond
-    assert busy.values[0] == pytest.approx(busy.values[1], abs=0.15)
+    bounds = listing.runs[0].systems[name].roundings
+    both = [row for row in system.rows if None not in row.values]
+    names = {row.metric.key for row in both}
+    assert names >= {"load.busy_pct", "load.tv", "load.chargeable_cp_pct", "load.unparked", "cec.total_pct"}
+    for row in both:
+        bound = bounds[row.metric.key, row.subject]
+        assert row.values[0] == pytest.approx(row.values[1], abs=bound + 1e-9), row.metric.key
+        assert not row.changes[0].beyond, row.metric.key
 
 
 def test_explain_names_the_precision() -> None:

@@ -10,12 +10,14 @@ import zlens
 from zlens import reports
 from zlens.api import Session
 
+LISTED = ("user", "prclog", "physlog", "lparlog", "syssumlg", "availlog")
+
 
 @pytest.fixture(scope="module")
 def listed(sim_session: Session, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """USER, PRCLOG and PHYSLOG of the demo's z/VM as one listing."""
+    """Reports of the demo's z/VM as one listing."""
     path = tmp_path_factory.mktemp("listing") / "reports.txt"
-    path.write_text("\n".join(reports.render(name, sim_session) for name in ("user", "prclog", "physlog")))
+    path.write_text("\n".join(reports.render(name, sim_session) for name in LISTED))
     with zlens.open(str(path)) as session:
         yield session
 
@@ -61,3 +63,28 @@ def test_the_machine_of_a_listing_is_that_of_the_monitor(listed: Session, sim_se
     for row, other in zip(printed, exact, strict=True):
         assert row[:4] == other[:4]
         assert row[4:] == pytest.approx(other[4:], abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("columns", "table"),
+    [
+        ("cpu_id, core_id, thread_id", "cpu"),
+        (
+            "partition, cpu_type, logical_cpus, weight, dedicated, capped, upid, total_pct, phys_total_pct",
+            "partition",
+        ),
+        ("logged_on", "load"),
+        ("available, available_low, available_high, waiting, reserved", "storage"),
+    ],
+)
+def test_other_reports_feed_their_measures(
+    columns: str, table: str, listed: Session, sim_session: Session
+) -> None:
+    """FCX304 Core/Thread, FCX202, FCX225 users, FCX254: by interval and subject, as the monitor has them."""
+    first = columns.split(", ")[0] if table in ("cpu", "partition") else "1"
+    query = f"SELECT interval_end, {columns} FROM {table} WHERE flag IS NULL ORDER BY interval_end, {first}"
+    printed, exact = listed.sql(query).rows, sim_session.sql(query).rows
+    assert len(printed) == len(exact) >= 60
+    for row, other in zip(printed, exact, strict=True):
+        for value, wanted in zip(row, other, strict=True):
+            assert value == (pytest.approx(wanted, abs=0.5001) if isinstance(wanted, float) else wanted)

@@ -18,6 +18,7 @@ from zlens.catalog import metrics, roles
 from zlens.catalog.compile.roles import rows
 from zlens.engine.answers import exact, type_name
 from zlens.inputs.problems import Problem
+from zlens.inputs.source import Source, SystemInfo
 
 METRICS = Path(zlens.__path__[0]) / "facts" / "measures"
 FIRST = ("system", "source", "interval_end", "seconds", "flag")
@@ -105,6 +106,9 @@ class FakeSession:
         utc: bool = False,
     ) -> None:
         self.problems = list(problems)
+        #: Nothing was opened: no rows are those of listings.
+        self.systems: list[SystemInfo] = []
+        self.sources: list[Source] = []
         self.utc = utc
         self.questions: list[str] = []
         self.connection = base().cursor()

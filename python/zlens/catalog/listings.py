@@ -15,6 +15,8 @@ from zlens.schema.facts import FACTS
 from zlens.schema.kinds import Key, Line, Many, Spec
 
 PATH = FACTS / "listings.toml"
+#: The sources of listings: of rows by time, and of reports that have none.
+SOURCES = ("listing", "listing-means")
 #: What the raw tables of listings begin with.
 PREFIX = "listing_"
 #: What the column of a value's precision ends with.

@@ -14,6 +14,7 @@ from zlens.schema.facts import FACTS
 
 PATH = FACTS / "rmf_printed.toml"
 _NOTHING = re.compile(r"(?!)")
+_ALONE = re.compile(r"\{(\d)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,8 @@ class List:
     cells: tuple[str, ...]
     names: dict[str, str]
 
-    def row(self, found: re.Match[str]) -> list[str]:
-        """The cells of a row."""
+    def row(self, found: re.Match[str]) -> list[tuple[str, int]]:
+        """The cells of a row, each with the group that it is; 0 if it is more than one."""
         groups = [
             "",
             *(
@@ -93,7 +94,11 @@ class List:
             ),
         ]
         cells = [cell.format(*groups) for cell in self.cells]
-        return [self.names.get(cell, cell) for cell in cells]
+        alone = [_ALONE.fullmatch(cell) for cell in self.cells]
+        return [
+            (self.names.get(cell, cell), int(group[1]) if group else 0)
+            for cell, group in zip(cells, alone, strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,10 @@ WHOLE = "#whole"
 IMPOSSIBLE = "impossible"
 OVER = ("sum", "max", "min", "any_value", "count")
 _KEYS = frozenset(
-    {"field", "take", "scale", "codes", "base", "digits", "value", "expression", "over", "before", "else"}
+    {
+        *("field", "take", "scale", "codes", "base", "part", "digits"),
+        *("value", "expression", "over", "before", "else"),
+    }
 )
 
 

@@ -7,7 +7,8 @@ from html import escape
 
 from zlens.compare import as_text
 from zlens.compare.comparison import Compared, Comparison, Row, Step
-from zlens.compare.sides import Point, SystemRun
+from zlens.compare.series import Point
+from zlens.compare.sides import SystemRun
 from zlens.compare.waterfall import Waterfall
 from zlens.present import charts
 from zlens.present.charts import Chart, Series

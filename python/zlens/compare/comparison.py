@@ -10,7 +10,8 @@ from zlens.catalog import generations
 from zlens.catalog.compared import Metric, declared, facts
 from zlens.compare import noise, waterfall
 from zlens.compare.noise import Estimate, Verdict
-from zlens.compare.sides import Key, Side, SystemRun
+from zlens.compare.series import Key
+from zlens.compare.sides import Side, SystemRun
 from zlens.compare.waterfall import Waterfall
 from zlens.errors import QueryError
 from zlens.findings.against import NOISE
@@ -230,7 +231,7 @@ def _row(
             points = [(metric.scale * above, below) for _, above, below in run.series.get(key, ())]
             run_estimate = noise.estimate(points, f"{choice.seed} {key} {index} {number}")
             if run_estimate is not None:
-                rounding = run.roundings.get(metric.key, 0.0)
+                rounding = run.roundings.get(key, 0.0)
                 side_estimates.append(replace(run_estimate, rounding=rounding))
         estimates.append(side_estimates)
     values = tuple(_mean(side) for side in estimates)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from zlens.catalog.compared import Metric
 from zlens.compare.noise import FEWEST_INTERVALS
-from zlens.compare.sides import Point, SystemRun
+from zlens.compare.series import Point
+from zlens.compare.sides import SystemRun
 from zlens.engine.cancelling import check
 
 

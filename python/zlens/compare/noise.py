@@ -154,11 +154,12 @@ def judge(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
     printed = math.fsum(max(run.rounding for run in side) for side in (base, other))
     if not printed:
         return _judge(base, other)
-    difference = abs(_difference([run.value for run in base], [run.value for run in other]))
-    if difference <= printed * (1 + ROUNDING):
+    difference = _difference([run.value for run in base], [run.value for run in other])
+    if abs(difference) <= printed * (1 + ROUNDING):
         return Verdict("rounding", "no more than what printing rounds", p=1.0, noise=printed)
-    verdict = _judge(base, other)
-    # Rounding and noise are independent of each other.
+    # What is left of the difference, however the numbers were rounded, must be more than noise.
+    nearer = math.copysign(printed, difference)
+    verdict = _judge(base, [replace(run, value=run.value - nearer) for run in other])
     return verdict if verdict.noise is None else replace(verdict, noise=verdict.noise + printed)
 
 

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from zlens.catalog import aggregation
-from zlens.catalog import metrics as catalog
 from zlens.catalog.compared import Metric, declared, facts
-from zlens.catalog.expressions import literal, quote
 from zlens.compare.rounding import roundings
-from zlens.engine.cancelling import check
+from zlens.compare.series import Key, Point, Series
 from zlens.errors import QueryError
 from zlens.schema.wording import say
 from zlens.session.session import Session
 
-#: A metric and its subject: the values of its columns `by`.
-Key = tuple[str, tuple[str, ...]]
-#: End of an interval, and the numerator and denominator measured in it.
-Point = tuple[dt.datetime, float, float]
-#: Rows after which work that is no longer wanted ends.
-_ROWS = 10_000
 #: Columns that depend on the formula of finite CPI.
 _FINITE = ("est_finite_cpi", "est_instr_cmplx_cpi", "est_scpl1m", "complexity_s", "finite_cache_s")
 
@@ -41,8 +32,8 @@ class SystemRun:
     made: bool = False
     #: Status of CPU MF columns whose formulas are unverified or the user's own.
     doubts: dict[str, str] = field(default_factory=dict)
-    #: Of a listing, the most that rounding can have changed the value of a metric by, by its key.
-    roundings: dict[str, float] = field(default_factory=dict)
+    #: Of a listing, the most that rounding can have changed the value of a metric by.
+    roundings: dict[Key, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -82,7 +73,7 @@ def measure(session: Session, label: str, metrics: Iterable[Metric] | None = Non
     _doubts(session, systems)
     filled_facts = [fact for fact in facts() if fact.table == "system" or session.fills(fact.table)]
     series = [
-        _Series(table, by, where, list(group))
+        Series(table, by, where, list(group))
         for (table, by, where), group in groupby(
             sorted(wanted, key=_together),
             key=lambda table_series: (table_series.table, table_series.by, table_series.where),
@@ -96,10 +87,12 @@ def measure(session: Session, label: str, metrics: Iterable[Metric] | None = Non
             if system in systems and text:
                 systems[system].facts[fact.name] = " ".join(str(text).split())
     for table_series in series:
-        table_series.put(session, systems)
-    for system, own in roundings(session, wanted).items():
+        for (system, key), points in table_series.points(session).items():
+            if system in systems:
+                systems[system].series[key] = points
+    for (system, key), rounding in roundings(session, series).items():
         if system in systems:
-            systems[system].roundings = own
+            systems[system].roundings[key] = rounding
     return Run(label, systems)
 
 
@@ -131,55 +124,3 @@ def _doubts(session: Session, systems: dict[str, SystemRun]) -> None:
         for status, columns in ((finite, _FINITE), (rni, ("rni",))):
             if system in systems and status in ("unverified", "user"):
                 systems[system].doubts.update(dict.fromkeys(columns, status))
-
-
-class _Series:
-    """Numerators and denominators of metrics of one table, in order of time."""
-
-    def __init__(
-        self,
-        table: str,
-        by: Sequence[str],
-        where: Sequence[tuple[str, str]],
-        metrics: Sequence[Metric],
-    ) -> None:
-        self.by = by
-        self.metrics = metrics
-        measured = catalog.table(table)
-        columns = [column for metric in metrics if (column := measured.column(metric.column))]
-        condition = " AND ".join(
-            [aggregation.kept(), *(f"{quote(name)} = {literal(value)}" for name, value in where)]
-        )
-        pinned = [name for name, _ in where]
-        rows = aggregation.intervals(measured, columns, quote(table), by, condition, pinned)
-        subject = "".join(f", CAST({quote(name)} AS VARCHAR)" for name in by)
-        parts = ", ".join(
-            f"{quote(column.name)} * {weight}, CASE WHEN {quote(column.name)} IS NOT NULL THEN {weight} END"
-            for column in columns
-            for weight in (quote(aggregation.parted(column)),)
-        )
-        self.query = (
-            f"SELECT system, source, interval_end{subject}, {parts} FROM ({rows}) ORDER BY interval_end"
-        )
-
-    def put(self, session: Session, systems: dict[str, SystemRun]) -> None:
-        by_source: dict[tuple[str, str, Key], list[Point]] = {}
-        by = len(self.by)
-        for number, row in enumerate(session.sql(self.query).rows):
-            if number % _ROWS == 0:
-                check()
-            system, source, end, *rest = row
-            if None in rest[:by]:
-                continue
-            subject = tuple(rest[:by])
-            for index, metric in enumerate(self.metrics):
-                above, below = rest[by + 2 * index : by + 2 * index + 2]
-                if above is not None and below is not None and below > 0:
-                    points = by_source.setdefault((system, source, (metric.key, subject)), [])
-                    points.append((end, float(above), float(below)))
-        # If several sources describe a system, use the one with most points; times are not counted twice.
-        for (system, _, key), points in sorted(
-            by_source.items(), key=lambda entry: (-len(entry[1]), entry[0][1])
-        ):
-            if system in systems:
-                systems[system].series.setdefault(key, points)

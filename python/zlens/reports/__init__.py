@@ -10,6 +10,7 @@ from zlens.catalog.reports.definition import FOLDER, Definition, load, names
 from zlens.errors import QueryError
 from zlens.reports.entries import Entry, listing, listing_text
 from zlens.reports.facts import check
+from zlens.reports.listed import listed
 from zlens.reports.rows import Session
 
 FORMATS = ("text", "csv", "json", "html")
@@ -61,6 +62,7 @@ def chunks(
     if format not in FORMATS:
         raise QueryError(f"reports have no format {format!r}", expected=f"one of {', '.join(FORMATS)}")
     definition = load(report, folder) if isinstance(report, str) else report
+    definition = listed(definition, session)
     if only:
         from zlens.reports.only import narrowed
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from zlens.catalog.expressions import quote
 from zlens.catalog.reports import menus
 from zlens.catalog.reports.definition import FOLDER, Definition, Table, load, names
+from zlens.reports.listed import listed
 from zlens.reports.rows import Session
 
 
@@ -127,7 +128,7 @@ def values(definition: Definition, session: Session, known: dict[str, list[int]]
     """
     filled: set[tuple[str, str]] = set()
     total = 0
-    for table in definition.tables:
+    for table in listed(definition, session).tables:
         if not session.fills_query(table.query):
             continue
         query = _counts(table)

@@ -49,7 +49,7 @@ def _table(table: Table, only: Sequence[str]) -> Table:
 
 def _rows(rows: Rows, identifying: list[str], shown: set[str], only: Sequence[str]) -> Rows | None:
     """Rows limited to the subjects; None for rows with their own query over all subjects."""
-    if rows.kind != "query":
+    if not rows.query:
         return rows
     own = [name for name in identifying if name in shown]
     return replace(rows, query=_where(rows.query, own, only)) if own else None

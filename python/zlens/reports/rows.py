@@ -17,6 +17,7 @@ from zlens.catalog.expressions import quote
 from zlens.catalog.reports.definition import Column, Definition, Note, Rows, Table
 from zlens.catalog.reports.titles import filled
 from zlens.inputs.problems import Problem
+from zlens.inputs.source import Source, SystemInfo
 from zlens.reports.style import Value
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -41,6 +42,10 @@ class Session(Protocol):
     def display(self, when: datetime, system: str, /) -> datetime: ...
     @property
     def problems(self) -> Sequence[Problem]: ...
+    @property
+    def systems(self) -> Sequence[SystemInfo]: ...
+    @property
+    def sources(self) -> Sequence[Source]: ...
     @property
     def own_intervals(self) -> Session: ...
     @property
@@ -297,8 +302,8 @@ def question(table: Table, rows: Rows, block: str) -> str:
         )
     shown = ", ".join(quote(column.column) for column in table.columns)
     return (
-        f"SELECT {quote(block)}, {time}, {flag}, {shown} FROM ({table.query}) AS base "
-        f"ORDER BY {_sorted([*keys, *table.subject])}"
+        f"SELECT {quote(block)}, {time}, {flag}, {shown} FROM ({rows.query or table.query}) AS base "
+        f"ORDER BY {_sorted([*keys, *rows.order, *table.subject])}"
     )
 
 

@@ -53,7 +53,7 @@ def open_inputs(
             source.accompany([info for systems in companions for info in systems])
     for source in sources:
         for info in source.systems:
-            info.made = is_made(info.system, info.serial)
+            info.made = info.made or is_made(info.system, info.serial)
     if not sources and errors:
         raise errors[0]
     problems += [problem(error, "header") for error in errors]

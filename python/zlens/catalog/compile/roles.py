@@ -314,8 +314,11 @@ class _Part:
         sql = self.column(column)
         if how.get("take") == "bits":
             sql = f"bit_count(CAST({sql} AS BIGINT))"
+        if "part" in how:
+            sql = f"split_part({sql}, '/', {int(how['part'])})"
         if "base" in how:
-            sql = f"TRY_CAST('0x' || {sql} AS BIGINT)"
+            prefix = "'0x' || " if how["base"] == 16 else ""
+            sql = f"TRY_CAST({prefix}{sql} AS BIGINT)"
         if "digits" in how:
             sql = f"lpad(hex({sql}), {int(how['digits'])}, '0')"
         if "codes" in how:

@@ -10,14 +10,14 @@ WITH used AS (
         sum(logical_cpus) FILTER (WHERE NOT coalesce(dedicated, false)) AS logical_cpus,
         coalesce(sum(logical_cpus) FILTER (WHERE dedicated), 0) AS dedicated
     FROM role.partition
-    WHERE cpu_type IS NOT NULL AND NOT coalesce(incomplete, false)
+    WHERE cpu_type IS NOT NULL AND NOT coalesce(incomplete, false) AND NOT coalesce(apart, false)
     GROUP BY system, source, interval_end, cpu_type
     UNION ALL
     SELECT
         system, source, interval_end, any_value(seconds), any_value(flag), cpu_type,
         NULL::DOUBLE, NULL::DOUBLE, NULL::DOUBLE, NULL::DOUBLE, NULL::DOUBLE
     FROM role.partition
-    WHERE cpu_type IS NOT NULL AND incomplete
+    WHERE cpu_type IS NOT NULL AND incomplete AND NOT coalesce(apart, false)
     GROUP BY system, source, interval_end, cpu_type
     UNION ALL
     SELECT

@@ -91,7 +91,7 @@ class Rows:
     by: tuple[str, ...]  # total: one row for each of these columns of the query
     rule: str | None  # total: one rule for every number column instead of the columns' own
     cells: dict[str, str]  # fixed texts by column key
-    query: str  # query: its own query
+    query: str  # its own query, in place of that of the table
     blank: bool  # a blank line between intervals
     overall: bool  # query: over all members, never over the user's groups
     order: tuple[str, ...]  # query: columns of it that sort its rows before those of the subject

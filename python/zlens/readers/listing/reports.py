@@ -27,7 +27,7 @@ from zlens.readers.listing.mail import restored
 from zlens.readers.listing.parse import Parser, Report, Tables, Target
 from zlens.readers.textlines import Line
 
-NAME = "listing"
+NAME, SPANS = listings.SOURCES
 #: The source of reports over the whole time of a listing: their one interval ends with another's.
 SPANS = "listing-means"
 #: Problems of each kind that are kept of a file; the others are counted.

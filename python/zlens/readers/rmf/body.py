@@ -54,6 +54,8 @@ class Body:
         self._row_number = 0
         self._heads: tuple[str, ...] = ()
         self._rows: Rows | None = None
+        #: The row added last, with how its cells map to columns.
+        self.added: tuple[Rows, str | None, list[Any]] | None = None
         self._block: str | None = None
         #: The row that others continue, and how many have done so.
         self._above: list[Any] | None = None
@@ -91,9 +93,10 @@ class Body:
         self._part_offset = self.here()
         self._part_known = self._part_noted = False
 
-    def begin_row(self, kind: str | None) -> None:
-        self.cells = []
-        self._row_offset = self.here()
+    def begin_row(self, kind: str | None, offset: int | None = None) -> None:
+        """Begin a row; `offset` is its own if it is not here."""
+        self.cells, self.added = [], None
+        self._row_offset = self.here() if offset is None else offset
         self._row_type = kind
         if self._heads_last and self._part != _ROWS:
             self._begin_part(_ROWS)
@@ -105,6 +108,21 @@ class Body:
 
     def end_part_name(self, text: str) -> None:
         self._part = text
+
+    @property
+    def label(self) -> str:
+        """What the current section is called."""
+        return self._label()
+
+    def named(self, name: str) -> list[tuple[str, str, Converter]]:
+        """The section and columns that a value with this name feeds, with their converters."""
+        section = self._section("variables")
+        columns = self.columns.of(section, name) if section is not None else ()
+        return [
+            (section.id, column.name, self.columns.converter(section, column))
+            for column in columns
+            if section is not None
+        ]
 
     def _section(self, shape: str) -> Section | None:
         """Return the section for the current place in the file."""
@@ -155,7 +173,7 @@ class Body:
             name,
             value,
         ]
-        interval.rows.setdefault(self._rest, []).append((offset, None, row_values))
+        interval.rows.setdefault(self._rest, []).append((offset, None, tuple(row_values)))
         interval.other_count += 1
 
     def keep_line(self, line: str, number: int) -> None:
@@ -284,9 +302,9 @@ class Body:
             row_values[rows.block] = self._block
         if rows.continues is not None:
             self._continue(rows, not cells[rows.continues] and self._row_type is None, row_values)
-        interval.rows.setdefault(section.id, []).append(
-            (self._row_offset, self._kind(rows, cells), row_values)
-        )
+        row_kind = self._kind(rows, cells)
+        interval.rows.setdefault(section.id, []).append((self._row_offset, row_kind, tuple(row_values)))
+        self.added = rows, row_kind, row_values
         interval.row_count += 1
 
     def _continue(self, rows: Rows, continues: bool, row_values: list[Any]) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import Any
+
+_MASK = 2**64 - 1
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class ReportInterval:
     #: Values of the sections that are lists, by section and column.
     variables: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: Rows of the sections that are tables, by section: offset, kind, values.
-    rows: dict[str, list[tuple[int, str | None, list[Any]]]] = field(default_factory=dict)
+    rows: dict[str, list[tuple[int, str | None, tuple[Any, ...]]]] = field(default_factory=dict)
     row_count: int = 0
     lost_rows: int = 0
     #: Number and characters of values kept although the catalog does not list them.
@@ -50,7 +51,7 @@ class ReportInterval:
     bytes: int = 0
 
     def digest(self) -> int:
-        """A number that tells its values from others."""
-        rows = {name: [row[1:] for row in rows] for name, rows in self.rows.items()}
-        values = repr((self.length, self.header, self.variables, rows))
-        return int.from_bytes(hashlib.blake2b(values.encode(), digest_size=8).digest())
+        """A number that tells its values from others, in this process."""
+        rows = tuple([(name, *[row[1:] for row in rows]) for name, rows in self.rows.items()])
+        variables = tuple((name, *values.items()) for name, values in self.variables.items())
+        return hash((self.length, *self.header.items(), variables, rows)) & _MASK

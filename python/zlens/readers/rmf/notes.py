@@ -28,6 +28,8 @@ class Notes:
     def __init__(self) -> None:
         self._notes: dict[tuple[str, ...], Note] = {}
         self._more = 0
+        #: How often something was noted.
+        self.count = 0
 
     def add(
         self,
@@ -41,6 +43,7 @@ class Notes:
         system: str | None = None,
     ) -> None:
         """Add a problem. `about` identifies repeats whose `detail` varies; the first detail is kept."""
+        self.count += 1
         name = (kind, record or "", about or detail)
         note = self._notes.get(name)
         if note is not None:

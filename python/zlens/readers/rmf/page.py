@@ -26,6 +26,10 @@ def title(line: str) -> str | None:
     return "".join(found[1].split()).casefold() if found else None
 
 
+#: The texts of a header that tell reports apart.
+PLACE = ("system", "start", "end", "date", "time", "interval")
+
+
 @dataclass(slots=True)
 class Head:
     """What the header of a page says. start, end: as printed."""
@@ -40,18 +44,24 @@ class Head:
     version: str = ""
     cycle: str = ""
 
-    def take(self, line: str, facts: Printed) -> bool:
-        """Take a line of the header; False if it is none."""
-        found = {name: match[1] for name, form in facts.header.items() if (match := form.search(line))}
+    def take(self, line: str, facts: Printed) -> dict[str, tuple[int, int]]:
+        """Take a line of the header: where its texts stand, by name; nothing if it is none."""
+        found = {name: match for name, form in facts.header.items() if (match := form.search(line))}
+        taken: dict[str, tuple[int, int]] = {}
         if len(found) < 2:
             # One of its words is anywhere: SYSPLEX is also a name of partitions.
-            return False
-        for name, text in found.items():
-            if name == "sysplex":
-                self.system = self.system or text
-            elif not getattr(self, name):
-                setattr(self, name, text)
-        return True
+            return taken
+        for name, match in found.items():
+            own = "system" if name == "sysplex" else name
+            taken[own] = match.span(1)
+            if not getattr(self, own):
+                setattr(self, own, match[1])
+        return taken
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """What tells reports apart."""
+        return tuple(getattr(self, name) for name in PLACE)
 
     def ends(self) -> tuple[str, str] | None:
         """Begin and end as the XML form has them: 04/12/2022-00.30.00; None without both time and length."""
@@ -71,6 +81,10 @@ class Head:
         return begin, end.strftime("%m/%d/%Y-%H.%M.%S")
 
 
+#: A text of a line with its start and end.
+Cell = tuple[str, int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Heads:
     """Heads of a table that were found: its columns with their extents, from left to right."""
@@ -78,24 +92,26 @@ class Heads:
     table: Table
     columns: tuple[tuple[str, int, int], ...]
 
-    def cells(self, line: str) -> dict[str, str] | None:
+    def cells(self, line: str) -> dict[str, Cell] | None:
         """The cells of a row by column; None if its words are not below the heads."""
-        words, found = [], {}
+        words: list[Cell] = []
+        found: dict[str, Cell] = {}
         for match in _WORD.finditer(line):
             column = next((name for name, form in self.table.words if form.fullmatch(match[0])), None)
             if column is None:
                 words.append((match[0], match.start(), match.end()))
             else:
-                found[column] = match[0]
+                found[column] = (match[0], match.start(), match.end())
         if len(words) == len(self.columns):
-            return found | {name: word[0] for (name, _, _), word in zip(self.columns, words, strict=True)}
+            return found | {name: word for (name, _, _), word in zip(self.columns, words, strict=True)}
         at = 0
         for text, start, end in words:
             near = self._nearest(at, start, end)
             name = self.columns[near][0]
             if name in found and len(text) > 1:
                 return None
-            found[name] = f"{found[name]} {text}" if name in found else text
+            before = found.get(name)
+            found[name] = (f"{before[0]} {text}", before[1], end) if before else (text, start, end)
             at = near
         return found
 
@@ -137,9 +153,9 @@ def heads(page: Page, line: str, above: Sequence[str]) -> Heads | None:
     return None
 
 
-def pairs(page: Page, line: str, groups: Sequence[tuple[int, str]]) -> dict[str, str]:
+def pairs(page: Page, line: str, groups: Sequence[tuple[int, str]]) -> dict[str, Cell]:
     """Names with values of a line by their group, whose heads begin at given columns."""
-    found: dict[str, str] = {}
+    found: dict[str, Cell] = {}
     if page.pairs is None:
         return found
     for at, (start, group) in enumerate(groups):
@@ -148,7 +164,7 @@ def pairs(page: Page, line: str, groups: Sequence[tuple[int, str]]) -> dict[str,
         for match in page.pairs.names[group].finditer(line):
             middle = match.start()
             if start - 6 <= middle < end - (6 if at + 1 < len(groups) else 0):
-                found[f"{group}: {match[1]}"] = match[2]
+                found[f"{group}: {match[1]}"] = (match[2], *match.span(2))
     return found
 
 
@@ -169,13 +185,13 @@ def _counts(columns: int) -> re.Pattern[str]:
     return re.compile(_NAMED + _NUMBER * columns + r"(?!\S)")
 
 
-def counts(line: str, columns: int) -> list[tuple[int, str, tuple[str, ...]]]:
+def counts(line: str, columns: int) -> list[tuple[int, str, list[Cell]]]:
     """Names followed by a number of columns: start, name, numbers."""
     return [
         (
             found.start(),
             " ".join(found[1].split()),
-            tuple(text.replace(",", "") for text in found.groups()[1:]),
+            [(found[at].replace(",", ""), *found.span(at)) for at in range(2, columns + 2)],
         )
         for found in _counts(columns).finditer(line)
     ]

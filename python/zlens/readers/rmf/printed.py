@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable
-from typing import BinaryIO
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, BinaryIO
 
 from zlens.catalog.rmf_printed import List, Page, Printed, Samples, printed
 from zlens.catalog.rmf_reports import Report
@@ -19,11 +20,12 @@ from zlens.inputs.source import Progress
 from zlens.readers import textlines
 from zlens.readers.rmf import page as pages
 from zlens.readers.rmf.body import Body
+from zlens.readers.rmf.forms import MOST_LINES, Forms, Lesson, Origin, Span, origin
 from zlens.readers.rmf.interval import ReportInterval
 from zlens.readers.rmf.notes import Notes
-from zlens.readers.rmf.page import Head, Heads
+from zlens.readers.rmf.page import Cell, Head, Heads
 from zlens.readers.rmf.postprocessor import RmfXmlSource
-from zlens.readers.rmf.source import MAX_INTERVALS, ReportFile
+from zlens.readers.rmf.source import ReportFile
 from zlens.readers.rmf.values import Converter
 
 NAME = "rmf-text"
@@ -32,6 +34,13 @@ _HEADER, _ABOVE = 5, 4
 #: RMF prints lines of 132 characters.
 _WIDEST = 400
 _NUMBER = re.compile(r"\s*PAGE\s+\d+\s*\Z")
+#: Characters read at a time, and the most that a page of a known form has.
+_BLOCK, _PAGE = 1024 * 1024, 64 * 1024
+#: Reports that may get more pages: those of several systems may alternate.
+_OPEN = 16
+#: Lines that are titles of pages and are kept: they differ by the number of the page.
+_TITLES = 1_000
+_EMPTY: Cell = ("", 0, 0)
 _GROUP = re.compile(r"--|^\W*$")
 
 
@@ -80,10 +89,10 @@ class RmfTextSource(RmfXmlSource):
         with open(file.path, "rb") as stream:
             file.size = os.fstat(stream.fileno()).st_size
             file.encoding = "text"
-            parser = Parser(self._facts, self._converters, file.notes)
+            parser = Parser(
+                self._facts, self._converters, file.notes, lambda report: self._keep(report, number, again)
+            )
             parser.read(stream, lambda done: progress(before + done, total, file.path) if progress else None)
-        for report in parser.intervals():
-            self._keep(report, number, again)
         if not file.intervals:
             problems = file.notes.problems(self.name, file.path)
             if problems:
@@ -91,9 +100,19 @@ class RmfTextSource(RmfXmlSource):
 
 
 class Parser:
-    """Reads the pages of one file. Pages of the same system and time are one report."""
+    """Reads the pages of one file. Pages of the same system and time are one report.
 
-    def __init__(self, facts: Report, converters: dict[tuple[str, str], Converter], notes: Notes) -> None:
+    keep  takes each report when many others began after it, or the file ends
+    """
+
+    def __init__(
+        self,
+        facts: Report,
+        converters: dict[tuple[str, str], Converter],
+        notes: Notes,
+        keep: Callable[[ReportInterval], None],
+    ) -> None:
+        self._keep_report = keep
         self._facts = facts
         self._notes = notes
         self._printed: Printed = printed()
@@ -111,27 +130,94 @@ class Parser:
         self._block = ""
         self._groups: list[tuple[int, str]] = []
         self._areas: list[tuple[int, int, str]] = []
-        self._pairs: dict[str, str] = {}
+        self._pairs: dict[str, tuple[str, Span]] = {}
+        self._pairs_begin: tuple[int, int] | None = None
+        self._titles: set[str] = set()
+        self._forms = Forms()
+        self._places: dict[tuple[str, ...], ReportInterval] = {}
+        #: Of the current page: its lines as they are in the file, what its form is learned from, and how many
+        #: notes there were before it.
+        self._raw: list[str] = []
+        self._lesson = Lesson()
+        self._noted = 0
         self._open: List | Samples | None = None
         self._begun = False
 
     def read(self, file: BinaryIO, progress: Callable[[int], None]) -> None:
         """Read the file to its end."""
-        for raw in iter(lambda: file.readline(textlines.MAX_LINE), b""):
-            self._number += 1
-            self._line(textlines.clean(textlines.decoded(raw)))
-            self._offset += len(raw)
-            if self._number % 10_000 == 0:
-                progress(self._offset)
+        rest = ""
+        while True:
+            block = file.read(_BLOCK)
+            # Latin-1 has a character for each byte: positions are those of the file.
+            text = rest + block.decode("latin-1")
+            at = self._block_of(text, last=not block)
+            rest = text[at:]
+            progress(self._offset)
+            if not block:
+                break
         self._end_page()
+        for report in self._reports.values():
+            self._keep_report(report)
 
-    def intervals(self) -> list[ReportInterval]:
-        """The reports that were read, in the order of their first pages."""
-        return list(self._reports.values())
+    def _block_of(self, text: str, *, last: bool) -> int:
+        """Read the pages and lines of a text as far as they are whole; gives the position of the rest."""
+        at = 0
+        while at < len(text):
+            cut = text.find("\n", at)
+            left = len(text) - at
+            if cut < 0 and not last and left < textlines.MAX_LINE:
+                break
+            end = min(cut + 1 if cut >= 0 else len(text), at + textlines.MAX_LINE)
+            line = text[at:end]
+            if self._is_title(line):
+                if not last and left < _PAGE:
+                    break
+                after = self._known_page(text, at, line.rstrip(), last=last)
+                if after is not None:
+                    at = after
+                    continue
+            self._number += 1
+            raw = line.encode("latin-1")
+            self._line(textlines.clean(textlines.decoded(raw)), line)
+            self._offset += len(raw)
+            at = end
+        return at
+
+    def _is_title(self, line: str) -> bool:
+        found = line in self._titles
+        if not found and pages.title(line.rstrip()) is not None:
+            found = True
+            if len(self._titles) < _TITLES:
+                self._titles.add(line)
+        return found
+
+    def _known_page(self, text: str, at: int, first: str, *, last: bool) -> int | None:
+        """Where a page ends that is of a known form, with its values taken; None if it is none."""
+        known = self._forms.find(text, at, first)
+        if known is None:
+            return None
+        form, found = known
+        end = found.end()
+        if end == len(text):
+            if not last:
+                return None
+        elif not self._is_title(text[end : text.find("\n", end) + 1]):
+            return None
+        self._end_page()
+        report = self._places.get(form.place(found))
+        if report is None:
+            head = replace(form.printed, **form.head(found))
+            report = self._report(head, self._offset + form.begin)
+        if report is None or not form.put(found, report, self._offset - at):
+            return None
+        self._number += form.lines
+        self._offset += end - at
+        report.bytes = report.bytes or self._offset - report.offset
+        return end
 
     # -- pages -----------------------------------------------------------------------------------------
 
-    def _line(self, line: str) -> None:
+    def _line(self, line: str, raw: str) -> None:
         if len(line) > _WIDEST:
             self._note("length", f"a line of {len(line):,} characters; its first {_WIDEST} are read", "long")
             line = line[:_WIDEST]
@@ -140,11 +226,17 @@ class Parser:
             self._end_page()
             self._title, self._page = title, self._printed.pages.get(title)
             self._head, self._below = Head(), 0
+            self._raw.append(raw)
             return
-        if not self._title or not line.strip():
+        if not self._title:
+            return
+        if len(self._raw) <= MOST_LINES:
+            self._raw.append(raw)
+        if not line.strip():
             return
         self._below += 1
-        if self._below <= _HEADER and self._head.take(line, self._printed):
+        if self._below <= _HEADER and (taken := self._head.take(line, self._printed)):
+            self._lesson.head += [(name, self._span(*span)) for name, span in taken.items()]
             return
         if not self._begun:
             if self._below <= _HEADER and self._head.ends() is None:
@@ -158,32 +250,13 @@ class Parser:
     def _begin(self) -> bool:
         """Begin the page in the report of its system and time."""
         self._begun = True
+        self._lesson.begin = sum(map(len, self._raw[:-1]))
         ends = self._head.ends()
         if ends is None:
             self._note("time", "a page without the time and length of its interval; not read", "page time")
             self._title, self._pending = "", []
             return False
-        place = (self._head.system, *ends)
-        report = self._reports.get(place)
-        if report is None:
-            if len(self._reports) >= MAX_INTERVALS:
-                self._note("length", "more intervals than zlens keeps from one file; not read", "bound")
-                self._title = ""
-                return False
-            report = self._reports[place] = ReportInterval(
-                self._offset,
-                metric=self._facts.report,
-                title="RMF Postprocessor listing",
-                type="Interval",
-                smf_level=self._head.level.strip(),
-                rmf_level=self._head.version,
-                system=self._head.system,
-                start=(ends[0], "en-us"),
-                end=(ends[1], "en-us"),
-                length=self._head.interval,
-            )
-            if self._head.cycle:
-                report.header["cycle"] = str(round(float(self._head.cycle) * 1000))
+        report = self._report(self._head, self._offset)
         body = self._body
         body.reset()
         body.interval = report
@@ -197,6 +270,34 @@ class Parser:
             self._note("section", detail, self._title)
         return True
 
+    def _report(self, head: Head, offset: int) -> ReportInterval | None:
+        """The report of the system and time of a header; None if it has no time."""
+        ends = head.ends()
+        if ends is None:
+            return None
+        place = (head.system, *ends)
+        if place not in self._reports:
+            if len(self._reports) >= _OPEN:
+                first, *_ = self._reports
+                self._keep_report(self._reports.pop(first))
+                self._places.clear()
+            report = self._reports[place] = ReportInterval(
+                offset,
+                metric=self._facts.report,
+                title="RMF Postprocessor listing",
+                type="Interval",
+                smf_level=head.level.strip(),
+                rmf_level=head.version,
+                system=head.system,
+                start=(ends[0], "en-us"),
+                end=(ends[1], "en-us"),
+                length=head.interval,
+            )
+            if head.cycle:
+                report.header["cycle"] = str(round(float(head.cycle) * 1000))
+        report = self._places[head.place] = self._reports[place]
+        return report
+
     def _end_page(self) -> None:
         if self._title and self._below and not self._begun:
             self._begin()
@@ -204,8 +305,11 @@ class Parser:
             self._end_pairs()
             for number, line in self._pending:
                 self._keep(number, line)
+            label = self._body.label
             if self._page is not None:
                 self._body.end_part("")
+                if self._notes.count == self._noted:
+                    self._forms.learn("".join(self._raw), self._lesson, label, self._head)
             report = self._body.interval
             if report is not None:
                 report.bytes += self._offset - report.offset if not report.bytes else 0
@@ -214,11 +318,16 @@ class Parser:
         self._title, self._begun = "", False
         self._above, self._pending = [], []
         self._heads, self._open, self._groups, self._areas = None, None, [], []
+        self._raw, self._lesson, self._noted = [], Lesson(), self._notes.count
 
     def _note(self, kind: str, detail: str, about: str) -> None:
         self._notes.add(kind, f"line {self._number}: {detail}", self._offset, about=about)
 
     # -- lines of a page -------------------------------------------------------------------------------
+
+    def _span(self, start: int, end: int) -> Span:
+        """Where a text stands on the page, by its place in the current line."""
+        return len(self._raw) - 1, start, end
 
     def _content(self, line: str) -> None:
         page = self._page
@@ -259,7 +368,18 @@ class Parser:
                 self._body.end_var_name(value.name)
                 self._body.end_var_value(match[1])
                 self._body.end_var("")
+                fed = self._body.named(value.name)
+                self._lesson.useless |= not fed
+                self._lesson.values += [
+                    (section, column, origin(converter, self._span(*match.span(1)), into[column]))
+                    for section, column, converter in fed
+                    if (into := self._variables(section))
+                ]
         return found
+
+    def _variables(self, section: str) -> dict[str, Any]:
+        report = self._body.interval
+        return report.variables[section] if report is not None else {}
 
     def _lists(self, page: Page, line: str) -> bool:
         """Whether all of the line is rows of lists, with their values taken."""
@@ -273,7 +393,8 @@ class Parser:
                     self._body.cells = list(each.heads)
                     self._body.end_heads("")
                     self._open = each
-                self._row(each.row(found), None)
+                self._lesson.charts.add(len(self._raw) - 1)
+                self._row([(text, *found.span(group)) for text, group in each.row(found)], None)
         if left == line:
             return False
         self._heads = None
@@ -306,15 +427,15 @@ class Parser:
         if cells is None:
             return False
         if total is not None:
-            cells[first] = table.total_name
+            cells[first] = (table.total_name, 0, 0)
         elif more:
             cells.pop(first, None)
         # A partition that is not active has a name and its status alone.
         if table.block and not more and len(cells) > 2:
-            self._block = cells.get(table.block) or self._block
-            cells[table.block] = self._block
+            self._block = cells.get(table.block, _EMPTY)[0] or self._block
+            cells[table.block] = (self._block, 0, 0)
         self._row(
-            [cells.get(name, "") for name in self._present(heads)], "SUM" if total is not None else None
+            [cells.get(name, _EMPTY) for name in self._present(heads)], "SUM" if total is not None else None
         )
         if total is not None:
             self._block = ""
@@ -324,10 +445,36 @@ class Parser:
         names = {name for name, _, _ in heads.columns} | {name for name, _ in heads.table.words}
         return [name for name in heads.table.names if name in names]
 
-    def _row(self, cells: list[str], kind: str | None) -> None:
-        self._body.begin_row(kind)
-        self._body.cells = cells
-        self._body.end_row("")
+    def _row(
+        self,
+        cells: Sequence[Cell],
+        kind: str | None,
+        pairs: Sequence[Span] = (),
+        begun: tuple[int, int] | None = None,
+    ) -> None:
+        """Add a row of the current line, or of `pairs`, the spans of its cells: `begun` is its first line."""
+        body, report = self._body, self._body.interval
+        other = report.other_count if report is not None else 0
+        line, offset = begun or (len(self._raw) - 1, self._offset)
+        body.begin_row(kind, offset)
+        body.cells = [text for text, _, _ in cells]
+        body.end_row("")
+        if body.added is None or report is None or report.other_count != other:
+            self._lesson.useless = True
+            return
+        rows, row_kind, values = body.added
+        found = pairs or [self._span(start, end) for _, start, end in cells]
+        continues = rows.continues is not None and kind is None and not cells[rows.continues][0]
+        inherits = rows.above if continues else ()
+        origins = []
+        for column, place in enumerate(rows.cells):
+            if place is None:
+                origins.append(Origin(None, None, values[column]))
+                continue
+            index, converter = place
+            blank = column in inherits and not cells[index][0]
+            origins.append(origin(converter, found[index], None if blank else values[column]))
+        self._lesson.rows.append((rows.section.id, row_kind, line, origins, list(inherits)))
 
     def _pair(self, page: Page, line: str) -> bool:
         if page.pairs is None:
@@ -335,12 +482,19 @@ class Parser:
         if page.pairs.begins.search(line) is not None:
             self._end_pairs()
             self._pairs, self._groups = {}, []
-        values = {value.name: match[1] for value in page.pairs.values if (match := value.form.search(line))}
+            self._pairs_begin = len(self._raw) - 1, self._offset
+        values = {
+            value.name: (match[1], *match.span(1))
+            for value in page.pairs.values
+            if (match := value.form.search(line))
+        }
         groups = pages.groups(page, line)
         if groups:
             self._groups = groups
         pairs = pages.pairs(page, line, self._groups)
-        self._pairs |= values | pairs
+        self._pairs |= {
+            name: (text, self._span(start, end)) for name, (text, start, end) in (values | pairs).items()
+        }
         return bool(values or groups or pairs)
 
     def _end_pairs(self) -> None:
@@ -349,8 +503,9 @@ class Parser:
             self._body.begin("table")
             self._body.cells = list(self._pairs)
             self._body.end_heads("")
-            self._row(list(self._pairs.values()), None)
-        self._pairs = {}
+            cells = [(text, start, end) for text, (_, start, end) in self._pairs.values()]
+            self._row(cells, None, [span for _, span in self._pairs.values()], self._pairs_begin)
+        self._pairs, self._pairs_begin = {}, None
 
     def _samples(self, page: Page, line: str) -> bool:
         if page.samples is None:
@@ -369,5 +524,5 @@ class Parser:
             area = min(
                 self._areas, key=lambda area: max(area[0] - start, start - area[1], 0), default=(0, 0, "")
             )
-            self._row([area[2], name, *numbers], None)
+            self._row([(area[2], 0, 0), (name, 0, 0), *numbers], None)
         return True

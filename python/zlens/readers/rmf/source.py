@@ -128,8 +128,11 @@ class RmfSource(ABC):
         self._stored: list[tuple[ReportTable, StoredTable]] = []
         for table in self._facts.tables:
             columns = [Column(c.name, c.stored, c.unit, c.text) for c in table.columns]
-            other = self._facts.sections[table.sections[0]].shape == "rest"
-            stored = StoredTable(table.name, columns, common, self._other_texts if other else texts)
+            first = self._facts.sections[table.sections[0]]
+            own = self._other_texts if first.shape == "rest" else texts
+            # The position of a row and its kind are kept beside its values.
+            leading = 1 + first.has_row_kind if first.shape in {"table", "rest"} else 0
+            stored = StoredTable(table.name, columns, common, own, leading)
             self._stored.append((table, stored))
             if not table.printed:
                 self.tables[table.name] = [stored]
@@ -285,9 +288,12 @@ class RmfSource(ABC):
             first = self._facts.sections[table.sections[0]]
             if first.shape in {"table", "rest"}:
                 kinds = first.has_row_kind
-                for offset, kind, row_values in report.rows.get(first.id, ()):
-                    stored.append(index, [offset, kind, *row_values] if kinds else [offset, *row_values])
-                    self._rows += 1
+                given = report.rows.get(first.id, ())
+                leading: list[list[Any]] = [[row[0] for row in given]]
+                if kinds:
+                    leading.append([row[1] for row in given])
+                stored.extend(index, leading, [row[2] for row in given])
+                self._rows += len(given)
                 continue
             row: list[Any] = [report.offset]
             present = False
@@ -374,6 +380,8 @@ class RmfSource(ABC):
     # -- after reading ----------------------------------------------------------------------------
 
     def _finish(self) -> None:
+        for _, stored in self._stored:
+            stored.settle()
         by_system: dict[int, list[int]] = {}
         for index, code in enumerate(self._system):
             by_system.setdefault(code, []).append(index)

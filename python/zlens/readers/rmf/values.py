@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from functools import lru_cache
 from typing import Any
 
 from zlens.catalog.rmf_reports import ReportColumn
@@ -73,6 +74,7 @@ def yes_no(text: str) -> bool:
     return answer[0] == "Y"
 
 
+@lru_cache(1024)
 def milliseconds(text: str) -> int:
     """Parse a duration: 00.00.30.899 and 0:00:30:899 (h m s ms), 29:59:997 (m s ms), 00.30.00 (h m s).
 
@@ -91,6 +93,7 @@ def milliseconds(text: str) -> int:
     return seconds * 1000 + ms
 
 
+@lru_cache(1024)
 def local_time(text: str, locale: str | None) -> dt.datetime:
     """Parse a printed date and time without a zone. Hour 24 is midnight of the next day."""
     clean = text.strip()

@@ -1,0 +1,94 @@
+"""The values of metrics by interval."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+
+from zlens.catalog import aggregation
+from zlens.catalog import metrics as catalog
+from zlens.catalog.compared import Metric
+from zlens.catalog.expressions import literal, quote
+from zlens.engine.cancelling import check
+from zlens.session.session import Session
+
+#: Rows after which work that is no longer wanted ends.
+_ROWS = 10_000
+#: A metric and its subject: the values of its columns `by`.
+Key = tuple[str, tuple[str, ...]]
+#: End of an interval, and the numerator and denominator measured in it.
+Point = tuple[dt.datetime, float, float]
+
+
+class Series:
+    """Numerators and denominators of metrics of one table, in order of time.
+
+    by       columns that have values of their own; what else identifies a row is aggregated
+    beneath  columns that this series keeps apart too
+    """
+
+    def __init__(
+        self,
+        table: str,
+        by: Sequence[str],
+        where: Sequence[tuple[str, str]],
+        metrics: Sequence[Metric],
+        beneath: Sequence[str] = (),
+    ) -> None:
+        self.table, self.by, self.where = table, by, where
+        self.metrics = metrics
+        self.beneath = beneath
+        measured = catalog.table(table)
+        columns = [column for metric in metrics if (column := measured.column(metric.column))]
+        condition = " AND ".join(
+            [aggregation.kept(), *(f"{quote(name)} = {literal(value)}" for name, value in where)]
+        )
+        pinned = [name for name, _ in where]
+        keys = [*by, *beneath]
+        rows = aggregation.intervals(measured, columns, quote(table), keys, condition, pinned)
+        subject = "".join(f", CAST({quote(name)} AS VARCHAR)" for name in by)
+        subject += "".join(f", coalesce(CAST({quote(name)} AS VARCHAR), '')" for name in beneath)
+        parts = ", ".join(
+            f"{quote(column.name)} * {weight}, CASE WHEN {quote(column.name)} IS NOT NULL THEN {weight} END"
+            for column in columns
+            for weight in (quote(aggregation.parted(column)),)
+        )
+        self.query = (
+            f"SELECT system, source, interval_end{subject}, {parts} FROM ({rows}) ORDER BY interval_end"
+        )
+
+    def apart(self) -> Series | None:
+        """The metrics that are means over subjects, with these kept apart; None if there are none."""
+        measured = catalog.table(self.table)
+        pinned = {name for name, _ in self.where}
+        beneath = [name for name in measured.key if name not in self.by and name not in pinned]
+        means = [
+            metric
+            for metric in self.metrics
+            if (column := measured.column(metric.column)) and aggregation.across(column) == "mean"
+        ]
+        return Series(self.table, self.by, self.where, means, beneath) if beneath and means else None
+
+    def points(self, session: Session) -> dict[tuple[str, Key], list[Point]]:
+        """The points of each metric, by system and key; those with a denominator."""
+        by_source: dict[tuple[str, str, Key], list[Point]] = {}
+        by = len(self.by) + len(self.beneath)
+        for number, row in enumerate(session.sql(self.query).rows):
+            if number % _ROWS == 0:
+                check()
+            system, source, end, *rest = row
+            if None in rest[:by]:
+                continue
+            subject = tuple(rest[:by])
+            for index, metric in enumerate(self.metrics):
+                above, below = rest[by + 2 * index : by + 2 * index + 2]
+                if above is not None and below is not None and below > 0:
+                    points = by_source.setdefault((system, source, (metric.key, subject)), [])
+                    points.append((end, float(above), float(below)))
+        chosen: dict[tuple[str, Key], list[Point]] = {}
+        # If several sources describe a system, use the one with most points; times are not counted twice.
+        for (system, _, key), points in sorted(
+            by_source.items(), key=lambda entry: (-len(entry[1]), entry[0][1])
+        ):
+            chosen.setdefault((system, key), points)
+        return chosen
