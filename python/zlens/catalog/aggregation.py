@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from zlens.catalog import expressions, metrics
 from zlens.catalog.expressions import literal, quote
@@ -193,8 +193,7 @@ def _of_values(column: Column, statistic: str, of: Of = _of) -> str:
     return of("quantile_cont", value, kept(), f", {int(statistic[1:]) / 100}")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A column over the subjects of one interval: the value, and its weight in a mean over time."""
 
     value: str

@@ -23,8 +23,8 @@ from zlens.catalog.compile import tree
 from zlens.catalog.compile.kept import Kept, digest
 from zlens.catalog.compile.plan import Input
 from zlens.catalog.compile.tree import rename
-from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.catalog.groups import Groups
+from zlens.catalog.trust import SURE, Trust
 from zlens.engine.admission import shows_tables
 from zlens.engine.answers import Answer, Form, cut, first_rows, leaving, plain, type_name, with_times
 from zlens.engine.asked import Asked
@@ -438,9 +438,7 @@ class Engine:
     @staticmethod
     def _fill_columns(rows: str, wanted: set[str], typed: list[tuple[str, str]]) -> str:
         columns = (
-            expressions.quote(column)
-            if column in wanted
-            else f"CAST(NULL AS {type}) AS {expressions.quote(column)}"
+            expressions.quote(column) if column in wanted else f"NULL::{type} AS {expressions.quote(column)}"
             for column, type in typed
         )
         return f"SELECT {', '.join(columns)} FROM {rows}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -115,7 +114,7 @@ class SeamDocument:
             {
                 "files": [_file_row(file) for file in self.files],
                 "resets": self.resets,
-                "problems": [dataclasses.astuple(problem) for problem in self.problems],
+                "problems": [list(problem) for problem in self.problems],
                 "intervals": None if self.intervals is None else _interval_rows(self.intervals),
             }
         )

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from zlens.catalog import smf_sections
 from zlens.catalog.columns import Column
 from zlens.engine.cancelling import held
 from zlens.errors import QueryError
@@ -23,8 +22,8 @@ from zlens.schema.wording import say
 from zlens.session.opening import open_inputs
 
 if TYPE_CHECKING:
-    from zlens.catalog.cpumf_formulas import Trust
     from zlens.catalog.groups import Groups
+    from zlens.catalog.trust import Trust
     from zlens.engine.answers import Answer
     from zlens.engine.engine import Engine
     from zlens.readers.throughput.table import Throughput
@@ -166,9 +165,9 @@ class Session:
     def _doubts(self) -> list[Problem]:
         """Problems that the measures show: counters withheld or doubtful, systems that moved."""
         # Cached: computing them takes longer than most queries, and the input does not change.
-        from zlens.inputs.doubts import VIEWS, doubts
+        from zlens.inputs.doubts import doubts, views
 
-        filled = {name for _, _, names in VIEWS for name in names if self.engine.fills(f"role.{name}")}
+        filled = {name for _, _, names in views() for name in names if self.engine.fills(f"role.{name}")}
         return doubts(self.engine.rows, filled) if filled else []
 
     def display(self, time: dt.datetime, system: str) -> dt.datetime:
@@ -324,11 +323,14 @@ class Session:
 
     @cached_property
     def _other_intervals(self) -> list[tuple[SystemInfo, Interval]]:
+        own = [source for source in self.sources if source.name == record_intervals.SOURCE]
+        if not own:
+            return []
+        from zlens.catalog import smf_sections
+
         # Asked by name: listing a source's tables reads the layouts of all its records.
         interval_tables = [
-            table
-            for table in smf_sections.interval_tables()
-            if any(table in source.tables for source in self.sources)
+            table for table in smf_sections.interval_tables() if any(table in source.tables for source in own)
         ]
         if not interval_tables:
             return []
@@ -445,11 +447,13 @@ class Session:
 
     @cached_property
     def _trust(self) -> Trust:
-        from zlens.catalog import cpumf_weights
-        from zlens.catalog.cpumf_formulas import Trust
+        from zlens.catalog.trust import Trust, Weights
 
-        path = self.options.weights
-        weights = cpumf_weights.read(path) if path else cpumf_weights.Weights()
+        weights = Weights()
+        if self.options.weights:
+            from zlens.catalog import cpumf_weights
+
+            weights = cpumf_weights.read(self.options.weights)
         return Trust(self.options.allow_unverified, weights)
 
     @cached_property

@@ -28,11 +28,15 @@ THROUGHPUT = "throughput_file"
 class ComputedTable:
     """A raw table whose rows are computed when it is first read.
 
-    helpers   helpers that it reads if the input fills one of their roles: helper, columns, roles
+    helpers   gives the helpers that it reads if the input fills one of their roles: helper, columns, roles
     """
 
     def __init__(
-        self, name: str, columns: tuple[Column, ...], rows: Any, helpers: Sequence[Helper] = ()
+        self,
+        name: str,
+        columns: tuple[Column, ...],
+        rows: Any,
+        helpers: Callable[[], Sequence[Helper]] = tuple,
     ) -> None:
         self.name = name
         self.columns = columns
@@ -156,9 +160,13 @@ def tables(
         "_asked": asked,
         "_reset": resets,
     }
-    reads = {"problem": [(helper, doubts.COLUMNS, roles) for helper, _, roles in doubts.VIEWS]}
+
+    def read_by_problems() -> list[Helper]:
+        return [(helper, doubts.COLUMNS, roles) for helper, _, roles in doubts.views()]
+
+    reads = {"problem": read_by_problems}
     computed = tuple(
-        ComputedTable(name, columns, rows[name], reads.get(name, ()))
+        ComputedTable(name, columns, rows[name], reads.get(name, tuple))
         for name, columns in session_columns.always().items()
     )
     if session.throughput is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zlens.catalog import expressions, smf_sections
+from zlens.catalog import expressions
 from zlens.catalog.columns import FIXED
 from zlens.catalog.layouts import release_key
 from zlens.catalog.roles import (
@@ -161,7 +161,7 @@ def _releases(origin: Origin, releases: Releases) -> list[tuple[str | None, list
 def _no_rows(role_entity: Entity, roles: list[Role]) -> str:
     head = LASTING_HEAD if role_entity.lasting else HEAD
     typed = [*head, *((role.name, role.type) for role in roles)]
-    nulls = (f"CAST(NULL AS {SQL_TYPES[type]}) AS {expressions.quote(name)}" for name, type in typed)
+    nulls = (f"NULL::{SQL_TYPES[type]} AS {expressions.quote(name)}" for name, type in typed)
     return f"SELECT {', '.join(nulls)} WHERE false"
 
 
@@ -214,18 +214,18 @@ class _Part:
                 sql = self.column(name)
                 head.append(f"max({sql}) AS {name}" if group else f"{sql} AS {name}")
         selected = [
-            f"CAST({self.role(role)} AS {SQL_TYPES[role.type]}) AS {expressions.quote(role.name)}"
+            f"{expressions.cast(self.role(role), SQL_TYPES[role.type])} AS {expressions.quote(role.name)}"
             for role in roles
         ]
         if since:
             began = self.origin.began
             times = (self.column(began.lower()), self.column("tod")) if began else ("NULL", "NULL")
             for name, sql in zip((_BEGAN, _SAMPLED), times, strict=True):
-                selected.append(f"CAST({sql} AS {SQL_TYPES['time']}) AS {name}")
+                selected.append(f"{expressions.cast(sql, SQL_TYPES['time'])} AS {name}")
             for role in since:
                 how = self.origin.roles.get(role.name, {}) if began else {}
                 sql = self.first({key: value for key, value in how.items() if key != "take"}, role.type)
-                selected.append(f"CAST({sql} AS {SQL_TYPES[role.type]}) AS {_since(role)}")
+                selected.append(f"{expressions.cast(sql, SQL_TYPES[role.type])} AS {_since(role)}")
         conditions = []
         if self.origin.where:
             # A column missing from an input, such as one imported by an older version, is NULL here too.
@@ -467,6 +467,8 @@ def _without_whole(reads: dict[str, set[str]]) -> dict[str, set[str]]:
 
 def _named(role_entity: Entity, table: str) -> frozenset[str]:
     """The columns that a raw table may have: the known ones of a section, else those that roles name."""
+    from zlens.catalog import smf_sections
+
     section = smf_sections.find(table)
     if section is not None:
         return frozenset({*FIXED, *(column.name for column in smf_sections.columns(*section))})
