@@ -66,10 +66,6 @@ _TOKEN = re.compile(
 )
 
 
-#: A name as `quote` writes it, alone or after that of its table.
-_IDENTIFIER = re.compile(r'(?:r\.|"[^"]+"\.)?"[^"]+"')
-
-
 class Node(NamedTuple):
     """One node of a parsed formula.
 
@@ -97,9 +93,15 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _is_name(sql: str) -> bool:
+    """Whether SQL is a name that `quote` wrote, alone or after that of its table."""
+    name = sql.removeprefix("r.").replace('"."', ".", 1)
+    return len(name) > 2 and name[0] == name[-1] == '"' and '"' not in name[1:-1]
+
+
 def cast(sql: str, type: str) -> str:
     """SQL of a cast, in the form that takes the engine least to parse."""
-    return f"{sql}::{type}" if sql == "NULL" or _IDENTIFIER.fullmatch(sql) else f"CAST({sql} AS {type})"
+    return f"{sql}::{type}" if sql == "NULL" or _is_name(sql) else f"CAST({sql} AS {type})"
 
 
 def _wrong(formula: str, position: int, message: str) -> CatalogError:
@@ -310,6 +312,10 @@ def _is_whole(node: Node) -> bool:
     return node.kind == "number" and node.value.isdecimal() and len(node.value) < 19
 
 
+def _is_nonzero(node: Node) -> bool:
+    return node.kind == "number" and float(node.value) != 0
+
+
 def _is_float(node: Node) -> bool:
     """Whether the SQL of a node is a floating-point number without a cast."""
     if node.kind == "number":
@@ -342,7 +348,7 @@ class _Compiler:
             return node.value
         if node.kind == "name":
             resolved = self.resolve(node.value)
-            return resolved if _IDENTIFIER.fullmatch(resolved) else f"({resolved})"
+            return resolved if _is_name(resolved) else f"({resolved})"
         if node.kind == "null_test":
             return f"({self.sql(node.children[0])} {node.value})"
         if node.kind == "unary":
@@ -364,7 +370,8 @@ class _Compiler:
             right = self.number(step.children[1]) if arithmetic else self.sql(step.children[1])
             if arithmetic and not left_is_float:
                 sql = cast(sql, "DOUBLE")
-            sql = f"({sql} / nullif({right}, 0))" if step.value == "/" else f"({sql} {step.value} {right})"
+            divides = step.value == "/" and not _is_nonzero(step.children[1])
+            sql = f"({sql} / nullif({right}, 0))" if divides else f"({sql} {step.value} {right})"
             left_is_float = arithmetic
         return sql
 

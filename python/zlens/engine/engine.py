@@ -220,6 +220,33 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
 
+    def together(self, queries: Sequence[str]) -> list[list[tuple[Any, ...]]]:
+        """The rows of each of zlens' own SELECTs, which give the same columns; one statement answers them all
+        except those whose columns only a plan tells and those that read roles.
+        """
+        reads: dict[str, set[str]] = {}
+        joined: dict[int, str] = {}
+        try:
+            cursor = self._store.cursor()
+            for number, query in enumerate(queries):
+                statement = self._parse(cursor, query)
+                named = self._named_tables(statement)
+                if self._columns_named(statement) is None or any(name.startswith("role.") for name in named):
+                    continue
+                joined[number] = f'SELECT {number} AS "#", * FROM (\n{query}\n)'
+                for name, columns in self._reads(statement, named).items():
+                    reads.setdefault(name, set()).update(columns)
+        except Error as error:
+            raise query_error(error) from None
+        found: list[list[tuple[Any, ...]]] = [[] for _ in queries]
+        if joined:
+            for number, *row in self.select("\nUNION ALL\n".join(joined.values()), reads).rows:
+                found[number].append(tuple(row))
+        for number in range(len(queries)):
+            if number not in joined:
+                found[number] = self.ask(queries[number]).rows
+        return found
+
     def derive(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
         """Keep the rows of one of zlens' own SELECTs, which reads these columns; returns the table's name."""
 

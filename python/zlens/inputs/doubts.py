@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from zlens.catalog import roles
+from zlens.catalog.compile.kept import Kept
 from zlens.inputs.problems import Problem
 
 #: Rows of a helper with some columns.
@@ -21,8 +22,18 @@ def views() -> tuple[tuple[str, str | None, tuple[str, ...]], ...]:
     return (
         ("_doubt", "CPU MF", ("counter",)),
         ("_moved", None, ("counter", "own_partition")),
-        ("_impossible", None, roles.bounded()),
+        ("_impossible", None, _bounded()),
     )
+
+
+def _bounded() -> tuple[str, ...]:
+    """The entities with bounds; to find them takes reading all."""
+    kept = Kept("roles", "")
+    names = kept.read("bounded")
+    if names is None:
+        names = roles.bounded()
+        kept.write(names, "bounded")
+    return tuple(names)
 
 
 def doubts(rows: Rows, filled: Collection[str]) -> list[Problem]:

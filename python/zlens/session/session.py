@@ -6,7 +6,7 @@ import datetime as dt
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -212,6 +212,10 @@ class Session:
     def select(self, query: str, reads: Mapping[str, Collection[str]]) -> Answer:
         """Answer one of zlens' own SELECTs, which reads these columns of these measures."""
         return self.engine.select(query, reads)
+
+    def together(self, queries: Sequence[str]) -> list[list[tuple[Any, ...]]]:
+        """The rows of each of zlens' own SELECTs, which all give the same columns."""
+        return self.engine.together(queries)
 
     def fills(self, name: str, tables: Container[str] | None = None) -> bool:
         """Whether the input, or these raw tables, have anything that feeds a measure or role."""
