@@ -338,7 +338,7 @@ class Engine:
         return self._statements[query]
 
     def _named_tables(self, statement: Statement) -> set[str]:
-        return {name for name in statement.survey.tables if self._store.columns(name) is not None}
+        return {name for name in statement.survey.tables if self._store.names(name) is not None}
 
     def _reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
         """The columns that a statement reads of the tables it names."""
@@ -349,14 +349,14 @@ class Engine:
                     self._planned.clear()
                 self._planned[statement.text] = self._planned_reads(statement, named)
             return self._planned[statement.text]
-        return {name: columns & {column for column, _ in self._store.columns(name) or ()} for name in named}
+        return {name: columns.intersection(self._store.names(name) or ()) for name in named}
 
     def _columns_named(self, statement: Statement) -> set[str] | None:
         """The columns that a statement names; None if it does not name them all."""
         for name, tables in statement.survey.rows.items():
             for table in tables:
-                columns = self._store.columns(table)
-                if columns is not None and not any(column == name for column, _ in columns):
+                columns = self._store.names(table)
+                if columns is not None and name not in columns:
                     return None
         return statement.survey.columns
 

@@ -89,6 +89,14 @@ class Store:
             self._typed[name] = self._typed_columns(name)
         return self._typed[name]
 
+    def names(self, name: str) -> list[str] | None:
+        """Names of the columns of a table that a query may name; None if it is not ours."""
+        # Types of a helper take making what it reads.
+        if self.compiler.is_helper(name):
+            return self.compiler.columns(name)
+        typed = self.columns(name)
+        return None if typed is None else [column for column, _ in typed]
+
     def _typed_columns(self, name: str) -> list[tuple[str, str]] | None:
         if name in self._session:
             return [(column.name, SQL_TYPES[column.type]) for column in self._session[name].columns]

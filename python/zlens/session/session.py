@@ -147,13 +147,17 @@ class Session:
 
     def all_problems(self) -> list[Problem]:
         """All problems; everything is decoded once to find them."""
-        problems = [
-            *self._found,
-            *(problem for source in self.sources for problem in source.problems(complete=True)),
-        ]
-        problems += self._doubts
+        problems = self._doubts
         if self.options.every_s:
-            problems += record_intervals.problems(self._other_intervals, self.options.every_s)
+            problems = [*problems, *record_intervals.problems(self._other_intervals, self.options.every_s)]
+        return [*self.noted_problems(), *self._of_chosen(problems)]
+
+    def noted_problems(self) -> list[Problem]:
+        """The problems that reading finds; everything is decoded once to find them."""
+        noted = (problem for source in self.sources for problem in source.problems(complete=True))
+        return self._of_chosen([*self._found, *noted])
+
+    def _of_chosen(self, problems: Iterable[Problem]) -> list[Problem]:
         chosen = self.options.systems
         return [
             problem

@@ -12,6 +12,7 @@ from zlens.catalog.columns import Column
 from zlens.catalog.interval_flags import GAP, SHORT
 from zlens.catalog.resets import subject_kind, subject_name
 from zlens.inputs import doubts, record_intervals
+from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, RawTable, SystemInfo
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def tables(
             if not chosen or row.system in chosen
         ]  # fmt: skip
 
-    def problems() -> list[tuple[Any, ...]]:
+    def listed(problems: Iterable[Problem]) -> list[tuple[Any, ...]]:
         return [
             (
                 problem.system,
@@ -99,7 +100,7 @@ def tables(
                 problem.detail,
                 problem.bytes,
             )
-            for problem in session.all_problems()
+            for problem in problems
         ]
 
     def resets() -> list[tuple[Any, ...]]:
@@ -154,7 +155,8 @@ def tables(
     rows = {
         "system": systems,
         "interval": shown,
-        "problem": problems,
+        "problem": lambda: listed(session.all_problems()),
+        "_noted": lambda: listed(session.noted_problems()),
         "inventory": inventory,
         "_interval": joined,
         "_asked": asked,
