@@ -438,9 +438,12 @@ class Engine:
         if not renamed:
             return statement.text, rows
         # Roles are tables of this query alone, which no schema can contain.
-        tree = json.loads(json.dumps(statement.tree))
-        rename(tree, renamed)
-        text = self._store.rendered(tree)
+        text = self._kept.read("renamed", statement.question)
+        if not isinstance(text, str):
+            tree = json.loads(json.dumps(statement.tree))
+            rename(tree, renamed)
+            text = self._store.rendered(tree)
+            self._kept.write(text, "renamed", statement.question)
         return statement.text[: len(statement.text) - len(statement.question)] + text, rows
 
     def _rows_of(
