@@ -37,7 +37,8 @@ def program() -> NoReturn:
         sys.exit(status)
     # Taking the interpreter apart, object by object, takes a tenth of the time of a short command.
     atexit._run_exitfuncs()
-    with contextlib.suppress(OSError):
+    # `main` has written what there was; what handlers add may find the streams closed.
+    with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(status)
