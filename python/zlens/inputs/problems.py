@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
 
 #: Half of a surrogate pair, by which Python writes a byte that is not UTF-8.
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -32,7 +32,8 @@ KINDS = (
 DAMAGE = frozenset({"truncated", "length", "header", "resync", "transfer", "time", "impossible", "conflict"})
 
 
-class Problem(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Problem:
     """One row of `problem`. `bytes` is the number of bytes lost (0: none, None: unknown)."""
 
     system: str | None

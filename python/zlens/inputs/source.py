@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from zlens.catalog.columns import Column
 from zlens.inputs.problems import Problem
@@ -44,7 +44,8 @@ class ParquetTable(RawTable, Protocol):
         ...
 
 
-class Interval(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Interval:
     """One interval of a system; times in microseconds since 1970, UTC."""
 
     end_us: int

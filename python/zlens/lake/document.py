@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -114,7 +115,7 @@ class SeamDocument:
             {
                 "files": [_file_row(file) for file in self.files],
                 "resets": self.resets,
-                "problems": [list(problem) for problem in self.problems],
+                "problems": [dataclasses.astuple(problem) for problem in self.problems],
                 "intervals": None if self.intervals is None else _interval_rows(self.intervals),
             }
         )

@@ -387,7 +387,7 @@ class LakeSource:
         for previous, interval in zip(ends, ordered, strict=False):
             if previous is not None:
                 seconds = (interval.end_us - previous) / 1e6
-                timed.append(interval._replace(seconds=seconds, flag=flag(seconds, info.nominal_s)))
+                timed.append(replace(interval, seconds=seconds, flag=flag(seconds, info.nominal_s)))
         return timed
 
     # -- what a session needs ------------------------------------------------------------------------
@@ -411,7 +411,7 @@ class LakeSource:
                 if problem.system in (None, stored.part.system):
                     unique[replace(problem, file=stored.shown)] = None
             if stored.seam is not None:
-                unique.update({problem._replace(file=stored.shown): None for problem in stored.seam.problems})
+                unique.update({replace(problem, file=stored.shown): None for problem in stored.seam.problems})
         return list(unique)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
