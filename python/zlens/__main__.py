@@ -3,12 +3,12 @@
 import sys
 
 try:
-    from zlens.cli import INTERRUPTED, main
+    from zlens.cli import INTERRUPTED, program
 except KeyboardInterrupt:
     sys.exit(130)
 
 try:
-    sys.exit(main())
+    program()
 except KeyboardInterrupt:
     # Before the command began, or after it ended.
     sys.exit(INTERRUPTED)

@@ -11,7 +11,8 @@ import pytest
 from zlens.catalog import cpumf, cpumf_formulas, cpumf_weights, expressions, generations, metrics
 from zlens.catalog.check import cpumf as check_cpumf
 from zlens.catalog.check import records as check
-from zlens.catalog.cpumf_formulas import Trust, told
+from zlens.catalog.cpumf_formulas import told
+from zlens.catalog.trust import Trust, Weights
 from zlens.errors import CatalogError, InputError
 
 ROOT = Path(__file__).parents[2]
@@ -305,7 +306,7 @@ def test_columns_are_told_once_where_machines_do_not_differ() -> None:
 
 
 def test_what_is_built_from_the_doubtful_is_doubtful() -> None:
-    mine = Trust(weights=cpumf_weights.Weights(rni={"z196": (1.67, 0.4, 1.0, 2.4, 7.5)}))
+    mine = Trust(weights=Weights(rni={"z196": (1.67, 0.4, 1.0, 2.4, 7.5)}))
     assert told("z196", "rni", mine).status == "user"
     assert told("z196", "est_finite_cpi", mine).status == "user"
     assert told("z196", "est_instr_cmplx_cpi", mine).status == "user"
@@ -362,7 +363,7 @@ def test_a_file_of_weights() -> None:
     assert told("z16", "rni", mine).status == "user"
     assert told("zEC12", "est_finite_cpi", mine).formula == "0.54 * (B3 + B5) / B1"
     assert "B3 + B5" in told("z16", "est_scpl1m", mine).formula
-    assert cpumf_weights.parse("", "empty.toml") == cpumf_weights.Weights()
+    assert cpumf_weights.parse("", "empty.toml") == Weights()
 
 
 def test_the_examples_of_the_catalog_are_right() -> None:

@@ -10,8 +10,8 @@ from zlens.catalog import expressions, metrics, roles, smf_sections
 from zlens.catalog.columns import FIXED
 from zlens.catalog.compile import nodes
 from zlens.catalog.compile.plan import Compiler, Input
-from zlens.catalog.cpumf_formulas import Trust
 from zlens.catalog.roles import WHOLE
+from zlens.catalog.trust import Trust
 from zlens.explain.lineage import column_lineage, raw_lines
 from zlens.explain.names import explain
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -45,14 +44,14 @@ def test_each_fact_has_a_source() -> None:
 )
 def test_what_is_wrong_is_found(name: str, change: dict[str, Any], words: str) -> None:
     section = LAYOUT.section("cpu")
-    fields = tuple(dataclasses.replace(f, **change) if f.name == name else f for f in section.fields)
-    changed = dataclasses.replace(section, fields=fields)
+    fields = tuple(f._replace(**change) if f.name == name else f for f in section.fields)
+    changed = section._replace(fields=fields)
     found = list(check_sections._section(LAYOUT, changed))
     assert any(words in one for one in found), found
 
 
 def test_sections_that_are_not_told_apart_are_found() -> None:
-    twice = dataclasses.replace(LAYOUT, sections=(*LAYOUT.sections, LAYOUT.sections[0]))
+    twice = LAYOUT._replace(sections=(*LAYOUT.sections, LAYOUT.sections[0]))
     found = list(check_sections._layout(twice))
     assert "section product is defined twice" in found
     assert "two sections have the same triplet" in found

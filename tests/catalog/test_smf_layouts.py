@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import pytest
@@ -41,11 +40,11 @@ def test_each_fact_has_a_source() -> None:
 )
 def test_what_is_wrong_is_found(change: dict[str, object], words: str) -> None:
     changed = [
-        dataclasses.replace(field, **change) if (field.name, field.subtype) == ("CPUID", 1) else field
+        field._replace(**change) if (field.name, field.subtype) == ("CPUID", 1) else field
         for field in LAYOUT.fields
     ]
     try:
-        found = list(check_smf._layout(dataclasses.replace(LAYOUT, fields=tuple(changed))))
+        found = list(check_smf._layout(LAYOUT._replace(fields=tuple(changed))))
     except KeyError as error:
         found = [f"there is no section {error}"]
     assert any(words in one for one in found), found

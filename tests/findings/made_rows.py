@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -103,6 +103,9 @@ class Made:
     def stages(self, queries: Iterable[str]) -> Iterator[list[str]]:
         """What these rows are made into is made when it is asked for."""
         yield [*queries]
+
+    def together(self, queries: Sequence[str]) -> list[list[tuple[Any, ...]]]:
+        return [self.sql(query).rows for query in queries]
 
     def sql(self, query: str) -> Answer:
         self.questions.append(query)

@@ -10,6 +10,7 @@ from counter_rows import opened, row, values
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
 from zlens.catalog import cpumf, cpumf_formulas, generations
 from zlens.catalog.columns import Column
+from zlens.catalog.trust import Trust
 from zlens.errors import InputError
 from zlens.inputs.doubts import doubts
 from zlens.inputs.options import Options
@@ -104,7 +105,7 @@ def test_what_is_unverified_is_null_and_says_so(each_machine) -> None:
 
 
 def test_what_is_unverified_may_be_asked_for_and_is_marked(each_machine, allowed) -> None:
-    unverified = cpumf_formulas.Trust(unverified=True)
+    unverified = Trust(unverified=True)
     for name, found in allowed.items():
         assert found["rni_status"] == each_machine[name]["rni_status"]
         assert (found["rni"] is None) == (cpumf_formulas.told(name, "rni", unverified) is None)

@@ -79,6 +79,9 @@ def base() -> duckdb.DuckDBPyConnection:
     made = duckdb.connect(":memory:", config={"threads": 1})
     for table in (*TABLES, "inventory"):
         made.execute(create(f'"{table}"', columns_of(table)))
+    # What reading found, and what counters say of themselves.
+    made.execute(create("_noted", columns_of("problem")))
+    made.execute(create("_doubt", dict.fromkeys(("system", "source", "kind", "detail"), "text")))
     made.execute('CREATE VIEW "_interval" AS SELECT * FROM "interval"')
     # Roles without rows: a report may ask them too.
     made.execute(empty_roles())

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from zlens.catalog import expressions, metrics
 from zlens.catalog.expressions import literal, quote
@@ -42,6 +42,8 @@ _HEADS = (*_INTERVAL, _LENGTH, "flag")
 #: Kinds that have no value yet in a subject's first sample.
 COUNTED = frozenset({"counter", "time", "ratio"})
 _KNOWN = "#known"
+#: Whether a row takes part in sums over subjects.
+_TAKING_PART = '"#takes part"'
 
 
 def usual(column: Column) -> str:
@@ -193,19 +195,25 @@ def _of_values(column: Column, statistic: str, of: Of = _of) -> str:
     return of("quantile_cont", value, kept(), f", {int(statistic[1:]) / 100}")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A column over the subjects of one interval: the value, and its weight in a mean over time."""
 
     value: str
     weight: str
 
 
-def together(column: Column, among: str = "true", *, average: bool = False) -> Part:
+def together(
+    column: Column,
+    among: str = "true",
+    *,
+    average: bool = False,
+    named: Callable[[str], str] = lambda sql: sql,
+) -> Part:
     """SQL of a column over several subjects of one interval, and of its weight over time.
 
     among     the rows that take part; one unknown value among them makes a sum unknown
     average   for added columns, the mean of the subjects
+    named     what stands for the SQL of a weight, which is mentioned several times
     """
     how, value = across(column), quote(column.name)
     # A column without a mean over time in its own rows has none here.
@@ -225,10 +233,10 @@ def together(column: Column, among: str = "true", *, average: bool = False) -> P
     if how == "none":
         return Part("NULL", length)
     if how == "mean":
-        weighs = weight(column) or "NULL"
+        weighs = named(weight(column) or "NULL")
         over = _of("sum", weighs, f"{among} AND {value} IS NOT NULL")
     else:
-        weighs = expressions.compile_sql(how.removeprefix("by "), quote, "float")
+        weighs = named(expressions.compile_sql(how.removeprefix("by "), quote, "float"))
         over = length
     # A value with zero weight may be unknown.
     part = f"{among} AND {weighs} > 0"
@@ -280,18 +288,28 @@ def over_subjects(
     all rows and are left out.
     """
     heads = [key for key in dict.fromkeys([*_INTERVAL, *keys]) if key not in fixed]
-    taking_part = known(table)
+    weights: dict[str, str] = {}
+
+    def named(sql: str) -> str:
+        return weights.setdefault(sql, quote(f"#weight{len(weights)}"))
+
     items = [
         *map(quote, heads),
         f"max({quote(_LENGTH)}) AS {quote(_LENGTH)}",
         # A stub or a gap of a single subject does not flag the others.
         "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag",
-        f"bool_or({taking_part}) AS {quote(_KNOWN)}",
+        f"bool_or({_TAKING_PART}) AS {quote(_KNOWN)}",
     ]
+    names = [*heads, _LENGTH, "flag"]
     for column in selected:
-        part = together(column, f"({taking_part})" if column.aggregate in COUNTED else "true")
+        part = together(column, _TAKING_PART if column.aggregate in COUNTED else "true", named=named)
         items += [f"{part.value} AS {quote(column.name)}", f"{part.weight} AS {quote(parted(column))}"]
-    return f"SELECT {', '.join(items)} FROM {rows} WHERE {where} GROUP BY {', '.join(map(quote, heads))}"
+        names += columns(table, column, subjects=True)
+    # What the statistics mention many times is computed once for each row.
+    own = [*map(quote, dict.fromkeys(names)), f"({known(table)}) AS {_TAKING_PART}"]
+    own += [f"{sql} AS {name}" for sql, name in weights.items()]
+    inner = f"SELECT {', '.join(own)} FROM {rows} WHERE {where}"
+    return f"SELECT {', '.join(items)} FROM ({inner}) GROUP BY {', '.join(map(quote, heads))}"
 
 
 def intervals(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from zlens.catalog.layouts import Field
+if TYPE_CHECKING:
+    from zlens.catalog.fields import Field
 
 #: Columns that every raw table begins with; no field may have one of these names.
 FIXED = ("system", "source", "file", "offset", "tod", "interval_end", "seconds", "flag")
 _INT_MAX = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of a raw table. type is int, float, text, bool or time."""
 
     name: str
@@ -21,8 +21,7 @@ class Column:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A column that a field gives: the field itself or one element of an array."""
 
     name: str

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from zlens.catalog import expressions, generations
 from zlens.errors import CatalogError
@@ -23,16 +22,14 @@ _COUNTER = re.compile(r"([A-Z])(\d{1,3})")
 _NUMBERED = "letter of its set and number, such as B0 or E145"
 
 
-@dataclass(frozen=True, slots=True)
-class Counter:
+class Counter(NamedTuple):
     number: int
     set: str
     name: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CounterSet:
+class CounterSet(NamedTuple):
     """A set of counters with consecutive numbers.
 
     letter   the letter by which formulas name its counters
@@ -62,8 +59,7 @@ class CounterSet:
         return max(counters for _, _, counters in self.sizes)
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(NamedTuple):
     """An alternative formula, besides the one in use or where none is known well enough."""
 
     formula: str
@@ -71,8 +67,7 @@ class Variant:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(NamedTuple):
     """How one machine generation computes a metric. No formula: counters alone do not give it.
 
     needs     the set that a machine must have, if no formula names its counters
@@ -88,8 +83,7 @@ class Metric:
     variants: tuple[Variant, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
+class Generation(NamedTuple):
     """A machine generation. basis: what its TLB counters count."""
 
     name: str
@@ -104,8 +98,7 @@ class Generation:
     metrics: Mapping[str, Metric]
 
 
-@dataclass(frozen=True, slots=True)
-class Balance:
+class Balance(NamedTuple):
     """left <= right must hold, or the counters do not mean what they are taken to mean."""
 
     name: str
@@ -116,16 +109,14 @@ class Balance:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(NamedTuple):
     """The LSPR workload category for a condition `when` on l1mp and rni."""
 
     when: str
     category: str
 
 
-@dataclass(frozen=True, slots=True)
-class HintTable:
+class HintTable(NamedTuple):
     status: str
     source: str
     note: str
@@ -251,7 +242,7 @@ def _common_on(generation: str) -> dict[str, Metric]:
     """The common metrics with their status on one generation."""
     metrics = common_metrics()
     statuses = generations.facts(generation).get("statuses", {})
-    return metrics | {name: replace(metrics[name], status=status) for name, status in statuses.items()}
+    return metrics | {name: metrics[name]._replace(status=status) for name, status in statuses.items()}
 
 
 def _metric(name: str, facts: Mapping[str, Any]) -> Metric:
@@ -376,8 +367,7 @@ def _weighed(name: str) -> dict[str, Metric]:
             for variant in facts.get("variants", [])
         ]
         for metric in ("rni",) if kind == "rni" else ("est_finite_cpi", "est_scpl1m"):
-            metrics[metric] = replace(
-                _metric(metric, {**facts, "formula": formulas.get(metric, "")}),
+            metrics[metric] = _metric(metric, {**facts, "formula": formulas.get(metric, "")})._replace(
                 variants=tuple(
                     Variant(variant[metric], status, source) for variant, status, source in variants
                 ),

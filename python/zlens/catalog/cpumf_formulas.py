@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Container, Sequence
-from dataclasses import dataclass, field
 from functools import cache
+from typing import NamedTuple
 
 from zlens.catalog import cpumf, expressions, generations
 from zlens.catalog.cpumf import Metric
-from zlens.catalog.cpumf_weights import USER, Weights
+from zlens.catalog.cpumf_weights import USER
 from zlens.catalog.expressions import literal
+from zlens.catalog.trust import SURE, Present, Trust
 from zlens.errors import CatalogError
-
-#: The generations of an input's counters, including None if one is unknown; None: any may occur.
-Present = frozenset[str | None] | None
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset({"and", "or", "not", "is", "null", "coalesce"})
@@ -28,24 +26,7 @@ _WORDS = frozenset({"and", "or", "not", "is", "null", "coalesce"})
 _KNOWN_WELL = ("verified", "verified-secondary", USER)
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """What the user trusts beyond what the catalog is sure of.
-
-    unverified  whether to show metrics with an unverified formula
-    weights     the user's own numbers for RNI and finite CPI
-    """
-
-    unverified: bool = False
-    weights: Weights = field(default_factory=Weights)
-
-
-#: What is shown by default.
-SURE = Trust()
-
-
-@dataclass(frozen=True, slots=True)
-class StatedFormula:
+class StatedFormula(NamedTuple):
     """A formula over counters, with the weakest status of everything it is built from."""
 
     formula: str

@@ -11,11 +11,10 @@ L4LP, L4RP, MEMP): rni = factor * (weight * share + ...) / 100. `finite` is a an
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from zlens.catalog import cpumf, generations
+from zlens.catalog.trust import Weights
 from zlens.errors import InputError
 from zlens.schema import user_files
 
@@ -23,14 +22,6 @@ from zlens.schema import user_files
 USER = "user"
 
 _CURE = "write a line like: z196 = { rni = [1.6, 0.4, 1.0, 2.4, 7.5], finite = [0.57, 0.1] }"
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """Numbers by generation; a generation without numbers keeps those of the catalog."""
-
-    rni: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    finite: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 def read(path: str) -> Weights:

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from zlens.errors import CatalogError
 
@@ -66,8 +66,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One node of a parsed formula.
 
     kind is number, text, constant, name, call, unary, binary or null_test
@@ -78,8 +77,7 @@ class Node:
     children: tuple[Node, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     kind: str
     text: str
     position: int
@@ -93,6 +91,17 @@ def quote(identifier: str) -> str:
 def literal(text: str) -> str:
     """A text value as SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def _is_name(sql: str) -> bool:
+    """Whether SQL is a name that `quote` wrote, alone or after that of its table."""
+    name = sql.removeprefix("r.").replace('"."', ".", 1)
+    return len(name) > 2 and name[0] == name[-1] == '"' and '"' not in name[1:-1]
+
+
+def cast(sql: str, type: str) -> str:
+    """SQL of a cast, in the form that takes the engine least to parse."""
+    return f"{sql}::{type}" if sql == "NULL" or _is_name(sql) else f"CAST({sql} AS {type})"
 
 
 def _wrong(formula: str, position: int, message: str) -> CatalogError:
@@ -283,8 +292,28 @@ def _names(formula: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node.value for node in _walk(parse(formula)) if node.kind == "name"))
 
 
+@cache
+def outside(formula: str) -> tuple[str, ...]:
+    """The names in a formula that are not inside of an aggregate."""
+    if not formula:
+        return ()
+    found: dict[str, None] = {}
+    pending = [parse(formula)]
+    while pending:
+        node = pending.pop()
+        if node.kind == "name":
+            found[node.value] = None
+        if node.kind != "call" or node.value not in AGGREGATES:
+            pending.extend(reversed(node.children))
+    return tuple(found)
+
+
 def _is_whole(node: Node) -> bool:
     return node.kind == "number" and node.value.isdecimal() and len(node.value) < 19
+
+
+def _is_nonzero(node: Node) -> bool:
+    return node.kind == "number" and float(node.value) != 0
 
 
 def _is_float(node: Node) -> bool:
@@ -295,15 +324,16 @@ def _is_float(node: Node) -> bool:
 
 
 class _Compiler:
-    def __init__(self, resolve: Resolve) -> None:
+    def __init__(self, resolve: Resolve, below: Callable[[Node], str] | None = None) -> None:
         self.resolve = resolve
+        self.below = below
 
     def number(self, node: Node) -> str:
         """SQL of a node as a floating-point number."""
         sql = self.sql(node)
         if _is_whole(node):
             return f"{sql}e0"
-        return sql if _is_float(node) else f"CAST({sql} AS DOUBLE)"
+        return sql if _is_float(node) else cast(sql, "DOUBLE")
 
     def sql(self, node: Node) -> str:
         if _is_whole(node):
@@ -317,7 +347,8 @@ class _Compiler:
         if node.kind == "constant":
             return node.value
         if node.kind == "name":
-            return f"({self.resolve(node.value)})"
+            resolved = self.resolve(node.value)
+            return resolved if _is_name(resolved) else f"({resolved})"
         if node.kind == "null_test":
             return f"({self.sql(node.children[0])} {node.value})"
         if node.kind == "unary":
@@ -338,8 +369,9 @@ class _Compiler:
             arithmetic = step.value in _ARITHMETIC
             right = self.number(step.children[1]) if arithmetic else self.sql(step.children[1])
             if arithmetic and not left_is_float:
-                sql = f"CAST({sql} AS DOUBLE)"
-            sql = f"({sql} / nullif({right}, 0))" if step.value == "/" else f"({sql} {step.value} {right})"
+                sql = cast(sql, "DOUBLE")
+            divides = step.value == "/" and not _is_nonzero(step.children[1])
+            sql = f"({sql} / nullif({right}, 0))" if divides else f"({sql} {step.value} {right})"
             left_is_float = arithmetic
         return sql
 
@@ -348,6 +380,8 @@ class _Compiler:
         if name in ("abs", "round", "floor", "sqrt"):
             places = f", {self.sql(arguments[1])}" if len(arguments) == 2 else ""
             return f"{name}({self.number(arguments[0])}{places})"
+        if self.below is not None and name in AGGREGATES:
+            return self.below(node)
         values = [self.sql(argument) for argument in arguments]
         if name == "case":
             pairs = zip(values[0::2], values[1::2], strict=False)
@@ -382,8 +416,7 @@ def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:
     node = parse(formula)
     compiler = _Compiler(resolve)
     if type == "float":
-        number = compiler.number(node)
-        return f"CASE WHEN isfinite({number}) THEN {number} END"
+        return finite(compiler.number(node))
     sql = compiler.sql(node)
     if type == "int":
         return f"TRY_CAST({sql} AS BIGINT)"
@@ -394,6 +427,25 @@ def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:
     if type in ("", "time"):
         return sql
     raise CatalogError(f"there is no column type {type!r}", expected="int, float, text, bool or time")
+
+
+def compile_raw(formula: str, resolve: Resolve, type: str, below: Callable[[Node], str] | None = None) -> str:
+    """SQL of a formula before its type bounds it: a float may be infinite, which `finite` makes NULL.
+
+    `below` gives what stands for an aggregate that a layer below has computed.
+    """
+    compiler = _Compiler(resolve, below)
+    return compiler.number(parse(formula)) if type == "float" else compiler.sql(parse(formula))
+
+
+def compile_node(node: Node, resolve: Resolve) -> str:
+    """SQL of a part of a formula."""
+    return _Compiler(resolve).sql(node)
+
+
+def finite(number: str) -> str:
+    """SQL of a floating-point number that is NULL if it is not finite. It says the number twice."""
+    return f"CASE WHEN isfinite({number}) THEN {number} END"
 
 
 def compile_columns(columns: Iterable[tuple[str, str, str]], resolve: Resolve) -> dict[str, str]:

@@ -7,18 +7,16 @@ files, `machines` reads capacity curves. Facts common to all generations are in 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 
-@dataclass(frozen=True, slots=True)
-class MachineType:
+class MachineType(NamedTuple):
     """A machine type. ghz: its nominal speed, if known; calculations use the speed in the record."""
 
     type: str

@@ -34,7 +34,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from zlens.catalog import aggregation, expressions, metrics
 from zlens.catalog.roles import SQL_TYPES
@@ -68,8 +68,7 @@ class Groups:
     factors: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Grouping:
+class Grouping(NamedTuple):
     """How one measure shows groups: match (column and kind) and merge (keys)."""
 
     match: tuple[tuple[str, str], ...]

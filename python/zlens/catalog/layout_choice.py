@@ -8,16 +8,16 @@ longer records up to its end, and a layout of a later release serves what follow
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from zlens.catalog import layouts as catalog
 from zlens.catalog import user_roles
 from zlens.catalog.layouts import BUILTIN, HEADER_LENGTH, SIM, Field, Layout, release_key
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutProblem:
+class LayoutProblem(NamedTuple):
     """Why records of one length are not decoded in full; `kind` is one of `problems.KINDS`."""
 
     kind: str
@@ -26,8 +26,7 @@ class LayoutProblem:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """The layout for records of one length (None: none is known), and what it leaves out."""
 
     record: str
@@ -36,8 +35,7 @@ class Choice:
     problems: tuple[LayoutProblem, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(NamedTuple):
     """A page that would add fields for the records of a file."""
 
     record: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from zlens.errors import CatalogError
 from zlens.schema import document
@@ -93,8 +94,7 @@ UNITS = frozenset(
 BY = ("", "generation")
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """One column of a measure.
 
     formula     over roles (entity.role) and earlier columns, compiled into SQL; '' if there is none
@@ -226,7 +226,7 @@ def table(name: str) -> Table:
 _TEXT = Text()
 _NAMES = Many(_TEXT, into=tuple)
 _NEEDED = ("name", "type", "unit", "text", "aggregate", "status", "source")
-_LEFT_OUT = frozenset(field.name for field in fields(Column)) - {*_NEEDED, "by"}
+_LEFT_OUT = frozenset(Column._fields) - {*_NEEDED, "by"}
 _COLUMN = Spec(
     (
         *(Key(name, _TEXT) for name in _NEEDED),
@@ -260,7 +260,7 @@ def parse(text: str, path: str) -> Table:
     values = document.checked(text, path, _TABLE, "the measure")
     scope = values["scope"] or _scope(values["table"])
     columns: list[Column] = values.pop("column")
-    scoped = (column if column.scope else replace(column, scope=scope) for column in columns)
+    scoped = (column if column.scope else column._replace(scope=scope) for column in columns)
     leading = () if values["plain"] else LEADING
     return Table(values.pop("table"), **values | {"scope": scope, "columns": (*leading, *scoped)})
 

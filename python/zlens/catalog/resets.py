@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from zlens.catalog import layouts
 from zlens.schema import document
@@ -15,8 +14,7 @@ PATH = FACTS / "zvm" / "resets.toml"
 ALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """A record that reports a reset.
 
     `subject_kind` says whose counters; the values of `fields` name the subject in the order of the

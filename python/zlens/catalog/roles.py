@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from zlens.catalog import codes, cpumf, expressions
+from zlens.catalog import codes, expressions
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -39,8 +38,7 @@ _KEYS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
+class Role(NamedTuple):
     """A role of an entity. aggregate is how --every aggregates it: sum, mean or last.
 
     within  formula over `seconds` and roles of the entity that no value exceeds. A value that does, or that
@@ -63,16 +61,14 @@ class Role:
         return bool(self.within) or not self.signed
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(NamedTuple):
     """A section of the same record whose fields are joined with those of a raw table."""
 
     table: str
     on: str
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """How one raw table gives the roles of an entity.
 
     began  field with the time from which a subject's counters count: since then is all they say
@@ -87,8 +83,7 @@ class Origin:
     began: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(NamedTuple):
     """What measures refer to by one name: its roles, and the tables they come from.
 
     A lasting entity describes a state: its rows apply from their time `tod` until the next one, and belong
@@ -232,6 +227,8 @@ def _numbered(entries: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, dict
 
 def _range(part: str) -> range:
     """Numbers from one to another, or those of a set of counters on all machines."""
+    from zlens.catalog import cpumf
+
     counters = cpumf.sets().get(part)
     if counters is not None:
         return range(counters.first, counters.first + counters.most)

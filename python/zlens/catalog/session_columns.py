@@ -69,6 +69,8 @@ def always() -> dict[str, tuple[Column, ...]]:
         "interval": _columns("interval"),
         "problem": _columns("problem"),
         "inventory": INVENTORY,
+        # The problems found by reading alone.
+        "_noted": _columns("problem"),
         "_interval": _INTERVAL,
         "_asked": _ASKED,
         "_reset": _RESET,

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from zlens.catalog import codes, cpumf
+from zlens.catalog import codes
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -26,8 +26,7 @@ COLUMN_TYPES = ("int", "text", "hex", "time", "bit", "code")
 _TABLE_TYPES = {"int": "int", "text": "text", "hex": "text", "time": "time", "bit": "bool", "code": "text"}
 
 
-@dataclass(frozen=True, slots=True)
-class Triplet:
+class Triplet(NamedTuple):
     """The places of offset (4 bytes), length and number (2 bytes each) of sections."""
 
     offset_at: int
@@ -35,8 +34,7 @@ class Triplet:
     count_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A part of the record. The header has no triplet; the data section's length depends on the subtype."""
 
     name: str
@@ -76,8 +74,7 @@ class Subtype:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """subtype None: in records of all subtypes. bit: which bit of the field it is, from the left."""
 
     section: str
@@ -93,8 +90,7 @@ class Field:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of the raw table that is not a counter. fields: first choice first."""
 
     name: str
@@ -111,8 +107,7 @@ class Column:
         return _TABLE_TYPES[self.type]
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """One record type."""
 
     record: int
@@ -252,6 +247,8 @@ def _field(
 
 def counter_sets(record: int) -> list[tuple[str, int, int, int]]:
     """The counter sets: name, number in the record, number of the first counter, counters with a column."""
+    from zlens.catalog import cpumf
+
     sets = [
         (name, counter_set.smf, counter_set.first, counter_set.most)
         for name, counter_set in cpumf.sets().items()

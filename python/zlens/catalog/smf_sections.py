@@ -8,9 +8,8 @@ the length in the triplet covers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from zlens.catalog import smf
 from zlens.catalog.columns import Column
@@ -37,8 +36,7 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A field of a section. bits: name to place and text; date: the field with the day of a time of day."""
 
     name: str
@@ -55,8 +53,7 @@ class Field:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(NamedTuple):
     """A section of another kind that owns sections: the first of them, and their number."""
 
     column: str
@@ -69,8 +66,7 @@ class Owner:
     status: str
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A kind of section. triplet: the place of its offset, length and number; None: the header itself."""
 
     name: str
@@ -94,8 +90,7 @@ class Section:
         raise CatalogError(f"section {self.name} of {self.table} has no field {name}")
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """One record type."""
 
     record: int

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from zlens.catalog import codes, layouts, roles
 from zlens.catalog.layouts import UNITS, Field, Layout
@@ -47,8 +47,7 @@ _TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 _MAX_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(NamedTuple):
     """One role of one raw table, bound by the user."""
 
     entity: str
@@ -105,8 +104,8 @@ def of_entity(role_entity: roles.Entity) -> roles.Entity:
         for binding in own_bindings:
             if binding.table == origin.table:
                 origin_roles[binding.role] = _combined(binding, origin_roles.get(binding.role))
-        origins.append(replace(origin, roles=origin_roles))
-    return replace(role_entity, origins=tuple(origins))
+        origins.append(origin._replace(roles=origin_roles))
+    return role_entity._replace(origins=tuple(origins))
 
 
 def of_layout(layout: Layout) -> Layout:

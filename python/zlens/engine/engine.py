@@ -22,8 +22,8 @@ from zlens.catalog.compile import tree
 from zlens.catalog.compile.kept import Kept, digest
 from zlens.catalog.compile.plan import Input
 from zlens.catalog.compile.tree import rename
-from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.catalog.groups import Groups
+from zlens.catalog.trust import SURE, Trust
 from zlens.engine.admission import shows_tables
 from zlens.engine.answers import Answer, Form, cut, first_rows, leaving, plain, type_name, with_times
 from zlens.engine.asked import Asked
@@ -221,6 +221,33 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
 
+    def together(self, queries: Sequence[str]) -> list[list[tuple[Any, ...]]]:
+        """The rows of each of zlens' own SELECTs, which give the same columns; one statement answers them all
+        except those whose columns only a plan tells and those that read roles.
+        """
+        reads: dict[str, set[str]] = {}
+        joined: dict[int, str] = {}
+        try:
+            cursor = self._store.cursor()
+            for number, query in enumerate(queries):
+                statement = self._parse(cursor, query)
+                named = self._named_tables(statement)
+                if self._columns_named(statement) is None or any(name.startswith("role.") for name in named):
+                    continue
+                joined[number] = f'SELECT {number} AS "#", * FROM (\n{query}\n)'
+                for name, columns in self._reads(statement, named).items():
+                    reads.setdefault(name, set()).update(columns)
+        except Error as error:
+            raise query_error(error) from None
+        found: list[list[tuple[Any, ...]]] = [[] for _ in queries]
+        if joined:
+            for number, *row in self.select("\nUNION ALL\n".join(joined.values()), reads).rows:
+                found[number].append(tuple(row))
+        for number in range(len(queries)):
+            if number not in joined:
+                found[number] = self.ask(queries[number]).rows
+        return found
+
     def derive(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
         """Keep the rows of one of zlens' own SELECTs, which reads these columns; returns the table's name."""
 
@@ -313,7 +340,7 @@ class Engine:
         return self._statements[query]
 
     def _named_tables(self, statement: Statement) -> set[str]:
-        return {name for name in statement.survey.tables if self._store.columns(name) is not None}
+        return {name for name in statement.survey.tables if self._store.names(name) is not None}
 
     def _reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
         """The columns that a statement reads of the tables it names."""
@@ -324,14 +351,14 @@ class Engine:
                     self._planned.clear()
                 self._planned[statement.text] = self._planned_reads(statement, named)
             return self._planned[statement.text]
-        return {name: columns & {column for column, _ in self._store.columns(name) or ()} for name in named}
+        return {name: columns.intersection(self._store.names(name) or ()) for name in named}
 
     def _columns_named(self, statement: Statement) -> set[str] | None:
         """The columns that a statement names; None if it does not name them all."""
         for name, tables in statement.survey.rows.items():
             for table in tables:
-                columns = self._store.columns(table)
-                if columns is not None and not any(column == name for column, _ in columns):
+                columns = self._store.names(table)
+                if columns is not None and name not in columns:
                     return None
         return statement.survey.columns
 
@@ -413,9 +440,12 @@ class Engine:
         if not renamed:
             return statement.text, rows
         # Roles are tables of this query alone, which no schema can contain.
-        tree = json.loads(json.dumps(statement.tree))
-        rename(tree, renamed)
-        text = self._store.rendered(tree)
+        text = self._kept.read("renamed", statement.question)
+        if not isinstance(text, str):
+            tree = json.loads(json.dumps(statement.tree))
+            rename(tree, renamed)
+            text = self._store.rendered(tree)
+            self._kept.write(text, "renamed", statement.question)
         return statement.text[: len(statement.text) - len(statement.question)] + text, rows
 
     def _rows_of(
@@ -440,9 +470,7 @@ class Engine:
     @staticmethod
     def _fill_columns(rows: str, wanted: set[str], typed: list[tuple[str, str]]) -> str:
         columns = (
-            expressions.quote(column)
-            if column in wanted
-            else f"CAST(NULL AS {type}) AS {expressions.quote(column)}"
+            expressions.quote(column) if column in wanted else f"NULL::{type} AS {expressions.quote(column)}"
             for column, type in typed
         )
         return f"SELECT {', '.join(columns)} FROM {rows}"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from zlens.catalog.compile.kept import Kept
 from zlens.engine.admission import Survey, Tree, admit
@@ -19,8 +18,7 @@ LONGEST = 1_000_000
 _KEPT = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """One statement that only reads.
 
     text       as the user wrote it

@@ -13,8 +13,8 @@ from zlens.catalog.compile import roles as role_sql
 from zlens.catalog.compile.kept import Kept
 from zlens.catalog.compile.plan import KEPT, Compiler, Input, Plan
 from zlens.catalog.compile.tree import Tree
-from zlens.catalog.cpumf_formulas import Present
 from zlens.catalog.roles import SQL_TYPES, WHOLE, entities, entity
+from zlens.catalog.trust import Present
 from zlens.engine.cancelling import check, held, interruptible
 from zlens.engine.connection import RELEASE, Connection
 from zlens.inputs.source import ParquetTable, RawTable
@@ -89,6 +89,14 @@ class Store:
         if name not in self._typed:
             self._typed[name] = self._typed_columns(name)
         return self._typed[name]
+
+    def names(self, name: str) -> list[str] | None:
+        """Names of the columns of a table that a query may name; None if it is not ours."""
+        # Types of a helper take making what it reads.
+        if self.compiler.is_helper(name):
+            return self.compiler.columns(name)
+        typed = self.columns(name)
+        return None if typed is None else [column for column, _ in typed]
 
     def _typed_columns(self, name: str) -> list[tuple[str, str]] | None:
         if name in self._session:
@@ -308,6 +316,10 @@ class Store:
                 stream = f"{table}#{next(self._numbers)}"
                 cursor.register(stream, part.stream(available or [part.columns[0].name]))
                 rows = expressions.quote(stream)
+            if available and len(self._raw[table]) == 1 and len(available) == len(shown):
+                # The stream has these columns and no others; a list of them takes long to parse.
+                selects.append(f"SELECT * FROM {rows}")
+                continue
             columns = (
                 expressions.quote(column) if column in available else _null(types[column], column)
                 for column in shown
@@ -321,7 +333,8 @@ class Store:
             return union
         if "_interval" in condition[0]:
             self.make("_interval", ())
-        return f"SELECT * FROM ({union}) WHERE {condition[0]}"
+        rows = union if len(selects) == 1 and union.startswith("SELECT *") else f"SELECT * FROM ({union})"
+        return f"{rows} WHERE {condition[0]}"
 
     # -- for the compiler ----------------------------------------------------------------------------
 
@@ -356,12 +369,12 @@ class Store:
 
 def _helpers(table: RawTable | None) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
     """The helpers that a session table reads from the engine itself: helper, columns, roles that feed it."""
-    helpers: Sequence[tuple[str, Sequence[str], Sequence[str]]] = getattr(table, "helpers", ())
+    helpers: Sequence[tuple[str, Sequence[str], Sequence[str]]] = getattr(table, "helpers", tuple)()
     return helpers
 
 
 def _null(type: str, column: str) -> str:
-    return f"CAST(NULL AS {SQL_TYPES[type]}) AS {expressions.quote(column)}"
+    return f"NULL::{SQL_TYPES[type]} AS {expressions.quote(column)}"
 
 
 class _RawColumns(Mapping[str, Collection[str]]):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from zlens.catalog import cpumf, cpumf_formulas, generations
 from zlens.catalog.metrics import Column
+from zlens.catalog.trust import Trust
 from zlens.explain.records import Facts, page
 
 
@@ -83,7 +84,7 @@ def _used_in(number: int) -> list[str]:
     metrics: dict[str, None] = {}
     for generation in _generations():
         for metric in generation.metrics.values():
-            formula = cpumf_formulas.told(generation.name, metric.name, cpumf_formulas.Trust(unverified=True))
+            formula = cpumf_formulas.told(generation.name, metric.name, Trust(unverified=True))
             if formula and number in cpumf.numbers_in([formula.formula]):
                 metrics[metric.name] = None
     return list(metrics)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from itertools import chain
@@ -44,6 +44,8 @@ class Session(Protocol):
     def fills(self, name: str) -> bool: ...
 
     def stages(self, queries: Iterable[str]) -> Iterator[list[str]]: ...
+
+    def together(self, queries: Sequence[str]) -> list[list[tuple[Any, ...]]]: ...
 
     def display(self, time: datetime, system: str) -> datetime: ...
 
@@ -136,7 +138,7 @@ def evaluate(
     compare with one are checked too, and those of class `ours` count if the baseline was clearly better.
     """
     findings = Findings(session, baseline=baseline)
-    for part in evaluate_in_stages(session, rules, classes=classes, baseline=baseline):
+    for part in _evaluate(session, rules, classes, baseline, at_once=True):
         findings.add(part)
     place = {name: index for index, name in enumerate(rules)}
     findings.asked.sort(key=lambda rule: place[rule.id])
@@ -145,13 +147,20 @@ def evaluate(
 
 
 def evaluate_in_stages(
-    session: Session,
-    rules: Mapping[str, Rule],
-    *,
-    classes: Collection[str] = USUAL,
-    baseline: Session | None = None,
+    session: Session, rules: Mapping[str, Rule], *, classes: Collection[str] = USUAL
 ) -> Iterator[Findings]:
     """The findings of a session, stage by stage: first of the rules whose measures cost least."""
+    return _evaluate(session, rules, classes, None, at_once=False)
+
+
+def _evaluate(
+    session: Session,
+    rules: Mapping[str, Rule],
+    classes: Collection[str],
+    baseline: Session | None,
+    *,
+    at_once: bool,
+) -> Iterator[Findings]:
     chosen: list[Rule] = []
     off: list[Rule] = []
     for rule in rules.values():
@@ -164,12 +173,13 @@ def evaluate_in_stages(
     checker = Checker(session, chosen)
     baseline_checker = Checker(baseline, chosen) if baseline is not None else None
     if baseline_checker is not None:
-        for _ in baseline_checker.stages():
-            pass
+        for stage in baseline_checker.stages(at_once=True):
+            baseline_checker.count(stage)
     missing: dict[str, tuple[str, ...]] = {}
     tested: dict[str, list[Tested]] = {}
     yield Findings(session, off=off, baseline=baseline)
-    for stage in checker.stages():
+    for stage in checker.stages(at_once=at_once):
+        checker.ask(stage)
         findings = Findings(session, baseline=baseline)
         for rule in stage:
             tell(len(missing) + len(tested), len(chosen), f"rule {rule.id}")
@@ -240,6 +250,8 @@ class Checker:
                     columns.append(column)
         #: Systems with values, for each column that rules need.
         self._with_values: dict[str, frozenset[str]] = {}
+        #: Answers to questions of rules that were asked together.
+        self._answers: dict[str, list[tuple[Any, ...]]] = {}
 
     def _filled(self, column: str) -> bool:
         table = column.rpartition(".")[0]
@@ -254,8 +266,8 @@ class Checker:
             return []
         return [name for name in rule.needs if name.rpartition(".")[0] not in _ANSWER]
 
-    def stages(self) -> Iterator[list[Rule]]:
-        """The rules stage by stage: those whose data are computed by now, the cheapest first.
+    def stages(self, *, at_once: bool) -> Iterator[list[Rule]]:
+        """The rules stage by stage: those whose data are computed by now, the cheapest first; or all at once.
 
         A rule comes no earlier than the data of those that disagree with it.
         """
@@ -264,7 +276,13 @@ class Checker:
             name: set().union(*(questions[other] for other in self._disagreeing(name)))
             for name in self._rules
         }
-        for ready in chain([[]], self._session.stages(chain.from_iterable(questions.values()))):
+        computed = self._session.stages(chain.from_iterable(questions.values()))
+        if at_once:
+            for _ in computed:
+                pass
+            yield [*self._rules.values()]
+            return
+        for ready in chain([[]], computed):
             stage = []
             for name in [*waiting]:
                 waiting[name].difference_update(ready)
@@ -299,14 +317,29 @@ class Checker:
         unfilled = [name for name in rule.needs if not self._filled(name)]
         return unfilled or [name for name in self._counted_needs(rule) if not self._systems_of(name)]
 
+    def ask(self, rules: Iterable[Rule]) -> None:
+        """Ask what rules need to know, with as few statements as there can be."""
+        rules = list(rules)
+        self.count(rules)
+        # The user's own are asked one by one, so that an error is that of one rule.
+        asked = [question(rule) for rule in rules if not rule.own and not self.absent(rule)]
+        if len(asked) > 1:
+            rows = self._session.together(asked)
+            self._answers |= {text: sorted(own, key=_in_order) for text, own in zip(asked, rows, strict=True)}
+
+    def count(self, rules: Iterable[Rule]) -> None:
+        """Count the values of all columns that rules need."""
+        needed = [name for rule in rules for name in self._counted_needs(rule)]
+        tables = dict.fromkeys(name.rpartition(".")[0] for name in needed if name not in self._with_values)
+        queries = [_count(table, self._needed[table]) for table in tables]
+        for table, rows in zip(tables, self._session.together(queries), strict=True):
+            for index, name in enumerate(self._needed[table]):
+                self._with_values[f"{table}.{name}"] = frozenset(
+                    str(system) for system, counts in rows if counts[index]
+                )
+
     def _systems_of(self, column: str) -> frozenset[str]:
         """The systems with values in a column."""
-        if column not in self._with_values:
-            table = column.rpartition(".")[0]
-            columns = self._needed[table]
-            rows = self._session.sql(_count(table, columns)).rows
-            for index, name in enumerate(columns, 1):
-                self._with_values[f"{table}.{name}"] = frozenset(str(row[0]) for row in rows if row[index])
         return self._with_values[column]
 
     def systems(self, rule: Rule) -> frozenset[str] | None:
@@ -318,8 +351,11 @@ class Checker:
         """The result of a rule for every subject."""
         if rule.own:
             self.check_columns(rule, baseline=baseline)
+        text = question(rule, baseline=baseline)
+        if text in self._answers:
+            return [Tested(*row) for row in self._answers[text]]
         try:
-            rows = self._session.sql(question(rule, baseline=baseline)).rows
+            rows = self._session.sql(text).rows
         except QueryError as error:
             raise _wrong_query(rule, baseline, error.message, error.cure) from None
         return [Tested(*row) for row in rows]
@@ -342,7 +378,12 @@ def _wrong_query(rule: Rule, baseline: bool, message: str, cure: str | None) -> 
 
 def _count(table: str, columns: Iterable[str]) -> str:
     counts = ", ".join(f"count({expressions.quote(column)})" for column in columns)
-    return f"SELECT system, {counts} FROM {table} GROUP BY system"
+    return f"SELECT system, [{counts}] FROM {table} GROUP BY system"
+
+
+def _in_order(row: tuple[Any, ...]) -> list[tuple[bool, str]]:
+    """Rows by system, source and subject, as a question orders them."""
+    return [(value is None, str(value)) for value in row[:3]]
 
 
 def threshold(rule: Rule) -> str:

@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from typing import Any
 
 from zlens.catalog import roles
+from zlens.catalog.compile.kept import Kept
 from zlens.inputs.problems import Problem
 
 #: Rows of a helper with some columns.
 Rows = Callable[[str, Sequence[str]], list[tuple[Any, ...]]]
-#: Helpers that find problems, the records concerned, and the roles without which they find nothing.
-VIEWS = (
-    ("_doubt", "CPU MF", ("counter",)),
-    ("_moved", None, ("counter", "own_partition")),
-    ("_impossible", None, roles.bounded()),
-)
-#: The columns read from each.
+#: The columns read from each view.
 COLUMNS = ("system", "source", "kind", "detail")
+
+
+@cache
+def views() -> tuple[tuple[str, str | None, tuple[str, ...]], ...]:
+    """Helpers that find problems, the records concerned, and the roles without which they find nothing."""
+    return (
+        ("_doubt", "CPU MF", ("counter",)),
+        ("_moved", None, ("counter", "own_partition")),
+        ("_impossible", None, _bounded()),
+    )
+
+
+def _bounded() -> tuple[str, ...]:
+    """The entities with bounds; to find them takes reading all."""
+    kept = Kept("roles", "")
+    names = kept.read("bounded")
+    if names is None:
+        names = roles.bounded()
+        kept.write(names, "bounded")
+    return tuple(names)
 
 
 def doubts(rows: Rows, filled: Collection[str]) -> list[Problem]:
     """The problems of an input; `rows` is Engine.rows, `filled` the roles that the input fills."""
     problems = []
-    for view, record, needed in VIEWS:
+    for view, record, needed in views():
         if any(entity in filled for entity in needed):
             problems += [
                 Problem(system, source, "", None, record, kind, text)

@@ -8,19 +8,20 @@ from __future__ import annotations
 import datetime as dt
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from zlens.errors import QueryError
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
-_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
-_OFFSET = re.compile(r"([+-])(\d{1,2}):?(\d{2})")
-_SHIFT = re.compile(r"(?:(?P<days>[A-Za-z,\- ]+?)\s+)?(?P<start>\d{1,2}:\d{2})\s*-\s*(?P<end>\d{1,2}:\d{2})")
+#: Compiled when used: most commands have none of these.
+_DURATION = r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?"
+_CLOCK = r"(\d{1,2}):(\d{2})(?::(\d{2}))?"
+_OFFSET = r"([+-])(\d{1,2}):?(\d{2})"
+_SHIFT = r"(?:(?P<days>[A-Za-z,\- ]+?)\s+)?(?P<start>\d{1,2}:\d{2})\s*-\s*(?P<end>\d{1,2}:\d{2})"
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """A time on the command line: a date with a time, or a time of day on every date."""
 
     date: dt.date | None
@@ -33,8 +34,7 @@ class Moment:
         return local.astimezone(dt.UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(NamedTuple):
     """Hours of some days of the week, in the system's local time. A shift may run over midnight."""
 
     days: frozenset[int]
@@ -101,7 +101,7 @@ def parse_duration(text: str) -> int:
     if clean.isdecimal() and len(clean) < 10:
         seconds = int(clean)
     else:
-        match = _DURATION.fullmatch(clean)
+        match = re.fullmatch(_DURATION, clean)
         if match is None or not any(match.groups()) or len(clean) > 32:
             raise QueryError(f"{text!r} is not a length of time", expected="something like 15m, 1h or 90s")
         days, hours, minutes, secs = (int(part or 0) for part in match.groups())
@@ -145,7 +145,7 @@ def parse_zone(text: str) -> dt.tzinfo:
     """A zone by name (Europe/Berlin), by offset (+02:00), or UTC."""
     if text.upper() in {"UTC", "Z"}:
         return dt.UTC
-    match = _OFFSET.fullmatch(text)
+    match = re.fullmatch(_OFFSET, text)
     if match:
         minutes = int(match[2]) * 60 + int(match[3])
         if minutes <= 18 * 60 and int(match[3]) < 60:
@@ -165,7 +165,7 @@ def parse_zone(text: str) -> dt.tzinfo:
 def parse_moment(text: str) -> Moment:
     """'2026-03-02 09:15', '2026-03-02T09:15:00Z', '2026-03-02' or '09:15' (of every day)."""
     clean = text.strip()
-    clock = _CLOCK.fullmatch(clean)
+    clock = re.fullmatch(_CLOCK, clean)
     try:
         if clock:
             return Moment(None, dt.time(int(clock[1]), int(clock[2]), int(clock[3] or 0)))
@@ -179,7 +179,7 @@ def parse_moment(text: str) -> Moment:
 
 def parse_shift(text: str) -> Shift:
     """'Mon-Fri 08:00-17:00', 'Sat,Sun 00:00-12:00', '22:00-06:00' (all days, over midnight)."""
-    match = _SHIFT.fullmatch(text.strip())
+    match = re.fullmatch(_SHIFT, text.strip())
     expected = "something like 'Mon-Fri 08:00-17:00'"
     if match is None or len(text) > 100:
         raise QueryError(f"{text!r} is not a shift", expected=expected)

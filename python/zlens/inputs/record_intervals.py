@@ -12,6 +12,8 @@ from typing import Any
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, SystemInfo
 
+#: The source of such records.
+SOURCE = "smf"
 COLUMNS = ("system", "source", "interval_end", "seconds", "flag")
 QUERY = (
     "SELECT system, source, epoch_us(interval_end), max(seconds), max(flag), count(*) FROM records "

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
@@ -29,8 +29,7 @@ WHOLE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc"})
 BY_TABLE = frozenset({"rmf-text", "listing", "listing-means"})
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """That counters of a table were reset at a moment; subject None: those of every subject.
 
     `moment` is the reader's own stamp, `us` about the same in microseconds since 1970, UTC. A subject is
@@ -44,8 +43,7 @@ class Evidence:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
+class Digest(NamedTuple):
     """What the records of an interval are, in any order: digests of its samples and of its events."""
 
     samples: int
@@ -63,8 +61,7 @@ class Digest:
         return fewer or (self.events, self.event_sum) == (known.events, known.event_sum)
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """The end of an interval: microseconds since 1970, UTC, samples in it, where its record begins.
 
     begin    where its first record is; None: behind the end before

@@ -7,9 +7,8 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
@@ -40,8 +39,7 @@ HEAD = 64 * 1024
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
-@dataclass(frozen=True, slots=True)
-class InputFiles:
+class InputFiles(NamedTuple):
     """Files of an input by reader, and the problems of the others."""
 
     files: dict[str, list[str]]

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from zlens.errors import CatalogError, ZlensError
 from zlens.schema.toml_lines import line_of
@@ -101,8 +101,7 @@ class Problem:
         return self.file if line is None else f"{self.file}:{line}"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """Any text, possibly of several lines; `form` is the pattern it must match, `what` its name."""
 
     longest: int = 100_000
@@ -127,8 +126,7 @@ class Text:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(NamedTuple):
     """Words, possibly over several lines; surrounding spaces are removed."""
 
     empty: bool = False
@@ -148,8 +146,7 @@ class Prose:
         return value.strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A printable word or line."""
 
     longest: int = 1000
@@ -172,8 +169,7 @@ class Line:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """One of some words."""
 
     of: tuple[str, ...]
@@ -194,8 +190,7 @@ class Choice:
         return str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Integer:
+class Integer(NamedTuple):
     """An integer from low to high."""
 
     low: int = -_LARGEST
@@ -225,8 +220,7 @@ class Integer:
 SMALLEST, LARGEST = 1e-12, 1e15
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     """A number from low to high; above: excluding low itself.
 
     Its size is bounded too: what is made of numbers at the ends of the double range is none.
@@ -269,8 +263,7 @@ class Number:
         return float(value)
 
 
-@dataclass(frozen=True, slots=True)
-class NumberOr:
+class NumberOr(NamedTuple):
     """A number, or a word such as NOLIMIT that stands for none."""
 
     of: Number
@@ -383,8 +376,7 @@ class Moment:
         return Number(-1e10, 1e11).check(value, where, problem)
 
 
-@dataclass(frozen=True, slots=True)
-class Many:
+class Many(NamedTuple):
     """A list of values of the same kind; in a URL a repeated parameter, or values separated by commas.
 
     into   the type of the result
@@ -413,8 +405,7 @@ class Many:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A list with a kind for each place; in JSON a place may be null if its kind is Maybe."""
 
     of: tuple[Kind, ...]
@@ -439,8 +430,7 @@ class Row:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Maybe:
+class Maybe(NamedTuple):
     """A kind, or null."""
 
     of: Kind
@@ -458,8 +448,7 @@ class Maybe:
         return None if value is None else self.of.check(value, where, problem)
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """A table with the user's own names as keys, and values of the same kind.
 
     names   the pattern that names must match
@@ -492,8 +481,7 @@ class Named:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(NamedTuple):
     """One of two kinds: the first that fits."""
 
     first: Kind
@@ -516,8 +504,7 @@ class Either:
             return self.second.check(value, where, problem)
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One key of a table, or one parameter of a query.
 
     default   the value if it is missing; REQUIRED; or None

@@ -6,12 +6,11 @@ import datetime as dt
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from zlens.catalog import smf_sections
 from zlens.catalog.columns import Column
 from zlens.engine.cancelling import held
 from zlens.errors import QueryError
@@ -23,8 +22,8 @@ from zlens.schema.wording import say
 from zlens.session.opening import open_inputs
 
 if TYPE_CHECKING:
-    from zlens.catalog.cpumf_formulas import Trust
     from zlens.catalog.groups import Groups
+    from zlens.catalog.trust import Trust
     from zlens.engine.answers import Answer
     from zlens.engine.engine import Engine
     from zlens.readers.throughput.table import Throughput
@@ -148,13 +147,17 @@ class Session:
 
     def all_problems(self) -> list[Problem]:
         """All problems; everything is decoded once to find them."""
-        problems = [
-            *self._found,
-            *(problem for source in self.sources for problem in source.problems(complete=True)),
-        ]
-        problems += self._doubts
+        problems = self._doubts
         if self.options.every_s:
-            problems += record_intervals.problems(self._other_intervals, self.options.every_s)
+            problems = [*problems, *record_intervals.problems(self._other_intervals, self.options.every_s)]
+        return [*self.noted_problems(), *self._of_chosen(problems)]
+
+    def noted_problems(self) -> list[Problem]:
+        """The problems that reading finds; everything is decoded once to find them."""
+        noted = (problem for source in self.sources for problem in source.problems(complete=True))
+        return self._of_chosen([*self._found, *noted])
+
+    def _of_chosen(self, problems: Iterable[Problem]) -> list[Problem]:
         chosen = self.options.systems
         return [
             problem
@@ -166,9 +169,9 @@ class Session:
     def _doubts(self) -> list[Problem]:
         """Problems that the measures show: counters withheld or doubtful, systems that moved."""
         # Cached: computing them takes longer than most queries, and the input does not change.
-        from zlens.inputs.doubts import VIEWS, doubts
+        from zlens.inputs.doubts import doubts, views
 
-        filled = {name for _, _, names in VIEWS for name in names if self.engine.fills(f"role.{name}")}
+        filled = {name for _, _, names in views() for name in names if self.engine.fills(f"role.{name}")}
         return doubts(self.engine.rows, filled) if filled else []
 
     def display(self, time: dt.datetime, system: str) -> dt.datetime:
@@ -213,6 +216,10 @@ class Session:
     def select(self, query: str, reads: Mapping[str, Collection[str]]) -> Answer:
         """Answer one of zlens' own SELECTs, which reads these columns of these measures."""
         return self.engine.select(query, reads)
+
+    def together(self, queries: Sequence[str]) -> list[list[tuple[Any, ...]]]:
+        """The rows of each of zlens' own SELECTs, which all give the same columns."""
+        return self.engine.together(queries)
 
     def fills(self, name: str, tables: Container[str] | None = None) -> bool:
         """Whether the input, or these raw tables, have anything that feeds a measure or role."""
@@ -324,11 +331,14 @@ class Session:
 
     @cached_property
     def _other_intervals(self) -> list[tuple[SystemInfo, Interval]]:
+        own = [source for source in self.sources if source.name == record_intervals.SOURCE]
+        if not own:
+            return []
+        from zlens.catalog import smf_sections
+
         # Asked by name: listing a source's tables reads the layouts of all its records.
         interval_tables = [
-            table
-            for table in smf_sections.interval_tables()
-            if any(table in source.tables for source in self.sources)
+            table for table in smf_sections.interval_tables() if any(table in source.tables for source in own)
         ]
         if not interval_tables:
             return []
@@ -445,11 +455,13 @@ class Session:
 
     @cached_property
     def _trust(self) -> Trust:
-        from zlens.catalog import cpumf_weights
-        from zlens.catalog.cpumf_formulas import Trust
+        from zlens.catalog.trust import Trust, Weights
 
-        path = self.options.weights
-        weights = cpumf_weights.read(path) if path else cpumf_weights.Weights()
+        weights = Weights()
+        if self.options.weights:
+            from zlens.catalog import cpumf_weights
+
+            weights = cpumf_weights.read(self.options.weights)
         return Trust(self.options.allow_unverified, weights)
 
     @cached_property

@@ -12,6 +12,7 @@ from zlens.catalog.columns import Column
 from zlens.catalog.interval_flags import GAP, SHORT
 from zlens.catalog.resets import subject_kind, subject_name
 from zlens.inputs import doubts, record_intervals
+from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, RawTable, SystemInfo
 
 if TYPE_CHECKING:
@@ -28,11 +29,15 @@ THROUGHPUT = "throughput_file"
 class ComputedTable:
     """A raw table whose rows are computed when it is first read.
 
-    helpers   helpers that it reads if the input fills one of their roles: helper, columns, roles
+    helpers   gives the helpers that it reads if the input fills one of their roles: helper, columns, roles
     """
 
     def __init__(
-        self, name: str, columns: tuple[Column, ...], rows: Any, helpers: Sequence[Helper] = ()
+        self,
+        name: str,
+        columns: tuple[Column, ...],
+        rows: Any,
+        helpers: Callable[[], Sequence[Helper]] = tuple,
     ) -> None:
         self.name = name
         self.columns = columns
@@ -83,7 +88,7 @@ def tables(
             if not chosen or row.system in chosen
         ]  # fmt: skip
 
-    def problems() -> list[tuple[Any, ...]]:
+    def listed(problems: Iterable[Problem]) -> list[tuple[Any, ...]]:
         return [
             (
                 problem.system,
@@ -95,7 +100,7 @@ def tables(
                 problem.detail,
                 problem.bytes,
             )
-            for problem in session.all_problems()
+            for problem in problems
         ]
 
     def resets() -> list[tuple[Any, ...]]:
@@ -150,15 +155,20 @@ def tables(
     rows = {
         "system": systems,
         "interval": shown,
-        "problem": problems,
+        "problem": lambda: listed(session.all_problems()),
+        "_noted": lambda: listed(session.noted_problems()),
         "inventory": inventory,
         "_interval": joined,
         "_asked": asked,
         "_reset": resets,
     }
-    reads = {"problem": [(helper, doubts.COLUMNS, roles) for helper, _, roles in doubts.VIEWS]}
+
+    def read_by_problems() -> list[Helper]:
+        return [(helper, doubts.COLUMNS, roles) for helper, _, roles in doubts.views()]
+
+    reads = {"problem": read_by_problems}
     computed = tuple(
-        ComputedTable(name, columns, rows[name], reads.get(name, ()))
+        ComputedTable(name, columns, rows[name], reads.get(name, tuple))
         for name, columns in session_columns.always().items()
     )
     if session.throughput is not None:

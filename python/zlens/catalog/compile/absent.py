@@ -57,7 +57,7 @@ def _without(
     if any(_of(node, alias) in merged for node in walk(parsed) if id(node) not in inside):
         return None
     nulls = ", ".join(
-        f"{f'CAST(NULL AS {type})' if type else 'NULL'} AS {quote(name)}"
+        f"{f'NULL::{type}' if type else 'NULL'} AS {quote(name)}"
         for name, type in types.items()
         if name not in merged
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from zlens.catalog import cpumf_formulas, expressions, metrics
+from zlens.catalog import expressions, metrics
 from zlens.catalog.compile.tree import Tree
-from zlens.catalog.cpumf_formulas import Present, Trust
 from zlens.catalog.roles import SQL_TYPES
+from zlens.catalog.trust import Present, Trust
 from zlens.errors import CatalogError
 
 #: Every measure begins with these.
@@ -62,47 +62,161 @@ class Formulas:
         self._columns = {column.name: column for column in table.columns}
         self._by = frozenset(column.name for column in table.columns if column.by)
         self._inlined: dict[str, str] = {}
+        #: What the first layer computes for those above it.
+        self._leading: set[str] = set()
+        self._passed: set[str] = set()
+        self._aggregates: dict[str, str] = {}
+        self._needed: set[str] = set()
+        self._spanned = False
 
     def select(self, wanted: Collection[str]) -> Columns:
-        """The SQL of some columns, including the leading ones if they are wanted."""
+        """The SQL of some columns, including the leading ones if they are wanted.
+
+        A layer computes what those above it mention several times: a column that others are computed from,
+        and every number before it is known to be finite.
+        """
         selected = self.made
-        layers = self._layers([name for name in wanted if name in self._by])
-        above = {name for layer in layers[1:] for name in layer}
+        by_layers = self._layers([name for name in wanted if name in self._by])
+        levels = self._levels([name for name in wanted if name not in self._by])
         for name in LEADING:
             if name in wanted:
-                sql = (
-                    f"max({self.of(self.base, 'flag')})"
-                    if name == "flag" and self.grouped
-                    else self.role(name)
-                )
-                selected.first.append(f"{sql} AS {name}")
-        computed = {*wanted}.union(layers[0] if layers else ())
+                self._lead(name)
+        bounded: dict[str, str] = {}
         for column in self.table.columns:
-            if column.name in LEADING or column.name not in computed or column.name in above:
-                continue
-            if column.by:
-                formula = layers[0].get(column.name, "")
-                sql = expressions.compile_sql(formula, self.role, column.type) if formula else "NULL"
-            else:
-                sql = self.plain(column.name, column.type)
-            selected.first.append(_typed(sql, column))
+            if column.name in levels[0]:
+                self._put(selected.first, column, self.formula(column.name), self._inline, bounded, wanted)
+        if by_layers:
+            self._put_by(by_layers[0], selected.first, self.role, bounded)
         # Joined columns that upper layers need are passed up to them.
-        passed = {name for layer in layers[1:] for formula in layer.values() for name in _names(formula)}
-        selected.first += [
-            f"{self.role(name)} AS {_passed_name(name)}" for name in sorted(passed) if "." in name
-        ]
-        for layer in layers[1:]:
-            selected.above.append(
-                [
-                    _typed(self._above(formula, self._columns[name].type), self._columns[name])
-                    for name, formula in layer.items()
-                ]
-            )
+        passed = {name for layer in by_layers[1:] for formula in layer.values() for name in _names(formula)}
+        for name in sorted(passed):
+            if "." in name:
+                self._pass(name)
+        for level in levels[1:]:
+            layer: list[str] = []
+            for column in self.table.columns:
+                if column.name in level:
+                    formula = self.formula(column.name)
+                    self._put(layer, column, formula, self._over, bounded, wanted, self._aggregated)
+            selected.above.append(layer)
+        if self._spanned:
+            # Below all that divides by it.
+            selected.above.insert(0, [f"{expressions.finite(_raw('seconds'))} AS seconds"])
+        if bounded:
+            selected.above.append([f"{sql} AS {expressions.quote(name)}" for name, sql in bounded.items()])
+        for by_layer in by_layers[1:]:
+            numbers: list[str] = []
+            bounded = {}
+            self._put_by(by_layer, numbers, _from_below, bounded)
+            selected.above.append(numbers)
+            if bounded:
+                selected.above.append(
+                    [f"{sql} AS {expressions.quote(name)}" for name, sql in bounded.items()]
+                )
         return selected
 
-    @staticmethod
-    def _above(formula: str, type: str) -> str:
-        return expressions.compile_sql(formula, _from_below, type) if formula else "NULL"
+    def _lead(self, name: str) -> str:
+        """The name of a leading column in the layers above the first, which computes it."""
+        if name not in self._leading:
+            self._leading.add(name)
+            if name == "seconds" and self.table.span:
+                self._spanned = True
+                sql = expressions.compile_raw(self.table.span, self.role, "float")
+                self.made.first.append(f"{sql} AS {_raw(name)}")
+            elif name == "flag" and self.grouped:
+                self.made.first.append(f"max({self.of(self.base, 'flag')}) AS flag")
+            else:
+                self.made.first.append(f"{self.role(name)} AS {name}")
+        return expressions.quote(name)
+
+    def _pass(self, name: str) -> str:
+        """The name of a joined column in the layers above the first."""
+        if name not in self._passed:
+            self._passed.add(name)
+            self.made.first.append(f"{self.role(name)} AS {_passed_name(name)}")
+        return _passed_name(name)
+
+    def _aggregated(self, node: expressions.Node) -> str:
+        """The name of an aggregate in the layers above the first."""
+        sql = expressions.compile_node(node, self._inline)
+        if sql not in self._aggregates:
+            self._aggregates[sql] = expressions.quote(f"#{len(self._aggregates)}")
+            self.made.first.append(f"{sql} AS {self._aggregates[sql]}")
+        return self._aggregates[sql]
+
+    def _put(
+        self,
+        layer: list[str],
+        column: metrics.Column,
+        formula: str,
+        resolve: expressions.Resolve,
+        bounded: dict[str, str],
+        wanted: Collection[str],
+        below: Callable[[expressions.Node], str] | None = None,
+    ) -> None:
+        """Add a column to a layer: its value as columns above it read it, or as it is."""
+        if not formula:
+            layer.append(_typed("NULL", column))
+        elif column.type == "float" or column.name in self._needed:
+            raw = expressions.compile_raw(formula, resolve, column.type, below)
+            layer.append(f"{raw} AS {_raw(column.name)}")
+            if column.name in wanted:
+                bounded[column.name] = _bounded(_raw(column.name), column)
+        else:
+            layer.append(
+                f"{_bounded(expressions.compile_raw(formula, resolve, column.type, below), column)} "
+                f"AS {expressions.quote(column.name)}"
+            )
+
+    def _put_by(
+        self,
+        formulas: Mapping[str, str],
+        layer: list[str],
+        resolve: expressions.Resolve,
+        bounded: dict[str, str],
+    ) -> None:
+        """Add columns that differ by machine; those of the layers above read them as they are shown."""
+        for name, formula in formulas.items():
+            self._put(layer, self._columns[name], formula, resolve, bounded, formulas)
+
+    def _levels(self, wanted: Iterable[str]) -> list[set[str]]:
+        """Columns by the layer that computes them: after those that their formulas name."""
+        levels: dict[str, int] = {}
+        pending = list(wanted)
+        while pending:
+            name = pending[-1]
+            own = [] if name in LEADING else self._own(name)
+            missing = [other for other in own if other not in levels]
+            if missing:
+                pending += missing
+                continue
+            pending.pop()
+            if name not in LEADING:
+                over = any(reference == "seconds" for reference in _names(self.formula(name)))
+                spanned = bool(over and self.table.span)
+                levels[name] = max([1 + levels[other] for other in own] + [int(spanned)], default=0)
+        self._needed = {other for name in levels for other in self._own(name)}
+        return [
+            {name for name, level in levels.items() if level == number}
+            for number in range(1 + max(levels.values(), default=0))
+        ]
+
+    def _own(self, name: str) -> list[str]:
+        """The columns of the measure that a formula names outside of aggregates."""
+        return [
+            other
+            for other in expressions.outside(self.formula(name))
+            if other in self._columns and other not in LEADING and self._columns[other].formula
+        ]
+
+    def _over(self, name: str) -> str:
+        """SQL of a name in a formula of a layer above the first."""
+        column = self._columns.get(name)
+        if name in LEADING:
+            return self._lead(name)
+        if column is not None and not column.by and column.formula:
+            return _raw(name)
+        return self._pass(name) if "." in name else self.role(name)
 
     def of(self, alias: str, name: str) -> str:
         self.made.reads.setdefault(alias, set()).add(name)
@@ -138,6 +252,8 @@ class Formulas:
         column = self._columns[name]
         if not column.by:
             return (self.published and column.published) or column.formula
+        from zlens.catalog import cpumf_formulas
+
         formula = cpumf_formulas.column_formula(name, self.trust, self._by, self.present)
         if column.given:
             return f"coalesce({column.given}, {formula})" if formula else column.given
@@ -225,6 +341,19 @@ def _names(formula: str) -> set[str]:
 
 def _typed(sql: str, column: metrics.Column) -> str:
     return f"CAST({sql} AS {SQL_TYPES[column.type]}) AS {expressions.quote(column.name)}"
+
+
+def _raw(name: str) -> str:
+    """The name of a column's value before its type bounds it."""
+    return expressions.quote(f"#{name}")
+
+
+def _bounded(sql: str, column: metrics.Column) -> str:
+    """SQL of a column from its raw value."""
+    if column.type == "float":
+        return expressions.finite(sql)
+    type = SQL_TYPES[column.type]
+    return f"TRY_CAST({sql} AS {type})" if column.type == "int" else expressions.cast(sql, type)
 
 
 def _from_below(name: str) -> str:

@@ -12,8 +12,8 @@ from zlens.catalog import metrics
 from zlens.catalog.compile import formulas, nodes, roles, tree
 from zlens.catalog.compile.nodes import ROLE, Nodes
 from zlens.catalog.compile.tree import Reads, Tree
-from zlens.catalog.cpumf_formulas import Trust
 from zlens.catalog.roles import Entity, entity
+from zlens.catalog.trust import Trust
 
 #: A column of a node: ("role.processor", "user_time").
 Place = tuple[str, str]

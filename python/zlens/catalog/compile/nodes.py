@@ -13,12 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import cpumf_formulas, metrics
+from zlens.catalog import metrics
 from zlens.catalog.compile import roles, tree
 from zlens.catalog.compile.kept import Kept
 from zlens.catalog.compile.tree import ANY, Rows, Tree
 from zlens.catalog.interval_flags import GAP
 from zlens.catalog.roles import entity, read
+from zlens.catalog.trust import Present
 from zlens.errors import CatalogError
 
 ROOT = Path(__file__).parents[1] / "helpers"
@@ -107,8 +108,10 @@ class Nodes:
             raise CatalogError(f"a measure's SQL cannot be parsed: {parsed.get('error_message')}")
         return parsed
 
-    def helper(self, name: str, wanted: Collection[str] | None, generations: cpumf_formulas.Present) -> Tree:
+    def helper(self, name: str, wanted: Collection[str] | None, generations: Present) -> Tree:
         """The tree of a helper; of the sums of counters it contains the wanted ones (None: none)."""
+        from zlens.catalog import cpumf_formulas
+
         sql = text(name)
         for place, make in cpumf_formulas.PLACES.items():
             if f"{{{place}}}" in sql:
@@ -129,6 +132,8 @@ class Nodes:
             return [column for column, _ in self.session[name]]
         if name in metrics.tables():
             return [column.name for column in metrics.table(name).columns]
+        from zlens.catalog import cpumf_formulas
+
         sums = cpumf_formulas.summed_names() if "{counter_sums}" in text(name) else []
         return [*tree.names(self.helper(name, None, None), self.columns), *sums]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from zlens.catalog import events, expressions, groups, metrics
 from zlens.catalog.compile import absent, formulas, nodes, roles, tree
 from zlens.catalog.compile.kept import Kept, digest
 from zlens.catalog.compile.nodes import ROLE, UNSUMMED, Nodes
 from zlens.catalog.compile.tree import Tree
-from zlens.catalog.cpumf_formulas import SURE, Present, Trust
 from zlens.catalog.groups import Groups
 from zlens.catalog.roles import SQL_TYPES, WHOLE
+from zlens.catalog.trust import SURE, Present, Trust
 
 #: Helpers that more than one measure reads: computed once per session, with the columns that are needed.
 KEPT = frozenset(
@@ -27,8 +27,7 @@ Render = Callable[[Tree], str]
 _BY_GENERATION = "by generation"
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """What the compiler needs to know about an input.
 
     raw        columns of each raw table that a source gives
@@ -360,7 +359,7 @@ def _placed(name: str, *, unsummed: bool) -> str:
 def _empty(columns: Iterable[tuple[str, str]], wanted: Collection[str]) -> str:
     """SELECT of no rows with the wanted columns."""
     typed = (
-        f"CAST(NULL AS {SQL_TYPES[type]}) AS {expressions.quote(column)}"
+        f"NULL::{SQL_TYPES[type]} AS {expressions.quote(column)}"
         for column, type in columns
         if column in wanted
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zlens.catalog import expressions, smf_sections
+from zlens.catalog import expressions
 from zlens.catalog.columns import FIXED
 from zlens.catalog.layouts import release_key
 from zlens.catalog.roles import (
@@ -40,6 +40,12 @@ _INTERVAL = ("system", "source", "interval_end")
 
 #: Columns beside those of roles, of an origin that tells from when a subject's counters count.
 _BEGAN, _SAMPLED = '"#began"', '"#sampled"'
+#: Whether a subject began within the interval.
+_FRESH = '"#fresh"'
+#: A formula of this many characters is worth a layer.
+_LONG = 60
+#: The columns of intervals that summed rows need.
+_OF_BUCKETS = ("bucket_end", "bucket_flag", "flag", "longest", "seconds")
 
 #: How far a value may exceed its limit: a part of it, and seconds of short intervals.
 _TOLERANCE, _SLACK = "1.02e0", "0.05e0"
@@ -104,14 +110,16 @@ def rows(
     known = origins(name, tables)
     # Of a subject that began within an interval, what it counted until the sample was counted in it.
     since = [role for role in roles if any(_counts_since(origin, role) for origin in known)]
+    long = [] if role_entity.lasting else [role for role in roles if _is_long(role, known, since)]
     for origin in known:
         for release, systems in _releases(origin, releases):
-            parts.append(_Part(role_entity, origin, tables, release, result).select(roles, systems, since))
+            part = _Part(role_entity, origin, tables, release, result)
+            parts.append(part.select(roles, systems, since, {role.name for role in long}))
     union = "\nUNION ALL\n".join(parts) or _no_rows(role_entity, roles)
     if role_entity.lasting:
         result.sql = union
         return result
-    values = _Values(since, bounds, result)
+    values = _Values(since, long, bounds, result)
     result.sql = (
         _sum_rows(role_entity, shown, union, result, values)
         if summed
@@ -151,6 +159,19 @@ def _counts_since(origin: Origin, role: Role) -> bool:
     return origin.began is not None and how.get("take") == "difference"
 
 
+def _is_long(role: Role, known: list[Origin], since: list[Role]) -> bool:
+    """Whether a role is a long formula somewhere, and nowhere more than a value: then a layer above the
+    records sees to it that it is finite, as that takes the formula twice.
+    """
+    hows = [how for origin in known if (how := origin.roles.get(role.name))]
+    return (
+        role.type == "float"
+        and role not in since
+        and any(len(how.get("expression", "")) > _LONG for how in hows)
+        and not any("else" in how or "over" in how for how in hows)
+    )
+
+
 def _releases(origin: Origin, releases: Releases) -> list[tuple[str | None, list[str] | None]]:
     by_release = any("before" in {**how, **how.get("else", {})} for how in origin.roles.values())
     if by_release and len(releases) > 1:
@@ -161,7 +182,7 @@ def _releases(origin: Origin, releases: Releases) -> list[tuple[str | None, list
 def _no_rows(role_entity: Entity, roles: list[Role]) -> str:
     head = LASTING_HEAD if role_entity.lasting else HEAD
     typed = [*head, *((role.name, role.type) for role in roles)]
-    nulls = (f"CAST(NULL AS {SQL_TYPES[type]}) AS {expressions.quote(name)}" for name, type in typed)
+    nulls = (f"NULL::{SQL_TYPES[type]} AS {expressions.quote(name)}" for name, type in typed)
     return f"SELECT {', '.join(nulls)} WHERE false"
 
 
@@ -183,6 +204,8 @@ class _Part:
         for join in self.joined:
             for name in tables[join.table]:
                 self.place.setdefault(name, join.table)
+        #: Roles that a layer above sees to be finite.
+        self.long: Collection[str] = ()
         result.read(self.own, ())
 
     def column(self, name: str, alias: str | None = None) -> str:
@@ -199,7 +222,10 @@ class _Part:
         self.result.read(table + (WHOLE if self.entity.lasting else ""), (name,))
         return f"{expressions.quote(table)}.{expressions.quote(name)}"
 
-    def select(self, roles: list[Role], systems: list[str] | None, since: list[Role]) -> str:
+    def select(
+        self, roles: list[Role], systems: list[str] | None, since: list[Role], long: Collection[str]
+    ) -> str:
+        self.long = long
         group = self.origin.group
         if self.entity.lasting:
             time = self.column("tod" if "tod" in self.place else "interval_end")
@@ -213,19 +239,16 @@ class _Part:
             for name in ("seconds", "flag"):
                 sql = self.column(name)
                 head.append(f"max({sql}) AS {name}" if group else f"{sql} AS {name}")
-        selected = [
-            f"CAST({self.role(role)} AS {SQL_TYPES[role.type]}) AS {expressions.quote(role.name)}"
-            for role in roles
-        ]
+        selected = [f"{self.typed(role)} AS {expressions.quote(role.name)}" for role in roles]
         if since:
             began = self.origin.began
             times = (self.column(began.lower()), self.column("tod")) if began else ("NULL", "NULL")
             for name, sql in zip((_BEGAN, _SAMPLED), times, strict=True):
-                selected.append(f"CAST({sql} AS {SQL_TYPES['time']}) AS {name}")
+                selected.append(f"{expressions.cast(sql, SQL_TYPES['time'])} AS {name}")
             for role in since:
                 how = self.origin.roles.get(role.name, {}) if began else {}
                 sql = self.first({key: value for key, value in how.items() if key != "take"}, role.type)
-                selected.append(f"CAST({sql} AS {SQL_TYPES[role.type]}) AS {_since(role)}")
+                selected.append(f"{expressions.cast(sql, SQL_TYPES[role.type])} AS {_since(role)}")
         conditions = []
         if self.origin.where:
             # A column missing from an input, such as one imported by an older version, is NULL here too.
@@ -274,12 +297,22 @@ class _Part:
 
         return resolve
 
+    def typed(self, role: Role) -> str:
+        """SQL of one role in its type."""
+        sql = self.role(role)
+        how = self.origin.roles.get(role.name, {})
+        if sql != "NULL" and role.type == "float" and "scale" in how and not {"else", "over"} & how.keys():
+            return sql
+        return expressions.cast(sql, SQL_TYPES[role.type])
+
     def role(self, role: Role) -> str:
         """SQL of one role; NULL if this table does not give it."""
         how = self.origin.roles.get(role.name, {})
         over = how.get("over")
         if over == "count":
             return "count(*)"
+        if role.name in self.long and "expression" in how:
+            return self.expression(how["expression"], role.type, bounded=False)
         sql = self.first(how, role.type)
         if not over or sql == "NULL":
             return sql
@@ -292,6 +325,12 @@ class _Part:
             return fallback if sql == "NULL" else sql
         return f"coalesce({sql}, {fallback})"
 
+    def expression(self, formula: str, type: str, *, bounded: bool) -> str:
+        if any(name not in self.place and name != "seconds" for name in expressions.names(formula)):
+            return "NULL"
+        compile = expressions.compile_sql if bounded else expressions.compile_raw
+        return compile(formula, self.column, type)
+
     def way(self, how: Mapping[str, Any], type: str) -> str:
         limit = how.get("before")
         if limit is not None and not () < release_key(self.release) < release_key(limit):
@@ -300,10 +339,7 @@ class _Part:
             value = how["value"]
             return expressions.literal(value) if isinstance(value, str) else repr(value)
         if "expression" in how:
-            formula = how["expression"]
-            if any(name not in self.place and name != "seconds" for name in expressions.names(formula)):
-                return "NULL"
-            return expressions.compile_sql(formula, self.column, type)
+            return self.expression(how["expression"], type, bounded=True)
         suffix = "_d" if how.get("take") == "difference" else ""
         for name in fields(how):
             column = name.lower() + suffix
@@ -325,7 +361,7 @@ class _Part:
             sql = coded(sql, how["codes"])
         if "scale" in how:
             # Written with an exponent: a DECIMAL constant could overflow.
-            sql = f"CAST({sql} AS DOUBLE) * {scale_factor(how['scale']):.17e}"
+            sql = f"{expressions.cast(sql, 'DOUBLE')} * {scale_factor(how['scale']):.17e}"
         return sql
 
 
@@ -334,47 +370,68 @@ def _since(role: Role) -> str:
     return expressions.quote(f"{role.name}#since")
 
 
+def _of_interval(name: str) -> str:
+    return expressions.quote(f"#{name}")
+
+
 class _Values:
-    """SQL of values of rows `r` in intervals `i`.
+    """SQL of values of rows `r` in their intervals; `rows` gives both.
 
     since   roles of which a subject that began in the interval has all that it counted
+    long    roles that are long formulas, and not finite yet
     bounds  roles with a limit: values beyond it are withheld
     """
 
-    def __init__(self, since: list[Role], bounds: list[Role], result: Rows) -> None:
+    def __init__(self, since: list[Role], long: list[Role], bounds: list[Role], result: Rows) -> None:
         self.since = since
+        self.long = long
         self.bounds = bounds
         if since or bounds:
             result.read("_interval", ("seconds",))
 
-    @property
-    def fresh(self) -> str:
-        return f"r.{_BEGAN} > i.interval_end - to_seconds(i.seconds)"
-
-    def seconds(self) -> str:
+    def rows(self, union: str, columns: Iterable[str]) -> str:
+        """SQL of the rows with columns of their intervals: what follows FROM."""
+        joined = f"({union}) AS r JOIN _interval AS i USING ({', '.join(_INTERVAL)})"
+        if not self.since and not self.long:
+            return joined
+        # What all of these values depend on is computed once, in a layer of its own.
+        own = ", ".join(f"i.{name} AS {_of_interval(name)}" for name in columns)
+        bounded = [(self.plain(role), expressions.quote(role.name)) for role in self.long]
+        replaced = [f"{expressions.finite(value)} AS {name}" for value, name in bounded]
         if not self.since:
-            return "r.seconds"
-        return f"CASE WHEN {self.fresh} THEN epoch(r.{_SAMPLED} - r.{_BEGAN}) ELSE r.seconds END"
+            return f"(SELECT r.* REPLACE ({', '.join(replaced)}), {own} FROM {joined}) AS r"
+        values = [f"epoch(r.{_SAMPLED} - r.{_BEGAN})", *(f"r.{_since(role)}" for role in self.since)]
+        names = ["seconds", *(expressions.quote(role.name) for role in self.since)]
+        replaced += [
+            f"CASE WHEN r.{_FRESH} THEN {value} ELSE r.{name} END AS {name}"
+            for value, name in zip(values, names, strict=True)
+        ]
+        fresh = f"r.{_BEGAN} > i.interval_end - to_seconds(i.seconds) AS {_FRESH}"
+        inner = f"SELECT r.*, {own}, {fresh} FROM {joined}"
+        return f"(SELECT r.* REPLACE ({', '.join(replaced)}) FROM ({inner}) AS r) AS r"
+
+    def of_interval(self, name: str) -> str:
+        """A column of the interval of a row."""
+        return f"r.{_of_interval(name)}" if self.since or self.long else f"i.{name}"
 
     def __getitem__(self, role: Role) -> str:
         if role.name == IMPOSSIBLE:
             return f"nullif(concat_ws(', ', {', '.join(map(self._impossible, self.bounds))}), '')"
         value = self.plain(role)
-        return f"CASE WHEN NOT {self.broken(role)} THEN {value} END" if role in self.bounds else value
+        return f"CASE WHEN {self.broken(role)} THEN NULL ELSE {value} END" if role in self.bounds else value
 
-    def plain(self, role: Role) -> str:
-        column = f"r.{expressions.quote(role.name)}"
-        if role not in self.since:
-            return column
-        return f"CASE WHEN {self.fresh} THEN r.{_since(role)} ELSE {column} END"
+    @staticmethod
+    def plain(role: Role) -> str:
+        return f"r.{expressions.quote(role.name)}"
 
     def broken(self, role: Role) -> str:
-        """Whether a value cannot be: clocks of two samples may differ a little."""
+        """Whether a value cannot be, or NULL: clocks of two samples may differ a little."""
         value = self.plain(role)
         if not role.within:
-            return f"coalesce({value} < 0, false)"
-        limit = expressions.compile_sql(role.within, self._limited_by, "float")
-        return f"coalesce({value} < 0 OR {value} > {_TOLERANCE} * ({limit}) + {_SLACK}, false)"
+            return f"{value} < 0"
+        # Nothing exceeds a limit that is not finite.
+        limit = self._limit(role)
+        return f"{value} < 0 OR {value} > {_TOLERANCE} * ({limit}) + {_SLACK}"
 
     def _impossible(self, role: Role) -> str:
         """A value that cannot be, with its name and unit, as text; else NULL."""
@@ -382,13 +439,15 @@ class _Values:
         value = f"format('{{:.6g}}', CAST({self.plain(role)} AS DOUBLE))"
         text = f"{name} || {value} || {unit}"
         if role.within:
-            limit = expressions.compile_sql(role.within, self._limited_by, "float")
-            text = f"{name} || {value} || ' of ' || format('{{:.6g}}', CAST({limit} AS DOUBLE)) || {unit}"
+            text = f"{name} || {value} || ' of ' || format('{{:.6g}}', {self._limit(role)}) || {unit}"
         return f"CASE WHEN {self.broken(role)} THEN {text} END"
+
+    def _limit(self, role: Role) -> str:
+        return expressions.compile_raw(role.within, self._limited_by, "float")
 
     def _limited_by(self, name: str) -> str:
         if name == "seconds":
-            return f"coalesce({self.seconds()}, i.seconds)"
+            return f"coalesce(r.seconds, {self.of_interval('seconds')})"
         return f"r.{expressions.quote(name)}"
 
 
@@ -397,9 +456,10 @@ def _select_rows(roles: list[Role], union: str, result: Rows, values: _Values) -
     result.read("_interval", (*_INTERVAL, "seconds", "flag"))
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
     return (
-        f"SELECT r.system, r.source, r.interval_end, coalesce({values.seconds()}, i.seconds) AS seconds, "
-        f"coalesce(r.flag, i.flag) AS flag{selected} FROM ({union}) AS r "
-        "JOIN _interval AS i USING (system, source, interval_end)"
+        "SELECT r.system, r.source, r.interval_end, "
+        f"coalesce(r.seconds, {values.of_interval('seconds')}) AS seconds, "
+        f"coalesce(r.flag, {values.of_interval('flag')}) AS flag{selected} "
+        f"FROM {values.rows(union, ('seconds', 'flag'))}"
     )
 
 
@@ -411,7 +471,7 @@ def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows, 
     unknown.
     """
     result.read("_interval", (*_INTERVAL, "bucket_end", "bucket_flag", "flag", "longest"))
-    seconds = values.seconds()
+    bucket_end, bucket_flag, flag, longest, _ = map(values.of_interval, _OF_BUCKETS)
     selected: list[str] = []
     for role in roles:
         column = values[role]
@@ -426,12 +486,10 @@ def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows, 
         selected.append(f", {sql} AS {expressions.quote(role.name)}")
     keys = "".join(f", r.{expressions.quote(key)}" for key in role_entity.key)
     return (
-        f"SELECT r.system, r.source, i.bucket_end AS interval_end, sum({seconds}) AS seconds, "
-        f"any_value(i.bucket_flag) AS flag{''.join(selected)} FROM ({union}) AS r "
-        "JOIN _interval AS i USING (system, source, interval_end) "
-        f"WHERE {seconds} IS NOT NULL AND r.flag IS NULL AND i.flag IS NULL "
-        f"AND {seconds} < i.longest "
-        f"GROUP BY r.system, r.source, i.bucket_end{keys}"
+        f"SELECT r.system, r.source, {bucket_end} AS interval_end, sum(r.seconds) AS seconds, "
+        f"any_value({bucket_flag}) AS flag{''.join(selected)} FROM {values.rows(union, _OF_BUCKETS)} "
+        f"WHERE r.seconds IS NOT NULL AND r.flag IS NULL AND {flag} IS NULL AND r.seconds < {longest} "
+        f"GROUP BY r.system, r.source, {bucket_end}{keys}"
     )
 
 
@@ -470,6 +528,8 @@ def _without_whole(reads: dict[str, set[str]]) -> dict[str, set[str]]:
 
 def _named(role_entity: Entity, table: str) -> frozenset[str]:
     """The columns that a raw table may have: the known ones of a section, else those that roles name."""
+    from zlens.catalog import smf_sections
+
     section = smf_sections.find(table)
     if section is not None:
         return frozenset({*FIXED, *(column.name for column in smf_sections.columns(*section))})

@@ -31,11 +31,13 @@ def walk(tree: object) -> Iterator[Tree]:
     pending = [tree]
     while pending:
         item = pending.pop()
-        if isinstance(item, dict):
+        # Called for thousands of objects, most of whose values are neither.
+        if item.__class__ is dict:
             yield item
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
+            parts: Iterable[object] = item.values()
+        else:
+            parts = item if item.__class__ is list else ()
+        pending += [part for part in parts if part.__class__ is dict or part.__class__ is list]
 
 
 def names(tree: Tree, schema: Schema) -> list[str]:

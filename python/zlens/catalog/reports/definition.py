@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -68,7 +68,7 @@ class Column:
     def declared(self) -> metrics.Column | None:
         """The measure whose rule averages it; a column without measures is weighted by interval length."""
         if not self.measures:
-            return replace(metrics.LEADING[0], name=self.column, type="float", aggregate="gauge")
+            return metrics.LEADING[0]._replace(name=self.column, type="float", aggregate="gauge")
         measured = metrics.columns_named(self.measures[0])
         return next((column for _, column in measured if "mean" in aggregation.gives(column)), None)
 

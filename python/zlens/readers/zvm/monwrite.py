@@ -11,10 +11,10 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from zlens import _native
 from zlens.catalog import layout_choice, layouts, plans, roles
@@ -61,8 +61,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None) ->
     return MonwriteSource(files, options, problems)
 
 
-@dataclass(frozen=True, slots=True)
-class _Identity:
+class _Identity(NamedTuple):
     name: str | None
     values: dict[str, Any]
     call_level: bytes | None

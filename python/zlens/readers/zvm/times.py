@@ -7,6 +7,7 @@ import datetime as dt
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from zlens import _native
 from zlens.catalog import layouts
@@ -32,8 +33,7 @@ MAX_RECORDS = 200_000
 MAX_REMARKS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(NamedTuple):
     """An interval that was read: its samples, its file, its place among the ends there."""
 
     samples: int

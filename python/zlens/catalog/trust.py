@@ -1,0 +1,33 @@
+"""What the user trusts of the metrics of CPU MF beyond what the catalog is sure of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: The generations of an input's counters, including None if one is unknown; None: any may occur.
+Present = frozenset[str | None] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Numbers by generation; a generation without numbers keeps those of the catalog."""
+
+    rni: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    finite: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What the user trusts.
+
+    unverified  whether to show metrics with an unverified formula
+    weights     the user's own numbers for RNI and finite CPI
+    """
+
+    unverified: bool = False
+    weights: Weights = field(default_factory=Weights)
+
+
+#: What is shown by default.
+SURE = Trust()

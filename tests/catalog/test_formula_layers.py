@@ -1,0 +1,40 @@
+"""A statement of a measure says each formula once: its parts are columns of the layers below."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from zlens.catalog import metrics
+from zlens.catalog.compile.formulas import Columns, Formulas
+from zlens.catalog.trust import SURE
+
+
+def _columns(name: str, *, grouped: bool) -> Columns:
+    table = metrics.table(name)
+    return Formulas(table, name, trust=SURE, grouped=grouped).select([c.name for c in table.columns])
+
+
+@pytest.mark.parametrize(("name", "grouped"), [("guest", True), ("load", True), ("storage", False)])
+def test_what_must_be_finite_is_a_column_of_the_layer_below(name: str, grouped: bool) -> None:
+    columns = _columns(name, grouped=grouped)
+    assert not any("isfinite" in item for item in columns.first)
+    bounded = [item for layer in columns.above for item in layer if "isfinite" in item]
+    floats = [column for column in metrics.table(name).columns if column.type == "float" and column.formula]
+    assert len(bounded) >= len(floats)
+    for item in bounded:
+        assert re.fullmatch(r'CASE WHEN isfinite\("#\w+"\) THEN "#\w+" END AS "?\w+"?', item), item
+
+
+def test_an_aggregate_that_several_columns_need_is_computed_once() -> None:
+    """guest.seconds is a sum of spans by which all rates are divided."""
+    columns = _columns("guest", grouped=True)
+    text = " ".join([*columns.first, *(item for layer in columns.above for item in layer)])
+    span = '"guest"."span"'
+    seconds = [item for item in columns.first if item.endswith('AS "#seconds"')]
+    assert len(seconds) == 1
+    assert text.count(span) == seconds[0].count(span)
+    # A rate names its length twice at most: it divides by it.
+    for item in (item for layer in columns.above for item in layer):
+        assert item.count('"seconds"') <= 2, item

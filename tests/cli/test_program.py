@@ -1,0 +1,41 @@
+"""The program ends its process without taking the interpreter apart, and loses nothing by that."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+_BEGIN = "import atexit, sys, threading, time; from zlens import cli; "
+_RUN = "sys.argv = ['zlens', *{words!r}]; cli.program()"
+
+
+def _run(before: str, *words: str) -> subprocess.CompletedProcess[str]:
+    text = _BEGIN + before + _RUN.format(words=words)
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+
+
+def test_handlers_run_and_everything_is_written() -> None:
+    plain = _run("", "report", "--list")
+    handled = _run("atexit.register(lambda: print('handled')); ", "report", "--list")
+    assert plain.returncode == handled.returncode == 0
+    assert handled.stdout == f"{plain.stdout}handled\n"
+    assert plain.stderr == handled.stderr == ""
+
+
+@pytest.mark.parametrize(("words", "status"), [(("report", "nosuch", "x"), 2), (("--version",), 0)])
+def test_the_exit_status_is_that_of_the_command(words: tuple[str, ...], status: int) -> None:
+    assert _run("", *words).returncode == status
+
+
+def test_a_thread_that_still_works_is_waited_for() -> None:
+    work = "threading.main_thread().join(), print('late', flush=True)"
+    late = f"threading.Thread(target=lambda: ({work})).start(); "
+    assert _run(late, "report", "--list").stdout.endswith("late\n")
+
+
+def test_modules_are_not_taken_apart() -> None:
+    """An object that a module keeps is not deleted one by one at the end."""
+    kept = "cli.kept = type('Kept', (), {'__del__': lambda self: print('deleted')})(); "
+    assert "deleted" not in _run(kept, "report", "--list").stdout

@@ -1,0 +1,49 @@
+"""Several questions with the same columns are answered by one statement, as each of them alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens.catalog.compile import nodes
+from zlens.engine.engine import Engine
+
+QUERIES = (
+    "SELECT system, count(busy_pct) FROM cpu GROUP BY system",
+    "SELECT system, count(cpu_s) FROM guest GROUP BY system",
+    "SELECT system, count(busy_pct) FROM cpu WHERE busy_pct > 1000 GROUP BY system",
+    "SELECT system, count(cpu_id) FROM role.processor GROUP BY system",
+    "SELECT system, count(*) FROM (SELECT * FROM load) GROUP BY system",
+)
+
+
+def test_the_rows_are_those_of_each_question(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zlens.open(demo_folder / "zldemo.monwrite") as session:
+        alone = [session.sql(query).rows for query in QUERIES]
+        asked: list[str] = []
+        ask = Engine.ask
+
+        def noted(self: Engine, query: str) -> object:
+            asked.append(query)
+            return ask(self, query)
+
+        monkeypatch.setattr(Engine, "ask", noted)
+        assert session.together(QUERIES) == alone
+    # Roles are tables of one statement, and what a star stands for only a plan tells.
+    assert asked == [*QUERIES[3:]]
+
+
+def test_no_question_is_answered_by_nothing(demo_folder: Path) -> None:
+    with zlens.open(demo_folder / "zldemo.monwrite") as session:
+        assert session.together([]) == []
+
+
+def test_the_names_of_a_helpers_columns_need_no_data(demo_folder: Path) -> None:
+    with zlens.open(demo_folder / "zlzos.smf") as session:
+        store = session.engine._store
+        assert nodes.is_helper("_doubt")
+        assert store.names("_doubt") == ["system", "source", "kind", "detail"]
+        assert not store.has("_breach", ())
+        assert not store.has("_counter", ())
