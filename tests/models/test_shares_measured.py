@@ -157,6 +157,24 @@ def test_a_type_that_is_not_told_is_not_invented() -> None:
     assert not any("parked" in note and "unknown" in note for note in answer.notes)
 
 
+def test_a_guest_with_two_types_is_one_user_with_two_entries() -> None:
+    """As in a scenario of shares: one name, a type for each; settings name the type."""
+    rows = [
+        virtual("A", 40.0, 60.0, cpu_type="CP"),
+        virtual("A", 30.0, 70.0, vcpu=1),
+        virtual("B", 20.0, 80.0),
+    ]
+    two = session(rows, {"A": 100, "B": 100}, processors=2, parked_pct=0.0)
+    two.connection.execute("UPDATE cpu SET cpu_type = 'CP' WHERE cpu_id = 0")
+    table = shares.compare(two, "VM1", END).table("compared")
+    found = {row[:2]: dict(zip((c.key for c in table.columns), row, strict=True)) for row in table.rows}
+    assert set(found) == {("A", "CP"), ("A", "IFL"), ("B", "IFL")}
+    assert [found["A", kind]["observed"] for kind in ("CP", "IFL")] == [40, 30]
+    assert [found["A", kind]["expected"] for kind in ("CP", "IFL")] == pytest.approx([100, 50])
+    changed = shares.compare(two, "VM1", END, ["user.A.IFL.relative=300"]).table("compared")
+    assert {row[:2]: row[4] for row in changed.rows}["A", "IFL"] == pytest.approx(75)
+
+
 def test_parking_that_is_not_told_is_said() -> None:
     answer = shares.compare(session([virtual("A", 50.0, 50.0)], {"A": 100}), "VM1", END)
     assert any("parked processors are unknown" in note for note in answer.notes)
