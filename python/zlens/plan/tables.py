@@ -340,8 +340,7 @@ def _add_guests(result: Answer, case: Case, before: Solved | None, after: Solved
         Table("shares", "Guests, entitled: by shares", _SHARES, shares),
         Table("guests", "Guests, expected: what each should get", _GETS, gets),
     ]
-    result.notes += [note for note in interval.guests.notes if not note.startswith("limits ")]
-    result.notes.append("Current limits and CPU pools are not in these data: none is assumed")
+    result.notes += interval.guests.notes
     result.notes.append(
         "A guest's demand is what it used and what it waited for. Where none waited, more processors or "
         "shares change nothing that these data show"

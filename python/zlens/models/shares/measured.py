@@ -146,12 +146,28 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
             f"CPU pools {', '.join(empty)}: the data do not say which guests are in them; add them with "
             "settings"
         )
-    measurement.notes.append(
-        "limits of guests are not in these data; add them with settings"
-        if pools
-        else "limits and CPU pools are not in these data; add them with settings"
-    )
+    observed = {userid for userid, _ in measurement.observed}
+    limited = [userid for userid in _limited(session, system, end) if userid in observed]
+    if limited:
+        measurement.notes.append(
+            f"the share of {', '.join(limited)} is limited, but the data do not say to how much: more is "
+            "expected than the limit allows, until settings add it, such as "
+            f"user.{limited[0]}.limit=hard and user.{limited[0]}.maximum_absolute=5"
+        )
+    missing = [name for name, known in (("limits", limited), ("CPU pools", pools)) if not known]
+    if missing:
+        measurement.notes.append(f"{' and '.join(missing)} are not in these data; add them with settings")
     return measurement
+
+
+def _limited(session: Asked, system: str, end: dt.datetime) -> list[str]:
+    """The guests whose share has a maximum at that time; its unit is not published."""
+    rows = session.sql(
+        f"SELECT userid FROM role.guest_configuration WHERE system = {literal(system)} "
+        f"AND tod <= {literal(end.isoformat())}::TIMESTAMPTZ GROUP BY userid "
+        "HAVING arg_max(max_share, tod) > 0 ORDER BY userid"
+    ).rows
+    return [userid for (userid,) in rows]
 
 
 def _pools(session: Asked, system: str, end: dt.datetime) -> dict[str, dict[str, Any]]:
