@@ -1,7 +1,7 @@
 /** The open inputs: the schema, loaded once, and what follows from it for the selected system. */
 
 import { anyWithin, expanded, neighbor, snapped } from "../time/ends";
-import { seconds, zone } from "../time/format";
+import { momentOf, seconds, zone } from "../time/format";
 import { api, ApiError } from "./api";
 import { ask, type Asked } from "./ask.svelte";
 import type { ColumnInfo, Schema, SystemInfo, TableInfo } from "./answers";
@@ -37,7 +37,20 @@ class Session {
       return first.then(() => api.rows(question, signal)).then((answer) => answer.rows.length > 0);
     });
     place.snap = (window) => snapped(this.ends, this.span[0], window);
-    // Addresses are typed and sent by others: what is shown is what the window says.
+    // Addresses are typed and sent by others: times as people write them, ends in any order, between intervals.
+    $effect(() => {
+      if (!this.schema) return;
+      const typed = new Map(
+        ["from", "to"].flatMap((key) => {
+          const text = place.get(key);
+          const at = text === null || place.given(key) ? null : momentOf(text, this.offset);
+          return at === null ? [] : [[key, at] as const];
+        }),
+      );
+      if (typed.size) place.set(Object.fromEntries(typed));
+      else if (place.from !== null && place.to !== null && place.from > place.to)
+        place.set({ from: place.to, to: place.from });
+    });
     $effect(() => {
       if (!this.ends.length || this.empty || (place.from === null && place.to === null)) return;
       const [from, to] = place.snap(this.window).map(Math.round);
