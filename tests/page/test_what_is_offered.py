@@ -134,7 +134,8 @@ def test_a_window_in_an_address_snaps_to_the_ends_of_intervals(page: Page, addre
 def test_a_window_is_typed_as_people_write_it(page: Page, address: str):
     """Times in the system's zone, ends in any order; what is no time is named."""
     window = page.locator('[data-testid="window"]')
-    opened(page, address, "overview", system="ZLDEMO", **{"from": "2010-03-09T09:05", "to": "2010-03-09 09:07"})
+    typed = {"from": "2010-03-09T09:05", "to": "2010-03-09 09:07"}
+    opened(page, address, "overview", system="ZLDEMO", **typed)
     page.wait_for_url(re.compile(f"from={FIVE}&.*to={FIVE + 120}$"))
     expect(window).to_contain_text("2010-03-09 09:05:00 to 2010-03-09 09:07:00 (2 min)")
     opened(page, address, "overview", system="ZLDEMO", **{"from": FIVE + 120, "to": FIVE})
