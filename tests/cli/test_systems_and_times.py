@@ -40,7 +40,8 @@ def test_at_takes_back_the_time_that_is_printed(
     printed = _ENDED.search(out)
     assert printed is not None
     assert printed.groups() == (f"{local:%Y-%m-%d} {local:%H:%M:%S}", "UTC+02:00")
-    assert run(capsys, *command, str(sim_file), "--at", printed[1])[1] == out
+    for taken in (printed[1], f"{printed[1]} ({printed[2]})", printed[1].replace("-", "/")):
+        assert run(capsys, *command, str(sim_file), "--at", taken)[1] == out
 
 
 @pytest.mark.parametrize(

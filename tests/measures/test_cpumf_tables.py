@@ -199,6 +199,18 @@ def test_counters_that_contradict_each_other_are_withheld() -> None:
     assert "(processor 4, 2023-11-14 22:15:00 UTC: 3000000000 against 2000000000; 1 times in all)" in detail
 
 
+def test_a_damaged_sample_is_left_out_alone() -> None:
+    """One of twenty: damage, which says nothing of what the counters mean."""
+    good = counters("z13")
+    rows = [row(good, generation="z13", minute=minute) for minute in range(20)]
+    rows[7] = row({**good, "P33": 3e9}, generation="z13", minute=7)
+    session = opened(rows)
+    assert len(values(session, "cpi")) == 19
+    [told] = doubts(session.engine.rows, {"counter"})
+    assert (told.kind, told.record) == ("impossible", "CPU MF")
+    assert told.detail.startswith("CPU MF of 1 of 20 samples is left out: more instructions in problem state")
+
+
 def test_each_balance_is_held() -> None:
     good = counters("z14")
     details = withheld(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 import fakes
 import zlens
 from counter_rows import opened, row, values
-from zlens.inputs.options import Options
+from zlens import demo
+from zlens.inputs.options import Options, parse_zone
 
 FIRST_S = fakes.START_US // 10**6 - 60
 CYCLES, INSTRUCTIONS = 4e9, 2e9
@@ -64,6 +66,33 @@ def test_a_system_whose_load_is_known_is_told_of_once(tmp_path: Path) -> None:
     [found] = values(session, "source, busy_pct, instructions", "per_transaction")
     assert (found["source"], found["instructions"]) == ("zvm-monitor", pytest.approx(2 * INSTRUCTIONS / 4000))
     assert found["busy_pct"] is not None
+
+
+@pytest.mark.parametrize(
+    ("every_s", "minutes"), [(None, [15, 15, 15, 15]), (900, [15, 15, 15, 15]), (3600, [30, 30]), (300, [])]
+)
+def test_counters_of_a_minute_beside_processors_of_a_quarter_of_an_hour(
+    demo_folder: Path, tmp_path: Path, every_s: int | None, minutes: list[int]
+) -> None:
+    """SMF 113 each minute, SMF 70 each 15: the load has what was achieved in its own intervals."""
+    start = dt.datetime(2010, 3, 9, 7, 30, tzinfo=dt.UTC)
+    counts = [100 + 7 * (minute % 13) for minute in range(60)]
+    rows = [
+        f"{start + dt.timedelta(minutes=minute)},{start + dt.timedelta(minutes=minute + 1)},{count},0.1"
+        for minute, count in enumerate(counts)
+    ]
+    options = replace(achieved(tmp_path, rows), tz=parse_zone(demo.ZONE), every_s=every_s)
+    with zlens.open(demo_folder / demo.SMF_NAME, options=options) as session:
+        found = session.sql("SELECT etr, itr, busy_pct FROM load ORDER BY interval_end").rows
+        # Without an interval of the load, those of the counters remain.
+        costs = session.sql("SELECT etr, instructions FROM per_transaction").rows
+    assert len(costs) == (len(minutes) or 12)
+    assert all(instructions for _, instructions in costs)
+    first = 0
+    for length, (etr, itr, busy) in zip(minutes, found, strict=True):
+        assert etr == pytest.approx(sum(counts[first : first + length]) / 60 / length)
+        assert itr == pytest.approx(100 * etr / busy)
+        first += length
 
 
 @pytest.mark.parametrize("off_s", [0, 120])

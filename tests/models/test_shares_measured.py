@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -104,6 +106,20 @@ def test_limit_wait_is_demand() -> None:
     assert (found["A"]["waited"], found["A"]["expected"]) == (50, pytest.approx(60))
 
 
+@contextmanager
+def told(given: FakeSession, role: str, rows: str) -> Iterator[None]:
+    """Rows of a role, which all sessions share: they are gone afterwards."""
+    ((empty,),) = given.connection.execute(
+        "SELECT sql FROM duckdb_views() WHERE schema_name = 'role' AND view_name = $1", [role]
+    ).fetchall()
+    given.connection.execute(f"CREATE OR REPLACE VIEW role.{role} AS {rows}")
+    try:
+        yield
+    finally:
+        given.connection.execute(f"DROP VIEW role.{role}")
+        given.connection.execute(empty)
+
+
 def test_cpu_pools_limit_their_guests() -> None:
     rows = [virtual("A", 40.0, 60.0), virtual("B", 30.0, 60.0)]
     given = session(rows, {"A": 100, "B": 100})
@@ -114,12 +130,25 @@ def test_cpu_pools_limit_their_guests() -> None:
         "'IFL' AS cpu_type, 'CAPACITY' AS limit_kind, 0.5 AS limit_amount "
         "FROM (VALUES ('WEB'), ('IDLE')) t(pool)"
     )
-    given.connection.execute(f"CREATE OR REPLACE VIEW role.cpu_pool_configuration AS {pools}")
-    answer = shares.compare(given, "VM1", END)
+    with told(given, "cpu_pool_configuration", pools):
+        answer = shares.compare(given, "VM1", END)
     found = by_name(answer.table("compared"))
     assert (found["A"]["expected"], found["A"]["bound_by"]) == (pytest.approx(50), "pool WEB")
     assert found["B"]["expected"] == pytest.approx(90)
     assert any("CPU pools IDLE: the data do not say" in note for note in answer.notes)
+
+
+def test_a_limit_of_unknown_amount_is_said() -> None:
+    """UCONF says that a share is limited; what VMDMXSHR counts in is not published."""
+    given = session([virtual("A", 40.0, 60.0), virtual("B", 30.0, 60.0)], {"A": 100, "B": 100})
+    limits = (
+        "SELECT 'VM1' AS system, userid, max_share, TIMESTAMP '2024-05-14 08:00:00' AS tod "
+        "FROM (VALUES ('A', 0), ('B', 1600), ('OTHER', 1600)) t(userid, max_share)"
+    )
+    with told(given, "guest_configuration", limits):
+        notes = shares.compare(given, "VM1", END).notes
+    assert any("the share of B is limited" in note and "user.B.limit=hard" in note for note in notes)
+    assert "CPU pools are not in these data; add them with settings" in notes
 
 
 def test_what_cp_uses_and_parks_is_taken_off() -> None:
@@ -155,6 +184,24 @@ def test_a_type_that_is_not_told_is_not_invented() -> None:
     assert list(by_name(answer.table("compared"))) == ["B"]
     assert any("left out" in note and "A" in note for note in answer.notes)
     assert not any("parked" in note and "unknown" in note for note in answer.notes)
+
+
+def test_a_guest_with_two_types_is_one_user_with_two_entries() -> None:
+    """As in a scenario of shares: one name, a type for each; settings name the type."""
+    rows = [
+        virtual("A", 40.0, 60.0, cpu_type="CP"),
+        virtual("A", 30.0, 70.0, vcpu=1),
+        virtual("B", 20.0, 80.0),
+    ]
+    two = session(rows, {"A": 100, "B": 100}, processors=2, parked_pct=0.0)
+    two.connection.execute("UPDATE cpu SET cpu_type = 'CP' WHERE cpu_id = 0")
+    table = shares.compare(two, "VM1", END).table("compared")
+    found = {row[:2]: dict(zip((c.key for c in table.columns), row, strict=True)) for row in table.rows}
+    assert set(found) == {("A", "CP"), ("A", "IFL"), ("B", "IFL")}
+    assert [found["A", kind]["observed"] for kind in ("CP", "IFL")] == [40, 30]
+    assert [found["A", kind]["expected"] for kind in ("CP", "IFL")] == pytest.approx([100, 50])
+    changed = shares.compare(two, "VM1", END, ["user.A.IFL.relative=300"]).table("compared")
+    assert {row[:2]: row[4] for row in changed.rows}["A", "IFL"] == pytest.approx(75)
 
 
 def test_parking_that_is_not_told_is_said() -> None:

@@ -146,6 +146,22 @@ def test_a_window_that_moves_is_asked_for_once(page: Page, address: str):
     assert set(asked) == {FIVE}
 
 
+def test_a_window_is_typed_as_people_write_it(page: Page, address: str):
+    """Times in the system's zone, ends in any order; what is no time is named."""
+    window = page.locator('[data-testid="window"]')
+    typed = {"from": "2010-03-09T09:05", "to": "2010-03-09 09:07"}
+    opened(page, address, "overview", system="ZLDEMO", **typed)
+    page.wait_for_url(re.compile(f"from={FIVE}&.*to={FIVE + 120}$"))
+    expect(window).to_contain_text("2010-03-09 09:05:00 to 2010-03-09 09:07:00 (2 min)")
+    opened(page, address, "overview", system="ZLDEMO", **{"from": FIVE + 120, "to": FIVE})
+    page.wait_for_url(re.compile(f"from={FIVE}&.*to={FIVE + 120}$"))
+    opened(page, address, "overview", system="ZLDEMO", **{"from": "yesterday"})
+    expect(page.locator("main")).to_contain_text("from=yesterday is not a time; write from=2026-03-02T09:15.")
+    opened(page, address, "overview", system="ZLDEMO", **{"from": 100, "to": 200})
+    expect(window).to_contain_text("The window of the address is outside of the recording.")
+    expect(window).not_to_contain_text("1970")
+
+
 def test_times_are_typed_in_24_hour_form(page: Page, address: str):
     opened(page, address, "compare", system="ZLDEMO")
     field = page.get_by_role("textbox", name="from").first

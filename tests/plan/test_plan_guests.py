@@ -104,6 +104,17 @@ def test_another_relative_share() -> None:
     ]
 
 
+def test_a_share_is_that_of_all_types_of_a_guest() -> None:
+    """As SET SHARE without a type: W has CPs too, and its relative share is set for both."""
+    given = session([*HUNGRY, {**virtual("W", 40.0, 60.0), "vcpu": 1, "cpu_type": "CP"}], processors=4)
+    given.connection.execute("UPDATE cpu SET cpu_type = 'CP' WHERE cpu_id = 3")
+    answer = planning.plan(given, ["user.W.relative=600"])
+    shares_by_type = {row[:2]: row[2:4] for row in answer.table("shares").rows}
+    assert shares_by_type["W", "IFL"] == shares_by_type["W", "CP"] == ("REL 100", "REL 600")
+    assert shares_by_type["X", "IFL"] == ("REL 100", "REL 100")
+    assert {row[:2]: row[3] for row in answer.table("guests").rows}["W", "CP"] == 40
+
+
 def test_an_absolute_share_stands_in_place_of_the_relative_one() -> None:
     """30 % of three processors is 90; the others share 210: 70 each."""
     answer = planning.plan(session(HUNGRY), ["user.W.absolute=30"])

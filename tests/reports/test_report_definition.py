@@ -243,7 +243,15 @@ def test_a_wrong_absence_is_told(old: str, new: str, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "name"),
-    [("FCX 304", "prclog"), ("Device CPOWNED", "cpowned"), ("indicate multithread", "indicate_multithread")],
+    [
+        ("FCX 304", "prclog"),
+        ("Device CPOWNED", "cpowned"),
+        ("indicate multithread", "indicate_multithread"),
+        ("INDICATE LOAD", "indload"),
+        ("ind load", "indload"),
+        ("Query Capab", "query_capability"),
+        ("Processor Summary", "procsum"),
+    ],
 )
 def test_names_as_people_type_them(typed: str, name: str) -> None:
     assert definition.find(typed) == name

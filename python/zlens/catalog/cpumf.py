@@ -426,6 +426,11 @@ def balances() -> tuple[Balance, ...]:
     return tuple(Balance(**facts) for facts in generations.common("balances")["balance"])
 
 
+def damage() -> float:
+    """The part of a system's samples that may contradict themselves before all are in doubt."""
+    return float(generations.common("balances")["damage"])
+
+
 def sourced(name: str) -> list[int]:
     """The counters of a generation that show where the lines of L1 misses came from."""
     metrics = generation(name).metrics

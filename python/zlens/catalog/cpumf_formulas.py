@@ -2,7 +2,8 @@
 
 A metric that all machines compute alike is one formula; where generations differ, it is a case over
 `counter.generation`, with the metrics it is built from inlined separately for each generation.
-The private view `_counted` adds that column to the role, and omits the systems that `_breach` names.
+The private view `_counted` adds that column to the role, and omits the samples that `_breached` names and the
+systems that `_breach` does.
 """
 
 from __future__ import annotations
@@ -358,5 +359,6 @@ PLACES: dict[str, Callable[[Present, Collection[str] | None], str]] = {
     "generation": lambda *_: generation_sql(),
     "generation_by": lambda *_: generation_by_sql(),
     "breaches": lambda present, _: breaches_sql(present),
+    "damage": lambda *_: repr(cpumf.damage()),
     "counter_sums": lambda _, wanted: counter_sums_sql(wanted),
 }

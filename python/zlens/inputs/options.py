@@ -163,18 +163,23 @@ def parse_zone(text: str) -> dt.tzinfo:
 
 
 def parse_moment(text: str) -> Moment:
-    """'2026-03-02 09:15', '2026-03-02T09:15:00Z', '2026-03-02' or '09:15' (of every day)."""
-    clean = text.strip()
+    """'2026-03-02 09:15', '2026-03-02T09:15:00Z', '2026-03-02' or '09:15' (of every day).
+
+    A zone may follow as reports print it: '2026-03-02 09:15:00 (UTC+02:00)'.
+    """
+    bare, _, printed = text.strip().removesuffix(")").partition(" (UTC")
+    clean = bare.replace("/", "-")
     clock = re.fullmatch(_CLOCK, clean)
     try:
+        zone = parse_zone(printed or "UTC") if " (UTC" in text else None
         if clock:
-            return Moment(None, dt.time(int(clock[1]), int(clock[2]), int(clock[3] or 0)))
+            return Moment(None, dt.time(int(clock[1]), int(clock[2]), int(clock[3] or 0)), zone)
         stamp = dt.datetime.fromisoformat(clean)
-    except ValueError:
+    except (ValueError, QueryError):
         raise QueryError(
             f"{text!r} is not a time", expected="something like 2026-03-02 09:15, 2026-03-02 or 09:15"
         ) from None
-    return Moment(stamp.date(), stamp.time(), stamp.tzinfo)
+    return Moment(stamp.date(), stamp.time(), stamp.tzinfo or zone)
 
 
 def parse_shift(text: str) -> Shift:

@@ -56,6 +56,13 @@ def _start(interval: Interval) -> int:
     return interval.end_us - round((interval.seconds or 0) * 1e6)
 
 
+def instead(kept: Iterable[Found], others: Iterable[Found]) -> list[Found]:
+    """The other intervals, and the kept ones of systems that have no others."""
+    of_records = list(others)
+    systems = {id(info) for info, _ in of_records}
+    return [entry for entry in kept if id(entry[0]) not in systems] + of_records
+
+
 def problems(others: Iterable[Found], every_s: int) -> list[Problem]:
     """The problems of intervals that are longer than --every."""
     long: dict[tuple[str, str], list[float]] = {}

@@ -252,7 +252,7 @@ def listed(session: Any | None = None, *, system: str | None = None, at: str | N
         names = list(partitions.shown(interval.machine.scenario))
         notes.append(f"Partitions: {', '.join(names)}; that of {name} is {interval.own or 'unknown'}")
     if interval.guests is not None and interval.guests.scenario["user"]:
-        users_ = [user["name"] for user in interval.guests.scenario["user"]]
+        users_ = list(dict.fromkeys(user["name"] for user in interval.guests.scenario["user"]))
         more = f" and {len(users_) - _MOST} others" if len(users_) > _MOST else ""
         notes.append(f"Guests: {', '.join(users_[:_MOST])}{more}")
     return Answer("plan", title, [Table("whatifs", "", columns, rows)], notes=[*notes, *_NOTES])

@@ -10,6 +10,7 @@ from zlens import models
 from zlens.models.answer import Answer, Assumption, Column, Figure, Table, Value, by_name
 from zlens.models.partitions import measured as partitions
 from zlens.models.partitions.measured import Pair
+from zlens.models.shares import measured as measured_shares
 from zlens.plan.case import Case
 from zlens.schema.wording import say, sentence
 
@@ -306,20 +307,18 @@ def _add_guests(result: Answer, case: Case, before: Solved | None, after: Solved
         for kind, number in old["processors"].items()
     ]
     result.tables.append(Table("processors", "Processors for guests", _PROCESSORS, rows))
-    first, then = (by_name(models.solve("shares", values).table("users")) for values in (old, new))
+    first, then = (measured_shares.by_user(models.solve("shares", values)) for values in (old, new))
     shares: list[Row] = []
     gets: list[Row] = []
-    for name, before_row in first.items():
-        after_row = then[name]
-        begin: Row = (name, before_row["type"])
+    for user, before_row in first.items():
+        after_row = then[user]
         entitled, got = (
             _difference(before_row, after_row, "entitlement"),
             _difference(before_row, after_row, "allocation"),
         )
-        limits = [_share(values, str(name)) for values in (old, new)]
-        shares.append((*begin, *limits, *entitled))
-        user = str(name)
-        gets.append((*begin, interval.guests.waited.get(user), interval.guests.observed.get(user), *got,
+        limits = [_share(values, user[0]) for values in (old, new)]
+        shares.append((*user, *limits, *entitled))
+        gets.append((*user, interval.guests.waited.get(user), interval.guests.observed.get(user), *got,
                      before_row["bound_by"], after_row["bound_by"]))  # fmt: skip
     alike = sum(abs(_number(_subtract(row[4], row[3]))) < _NEGLIGIBLE for row in gets)
     result.notes.append(
@@ -341,8 +340,7 @@ def _add_guests(result: Answer, case: Case, before: Solved | None, after: Solved
         Table("shares", "Guests, entitled: by shares", _SHARES, shares),
         Table("guests", "Guests, expected: what each should get", _GETS, gets),
     ]
-    result.notes += [note for note in interval.guests.notes if not note.startswith("limits ")]
-    result.notes.append("Current limits and CPU pools are not in these data: none is assumed")
+    result.notes += interval.guests.notes
     result.notes.append(
         "A guest's demand is what it used and what it waited for. Where none waited, more processors or "
         "shares change nothing that these data show"

@@ -13,7 +13,7 @@ from zlens.schema.wording import say
 NEEDS = "guests"
 _ONLY = ("user",)
 _RELATIVE, _ABSOLUTE = Integer(1, 10_000), Number(0.1, 100)
-_REL, _ABS = "a check_limits number, 1 to 10,000", "percent of all processors, 0.1 to 100"
+_REL, _ABS = "a whole number, 1 to 10,000", "percent of all processors, 0.1 to 100"
 _MAXIMUM = "maximum share, with limit"
 _HOW = "hard or soft, with a maximum share; or none"
 FORMS = (
@@ -34,10 +34,14 @@ _UNITS = {"absolute": "% of all", "maximum_absolute": "% of all"}
 
 
 def change(case: Case, asked: Asked) -> None:
-    """Set a share, maximum or limit; a relative share replaces an absolute one and vice versa."""
+    """Set a share, maximum or limit; a relative share replaces an absolute one and vice versa.
+
+    As SET SHARE without a type, it applies to virtual processors of all types.
+    """
     field = asked.form.field
-    at = _place(case, asked)
-    own: dict[str, Any] = dict(case.guests["user"][at])
+    users = case.guests["user"]
+    places = _places(case, asked)
+    own: dict[str, Any] = dict(users[places[0]])
     before = own.get(field, "none" if field == "limit" else None)
     after: Any
     if field == "limit":
@@ -48,18 +52,20 @@ def change(case: Case, asked: Asked) -> None:
         after = asked.decimal(_ABSOLUTE)
     instead = _EXCLUDES.get(field)
     if instead in own:
-        old = own.pop(instead)
+        old = own[instead]
         case.record_change(
             asked, f"{instead.replace('_', ' ')} share of {own['name']}", _UNITS.get(instead, ""), old, None
         )
     subject = "limit" if field == "limit" else f"{field.replace('_', ' ')} share"
     case.record_change(asked, f"{subject} of {own['name']}", _UNITS.get(field, ""), before, after)
-    own[field] = after
-    if after == "none":
-        own.pop("maximum_relative", None)
-        own.pop("maximum_absolute", None)
-    users = case.guests["user"]
-    case.guests = {**case.guests, "user": [*users[:at], own, *users[at + 1 :]]}
+    gone = {instead} if after != "none" else {"maximum_relative", "maximum_absolute"}
+    changed = [
+        {**{key: kept for key, kept in user.items() if key not in gone}, field: after}
+        if at in places
+        else user
+        for at, user in enumerate(users)
+    ]
+    case.guests = {**case.guests, "user": changed}
     case.limited[own["name"]] = asked
 
 
@@ -78,11 +84,12 @@ def check_limits(case: Case) -> None:
         )
 
 
-def _place(case: Case, asked: Asked) -> int:
+def _places(case: Case, asked: Asked) -> list[int]:
     names = [user["name"] for user in case.guests["user"]]
     for wanted in (asked.name, (asked.name or "").upper()):
         if wanted in names:
-            return names.index(wanted)
+            return [at for at, name in enumerate(names) if name == wanted]
+    names = list(dict.fromkeys(names))
     near = difflib.get_close_matches((asked.name or "").upper(), names, 1)
     raise asked.refused(
         f"the data report no guest {asked.name} with a share",

@@ -331,15 +331,29 @@ class Session:
 
     @cached_property
     def _other_intervals(self) -> list[tuple[SystemInfo, Interval]]:
+        from zlens.catalog import smf_sections
+
+        return self._record_intervals(smf_sections.interval_tables)
+
+    @cached_property
+    def _load_intervals(self) -> list[tuple[SystemInfo, Interval]]:
+        """Those of `_other_intervals` that the measure load has a row for: its rows are of processors."""
+        from zlens.catalog import roles, smf_sections
+
+        def tables() -> list[str]:
+            fed = {smf_sections.table_record(origin.table) for origin in roles.entity("processor").origins}
+            return [
+                table for table in smf_sections.interval_tables() if smf_sections.table_record(table) in fed
+            ]
+
+        return self._record_intervals(tables)
+
+    def _record_intervals(self, tables: Callable[[], Iterable[str]]) -> list[tuple[SystemInfo, Interval]]:
         own = [source for source in self.sources if source.name == record_intervals.SOURCE]
         if not own:
             return []
-        from zlens.catalog import smf_sections
-
         # Asked by name: listing a source's tables reads the layouts of all its records.
-        interval_tables = [
-            table for table in smf_sections.interval_tables() if any(table in source.tables for source in own)
-        ]
+        interval_tables = [table for table in tables() if any(table in source.tables for source in own)]
         if not interval_tables:
             return []
         # A session that selects intervals needs these before its engine is open.
@@ -408,14 +422,16 @@ class Session:
 
         every = self.options.every_s
 
-        def others() -> list[tuple[SystemInfo, Interval]]:
+        def chosen(of_records: list[tuple[SystemInfo, Interval]]) -> list[tuple[SystemInfo, Interval]]:
             if self.options.peak_minutes:
-                return record_intervals.within(self._other_intervals, intervals())
-            return [
-                (info, interval)
-                for info, interval in self._other_intervals
-                if self._is_selected(info, interval)
-            ]
+                return record_intervals.within(of_records, intervals())
+            return [(info, interval) for info, interval in of_records if self._is_selected(info, interval)]
+
+        def others() -> list[tuple[SystemInfo, Interval]]:
+            return chosen(self._other_intervals)
+
+        def of_load() -> list[tuple[SystemInfo, Interval]]:
+            return record_intervals.instead(intervals(), chosen(self._load_intervals))
 
         @cache
         def ends() -> tuple[int, int] | None:
@@ -424,16 +440,14 @@ class Session:
 
         session_tables_by_name = session_tables.tables(self, intervals, others, every)
         raw_tables = {
-            name: [table]
-            for name, table in session_tables_by_name.items()
-            if name == session_tables.THROUGHPUT
+            table.name: [table] for table in session_tables.throughput_tables(self, intervals, of_load)
         }
         releases: dict[str | None, list[str]] = {}
         for info in self.systems:
             releases.setdefault(info.release, []).append(info.system)
         return Engine(
             Tables(raw_tables, self.sources),
-            {name: table for name, table in session_tables_by_name.items() if name not in raw_tables},
+            session_tables_by_name,
             where=lambda columns: self._conditions(columns, ends),
             summed=every is not None,
             releases=releases,

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 Helper = tuple[str, Sequence[str], Sequence[str]]
 
 _MICROSECONDS = 1_000_000
-#: The user's throughput file joined with each interval.
-THROUGHPUT = "throughput_file"
 
 
 class ComputedTable:
@@ -167,17 +165,29 @@ def tables(
         return [(helper, doubts.COLUMNS, roles) for helper, _, roles in doubts.views()]
 
     reads = {"problem": read_by_problems}
-    computed = tuple(
-        ComputedTable(name, columns, rows[name], reads.get(name, tuple))
+    return {
+        name: ComputedTable(name, columns, rows[name], reads.get(name, tuple))
         for name, columns in session_columns.always().items()
-    )
-    if session.throughput is not None:
-        from zlens.session import throughput
+    }
 
-        computed += (
-            ComputedTable(THROUGHPUT, throughput.COLUMNS, lambda: session.throughput_rows(intervals())),
-        )
-    return {table.name: table for table in computed}
+
+def throughput_tables(
+    session: Session,
+    intervals: Callable[[], list[tuple[SystemInfo, Interval]]],
+    of_load: Callable[[], list[tuple[SystemInfo, Interval]]],
+) -> list[RawTable]:
+    """The user's throughput file joined with each interval of a source, and with those of its load.
+
+    Counters of SMF 113 may have intervals of one minute where the processors of SMF 70 have fifteen.
+    """
+    if session.throughput is None:
+        return []
+    from zlens.session import throughput
+
+    return [
+        ComputedTable("throughput_file", throughput.COLUMNS, lambda: session.throughput_rows(intervals())),
+        ComputedTable("throughput_load", throughput.COLUMNS, lambda: session.throughput_rows(of_load())),
+    ]
 
 
 def _system_row(info: SystemInfo, factor: float | None) -> tuple[Any, ...]:

@@ -1,13 +1,16 @@
--- _breach: systems whose counters contradict each other (facts/machines/common/balances.toml), and the first time they do.
+-- _breach: systems with samples that contradict each other, and the first time they do. of_system: too many to be damage,
+-- so that the meaning of all its counters is in doubt.
 SELECT
-    system, source, breach.balance AS balance, any_value(breach.text) AS text,
-    count(*) AS times, min(interval_end) AS first_end,
-    arg_min(cpu_id, (interval_end, cpu_id)) AS cpu_id,
-    arg_min(breach.found, (interval_end, cpu_id)) AS found,
-    arg_min(breach.allowed, (interval_end, cpu_id)) AS allowed
-FROM (
-    SELECT counter.system, counter.source, counter.interval_end, counter.cpu_id, unnest({breaches}) AS breach
-    FROM (SELECT counter.*, {generation} AS generation FROM _counter AS counter) AS counter
-)
-WHERE breach IS NOT NULL
-GROUP BY system, source, breach.balance
+    breached.system, breached.source, breached.balance, any_value(breached.text) AS text,
+    count(*) AS times, any_value(counted.samples) AS samples, min(breached.interval_end) AS first_end,
+    arg_min(breached.cpu_id, (breached.interval_end, breached.cpu_id)) AS cpu_id,
+    arg_min(breached.found, (breached.interval_end, breached.cpu_id)) AS found,
+    arg_min(breached.allowed, (breached.interval_end, breached.cpu_id)) AS allowed,
+    any_value(broken.samples) > {damage} * any_value(counted.samples) AS of_system
+FROM _breached AS breached
+JOIN (
+    SELECT system, source, count(DISTINCT (interval_end, cpu_id)) AS samples FROM _breached GROUP BY system, source
+) AS broken USING (system, source)
+JOIN (SELECT system, source, count(*) AS samples FROM _counter GROUP BY system, source) AS counted
+    USING (system, source)
+GROUP BY breached.system, breached.source, breached.balance

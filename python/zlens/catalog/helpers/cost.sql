@@ -9,7 +9,7 @@ SELECT
     counted.finite_cycles / counted.seconds AS finite_cycle_rate,
     counted.ghz
 FROM load
-JOIN _achieved AS achieved USING (system, source, interval_end)
+JOIN (SELECT * FROM _achieved WHERE of_load) AS achieved USING (system, source, interval_end)
 LEFT JOIN _counted_beside AS counted USING (system, source, interval_end)
 UNION ALL BY NAME
 SELECT
@@ -20,6 +20,6 @@ SELECT
     counted.finite_cycles / counted.seconds AS finite_cycle_rate,
     counted.ghz
 FROM _counted_work AS counted
-JOIN _achieved AS achieved USING (system, source, interval_end)
+JOIN (SELECT * FROM _achieved WHERE NOT of_load) AS achieved USING (system, source, interval_end)
 -- As in load: rate and counters must cover the same time.
 WHERE achieved.covered_time >= 0.9 * counted.seconds AND system NOT IN (SELECT DISTINCT system FROM load)

@@ -1,6 +1,6 @@
 -- _counted: counters with the machine generation that determines their meaning, and with facts about the processor from
--- other records of the system: these are better on its type, which SMF 113 reported late. A system whose counters
--- contradict each other is left out: the meaning of its numbers is unknown.
+-- other records of the system: these are better on its type, which SMF 113 reported late. A sample whose counters
+-- contradict each other is left out, and a system if many do: the meaning of its numbers is unknown.
 SELECT
     counter.* REPLACE (
         CASE WHEN counter.cpu_type = 'ZCBP' THEN 'ZCBP' ELSE coalesce(placed.cpu_type, counter.cpu_type) END AS cpu_type,
@@ -10,4 +10,5 @@ SELECT
     {generation} AS generation, {generation_by} AS generation_by
 FROM _counter AS counter
 LEFT JOIN _placed AS placed USING (system, source, interval_end, cpu_id)
-ANTI JOIN _breach USING (system, source)
+ANTI JOIN _breached USING (system, source, interval_end, cpu_id)
+ANTI JOIN (SELECT system, source FROM _breach WHERE of_system) USING (system, source)

@@ -1,8 +1,11 @@
--- _doubt: the rows of `problem` about counters: systems that are withheld, unknown machines, lost or impossible
+-- _doubt: the rows of `problem` about counters: systems and samples that are withheld, unknown machines, lost or impossible
 -- counters, and other records that give another type or other intervals.
 SELECT
-    system, source, 'section' AS kind,
-    'CPU MF of this system is not shown: ' || text || ' (processor ' || coalesce(CAST(cpu_id AS VARCHAR), '?')
+    system, source, CASE WHEN of_system THEN 'section' ELSE 'impossible' END AS kind,
+    CASE
+        WHEN of_system THEN 'CPU MF of this system is not shown: '
+        ELSE 'CPU MF of ' || times || ' of ' || samples || ' samples is left out: '
+    END || text || ' (processor ' || coalesce(CAST(cpu_id AS VARCHAR), '?')
     || ', ' || strftime(first_end, '%Y-%m-%d %H:%M:%S') || ' UTC: ' || format('{:.0f}', found) || ' against '
     || format('{:.0f}', allowed) || '; ' || times || ' times in all)' AS detail
 FROM _breach

@@ -1,5 +1,5 @@
 -- _storage_zone: real storage in each interval, as a whole and on both sides of 2 GB. A sum with an unknown part is
--- unknown.
+-- unknown. A guest's storage counts once, however many virtual processors it has, and for the time it was logged on.
 WITH moved AS (
     SELECT
         system, source, interval_end, max(seconds) AS seconds, max(flag) AS flag,
@@ -13,8 +13,12 @@ WITH moved AS (
 guests AS (
     SELECT
         system, source, interval_end,
-        CASE WHEN count(storage) = count(*) THEN sum(storage) END AS virtual_bytes
-    FROM role.guest
+        CASE WHEN count(storage) = count(*) THEN sum(storage * seconds) END AS virtual_byte_seconds
+    FROM (
+        SELECT system, source, interval_end, userid, max(storage) AS storage, max(seconds) AS seconds
+        FROM role.guest
+        GROUP BY system, source, interval_end, userid
+    )
     GROUP BY system, source, interval_end
 ),
 whole AS (
@@ -44,7 +48,7 @@ SELECT
     whole.available_below + whole.available_above AS available,
     whole.low_below + whole.low_above AS low, whole.high_below + whole.high_above AS high,
     whole.empty, whole.reserved, whole.locked_below + whole.locked_above AS locked,
-    whole.nonpageable, whole.free_storage, whole.waiting, guests.virtual_bytes,
+    whole.nonpageable, whole.free_storage, whole.waiting, guests.virtual_byte_seconds / whole.seconds AS virtual_bytes,
     whole.page_reads, whole.page_writes, whole.spool_reads, whole.spool_writes
 FROM whole
 LEFT JOIN guests USING (system, source, interval_end)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,6 +37,7 @@ LABEL_WIDTH = 8
 TIME_HEADING = ("Interval", "End Time")
 
 _NUMBER_LINE = re.compile(r'^number\s*=\s*"([^"]*)"', re.MULTILINE)
+_TITLE_LINE = re.compile(r'^title\s*=\s*"([^"]*)"', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +205,22 @@ def folder_of(group: str) -> str:
 @cache
 def numbers(folder: Path = FOLDER) -> dict[str, str]:
     """Short names of reports by their numbers, without parsing the files."""
-    names_by_number: dict[str, str] = {}
+    return _by_line(_NUMBER_LINE, folder)
+
+
+@cache
+def titles(folder: Path = FOLDER) -> dict[str, str]:
+    """Short names of reports by their titles, without parsing the files."""
+    return _by_line(_TITLE_LINE, folder)
+
+
+def _by_line(line_of: re.Pattern[str], folder: Path) -> dict[str, str]:
+    names_by_text: dict[str, str] = {}
     for name, path in files(folder).items():
-        line = _NUMBER_LINE.search(path.read_text(encoding="utf-8"))
+        line = line_of.search(path.read_text(encoding="utf-8"))
         if line and line[1]:
-            names_by_number.setdefault(line[1], name)
-    return names_by_number
+            names_by_text.setdefault(line[1], name)
+    return names_by_text
 
 
 def find(wanted: str, folder: Path = FOLDER) -> str:
@@ -223,6 +235,9 @@ def find(wanted: str, folder: Path = FOLDER) -> str:
             return typed
         if typed in numbered:
             return numbered[typed]
+    called = _titled(words, folder)
+    if len(called) == 1:
+        return called[0]
     menu = menus.find(lowered)
     if menu is not None:
         raise QueryError(
@@ -234,6 +249,16 @@ def find(wanted: str, folder: Path = FOLDER) -> str:
         expected=f"a name such as {', '.join(near)}" if near else None,
         cure=say("reports"),
     )
+
+
+def _titled(words: Sequence[str], folder: Path) -> list[str]:
+    """Reports whose titles begin with several words, each of them perhaps cut: IND LOAD."""
+    return [
+        name
+        for title, name in titles(folder).items()
+        if 1 < len(words) <= len(heading := re.findall(r"\w+", title.lower()))
+        and all(word.startswith(cut) for cut, word in zip(words, heading, strict=False))
+    ]
 
 
 def load(wanted: str, folder: Path = FOLDER) -> Definition:

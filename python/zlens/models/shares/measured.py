@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +16,7 @@ from zlens import models
 from zlens.catalog.expressions import literal
 from zlens.models import moments
 from zlens.models import scenario as scenarios
-from zlens.models.answer import Answer, Column, Figure, Table, Value, by_name
+from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.moments import BUSY, Asked, at_end
 
 TABLE = "guest"
@@ -41,13 +40,17 @@ def busy(_settings: Sequence[str] = ()) -> str:
     return BUSY
 
 
+#: A user and a type of its virtual processors: a guest with CPs and IFLs is two entries of one name.
+User = tuple[str, str]
+
+
 @dataclass(slots=True)
 class Measured:
-    """A scenario for `shares` with the observed values by user name."""
+    """A scenario for `shares` with the observed values by user and type."""
 
     scenario: dict[str, Any]
-    observed: dict[str, float] = field(default_factory=dict)
-    waited: dict[str, float | None] = field(default_factory=dict)
+    observed: dict[User, float] = field(default_factory=dict)
+    waited: dict[User, float | None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
@@ -71,7 +74,6 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
     by_user: dict[tuple[str, str | None], list[Sequence[Any]]] = {}
     for row in rows:
         by_user.setdefault((row[0], row[1] or only), []).append(row)
-    kinds = Counter(user for user, _ in by_user)
     left_out: list[str] = []
     unknown: dict[str, list[str]] = {}
     blind = 0
@@ -86,11 +88,10 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
             processors[kind] = max(0.0, processors[kind] - sum(used) / 100)
             unknown.setdefault(kind, []).append(userid)
             continue
-        name = f"{userid}/{kind}" if kinds[userid] > 1 else userid
         waits = [row[4] for row in virtual]
         blind += waits.count(None)
         user = {
-            "name": name,
+            "name": userid,
             "type": kind,
             "virtual_cpus": len(virtual),
             "relative": round(share),
@@ -99,8 +100,8 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
         if pool in pools and pools[pool]["type"] == kind:
             user["pool"] = pool
         measurement.scenario["user"].append(user)
-        measurement.observed[name] = sum(used)
-        measurement.waited[name] = None if None in waits else sum(waits)
+        measurement.observed[userid, kind] = sum(used)
+        measurement.waited[userid, kind] = None if None in waits else sum(waits)
     occupied = {user["pool"] for user in measurement.scenario["user"] if "pool" in user}
     if occupied:
         measurement.scenario["pool"] = [pools[name] for name in sorted(occupied)]
@@ -108,7 +109,7 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
         idle = (
             number
             - sum(
-                measurement.observed[user["name"]]
+                measurement.observed[user["name"], kind]
                 for user in measurement.scenario["user"]
                 if user["type"] == kind
             )
@@ -145,12 +146,28 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
             f"CPU pools {', '.join(empty)}: the data do not say which guests are in them; add them with "
             "settings"
         )
-    measurement.notes.append(
-        "limits of guests are not in these data; add them with settings"
-        if pools
-        else "limits and CPU pools are not in these data; add them with settings"
-    )
+    observed = {userid for userid, _ in measurement.observed}
+    limited = [userid for userid in _limited(session, system, end) if userid in observed]
+    if limited:
+        measurement.notes.append(
+            f"the share of {', '.join(limited)} is limited, but the data do not say to how much: more is "
+            "expected than the limit allows, until settings add it, such as "
+            f"user.{limited[0]}.limit=hard and user.{limited[0]}.maximum_absolute=5"
+        )
+    missing = [name for name, known in (("limits", limited), ("CPU pools", pools)) if not known]
+    if missing:
+        measurement.notes.append(f"{' and '.join(missing)} are not in these data; add them with settings")
     return measurement
+
+
+def _limited(session: Asked, system: str, end: dt.datetime) -> list[str]:
+    """The guests whose share has a maximum at that time; its unit is not published."""
+    rows = session.sql(
+        f"SELECT userid FROM role.guest_configuration WHERE system = {literal(system)} "
+        f"AND tod <= {literal(end.isoformat())}::TIMESTAMPTZ GROUP BY userid "
+        "HAVING arg_max(max_share, tod) > 0 ORDER BY userid"
+    ).rows
+    return [userid for (userid,) in rows]
 
 
 def _pools(session: Asked, system: str, end: dt.datetime) -> dict[str, dict[str, Any]]:
@@ -192,8 +209,8 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     solved = models.solve("shares", values)
     rows: list[tuple[Value, ...]] = []
     errors = []
-    for name, row in by_name(solved.table("users")).items():
-        observed = measurement.observed.get(str(name))
+    for user, row in by_user(solved).items():
+        observed = measurement.observed.get(user)
         expected = row["allocation"]
         error = None
         if observed is not None and isinstance(expected, float):
@@ -201,10 +218,9 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
             errors.append(error)
         rows.append(
             (
-                name,
-                row["type"],
+                *user,
                 row["entitlement"],
-                measurement.waited.get(str(name)),
+                measurement.waited.get(user),
                 expected,
                 observed,
                 error,
@@ -233,6 +249,13 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         *(f"changed: {setting}" for setting in settings),
     ]
     return Answer("shares", title, [table], figures, [], notes, solved.assumptions)
+
+
+def by_user(solved: Answer) -> dict[User, dict[str, Value]]:
+    """The rows of solved users by user and type."""
+    users = solved.table("users")
+    names = [column.key for column in users.columns]
+    return {(str(row[0]), str(row[1])): dict(zip(names, row, strict=True)) for row in users.rows}
 
 
 def _rms(errors: Sequence[float]) -> float | None:

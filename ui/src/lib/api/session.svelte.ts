@@ -1,7 +1,7 @@
 /** The open inputs: the schema, loaded once, and what follows from it for the selected system. */
 
 import { anyWithin, expanded, neighbor, snapped } from "../time/ends";
-import { seconds, zone } from "../time/format";
+import { momentOf, seconds, zone } from "../time/format";
 import { api, ApiError } from "./api";
 import { ask, type Asked } from "./ask.svelte";
 import type { ColumnInfo, Schema, SystemInfo, TableInfo } from "./answers";
@@ -41,6 +41,20 @@ class Session {
       const [first, last] = place.snap(window).map(Math.round);
       return [from === null ? null : first!, to === null ? null : last!];
     };
+    // Addresses are typed and sent by others: times as people write them, ends in any order, between intervals.
+    $effect(() => {
+      if (!this.schema) return;
+      const typed = new Map(
+        ["from", "to"].flatMap((key) => {
+          const text = place.get(key);
+          const at = text === null || place.given(key) ? null : momentOf(text, this.offset);
+          return at === null ? [] : [[key, at] as const];
+        }),
+      );
+      if (typed.size) place.set(Object.fromEntries(typed));
+      else if (place.from !== null && place.to !== null && place.from > place.to)
+        place.set({ from: place.to, to: place.from });
+    });
     // When the ends become known.
     $effect(() => {
       const [from, to] = place.settle([place.from, place.to], place.system);

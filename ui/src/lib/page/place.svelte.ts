@@ -73,6 +73,11 @@ class Place {
     return this.#to;
   }
 
+  /** Whether a setting is a number. */
+  given(key: string): boolean {
+    return number(this.#values.get(key)) !== null;
+  }
+
   /** A setting of the current view. */
   get(key: string): string | null {
     return this.#values.get(key) ?? null;

@@ -161,8 +161,11 @@ export function drawLines(
         const flush = (): void => {
           if (above.length)
             painter.path([...above, ...below.reverse()], { fill: trace.color, opacity: 0.2 }, true);
-          if (run.length > 1) painter.path(run, { stroke: trace.color, width: 1.5, dash: trace.dash });
-          else if (run.length) painter.circle(run[0]![0], run[0]![1], 2, { fill: trace.color });
+          const [first] = run;
+          // Two sources may say the same of one moment.
+          const apart = run.some((point) => point[0] !== first![0] || point[1] !== first![1]);
+          if (apart) painter.path(run, { stroke: trace.color, width: 1.5, dash: trace.dash });
+          else if (first) painter.circle(...first, 2, { fill: trace.color });
           run = [];
           above = [];
           below = [];

@@ -10,8 +10,8 @@ export const PRECISE = 6;
 
 /**
  * Formats a column with a common number of decimals, so that decimal points align: four significant digits of
- * its typical value, three of one below 1, and three where a larger value would get more than four. Missing
- * values are dots.
+ * its typical value, three of one below 1, and three where a larger value would get more than four. No
+ * value gets more than five for the sake of small ones. Missing values are dots.
  */
 export function figures(values: (number | null)[]): string[] {
   const sizes = values
@@ -23,7 +23,9 @@ export function figures(values: (number | null)[]): string[] {
   const power = Math.floor(Math.log10(typical || 1));
   const largest = Math.floor(Math.log10(sizes[sizes.length - 1] ?? 1));
   const three = DIGITS - 2 - power;
-  return aligned(values, Math.max(0, three, power < 0 ? 0 : DIGITS - 1 - Math.max(power, largest)));
+  const four = DIGITS - 1 - Math.max(power, largest);
+  const decimals = power < 0 ? Math.min(three, Math.max(1, four + 1)) : Math.max(three, four);
+  return aligned(values, Math.max(0, decimals));
 }
 
 /** Formats a column as `zlens sql` does: the largest value has six significant digits, the smallest two. */

@@ -1,6 +1,7 @@
 /** The SQL console: history, column descriptions, and lines of an answer. */
 
 import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/answers";
+import type { Cell } from "../../lib/api/values";
 import { LEADING, WORDS, type TableColumn } from "../../lib/api/tables";
 import type { Trace } from "../../lib/paint/lines";
 import { category, colorsOf } from "../../lib/paint/palette";
@@ -93,11 +94,21 @@ const LINES = 12;
 export interface AnswerChart {
   columns: string[];
   /** The lines of a column. */
-  lines: (column: string) => Trace[];
+  lines: (column: string) => ZonedTrace[];
   window: [number, number];
+  /** Seconds east of UTC of all rows; null if they differ. */
+  offset: number | null;
 }
 
-export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): AnswerChart | null {
+/** A line whose times are `offset` seconds east of UTC. */
+export interface ZonedTrace extends Trace {
+  offset: number;
+}
+
+export function drawn(
+  answer: Pick<SqlAnswer, "columns" | "types" | "rows">,
+  offsetOf: (row: Cell[]) => number = () => 0,
+): AnswerChart | null {
   const time = answer.types.indexOf("time");
   if (time < 0 || answer.rows.length < 2) return null;
   const numbers = answer.columns.filter(
@@ -109,13 +120,17 @@ export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): An
   if (new Set(known).size < 2) return null;
   // If times repeat, the text columns distinguish the lines.
   const names = answer.columns.flatMap((_, at) => (["text", "bool"].includes(answer.types[at]!) ? [at] : []));
-  const lines = (column: string): Trace[] => {
+  const lineOf = (row: Cell[]): string => names.map((name) => String(row[name] ?? "…")).join(" ");
+  const offsets = new Map<string, number>();
+  for (const row of answer.rows) offsets.set(lineOf(row), offsetOf(row));
+  const zones = [...new Set(offsets.values())];
+  const lines = (column: string): ZonedTrace[] => {
     const at = answer.columns.indexOf(column);
     const groups = new Map<string, { t: number; value: number | null }[]>();
     answer.rows.forEach((row, n) => {
       const t = moments[n]!;
       if (!Number.isFinite(t)) return;
-      const name = names.map((name) => String(row[name] ?? "…")).join(" ") || column;
+      const name = lineOf(row) || column;
       const value = row[at] ?? null;
       const points = groups.get(name) ?? [];
       points.push({ t, value: typeof value === "number" ? value : null });
@@ -137,6 +152,7 @@ export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): An
         value: sorted.map((point) => point.value),
         low: null,
         high: null,
+        offset: offsets.get(names.length ? name : "")!,
       };
     });
   };
@@ -144,6 +160,7 @@ export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): An
     columns: numbers,
     lines,
     window: [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))],
+    offset: zones.length === 1 ? zones[0]! : null,
   };
 }
 

@@ -29,6 +29,17 @@ const answer = (bucket: number): Course => ({
   ],
 });
 
+const theme = {
+  ink: "#000",
+  faint: "#000",
+  grid: "#eee",
+  paper: "#fff",
+  accent: "#00f",
+  crit: "",
+  warn: "",
+  info: "",
+};
+
 describe("lines", () => {
   it("show the median with everything that was under a pixel, never a mean alone", () => {
     const [trace] = traces(answer(60), () => "busy");
@@ -73,19 +84,19 @@ describe("lines", () => {
   it("are drawn in pieces where something is missing", () => {
     const [trace] = traces(answer(0), () => "busy");
     const painter = svgPainter(400, 200, "busy");
-    const theme = {
-      ink: "#000",
-      faint: "#000",
-      grid: "#eee",
-      paper: "#fff",
-      accent: "#00f",
-      crit: "",
-      warn: "",
-      info: "",
-    };
     drawLines([trace!], [0, 700], 0)(painter, 400, 200, theme);
     const lines = painter.svg().match(/<polyline[^>]*stroke="#0072b2"/g) ?? [];
     expect(lines).toHaveLength(2);
+  });
+
+  it("show a lone moment, told once or by two sources", () => {
+    const alone = { name: "a", color: "#0072b2", low: null, high: null };
+    for (const t of [[60], [60, 60]]) {
+      const painter = svgPainter(400, 200, "busy");
+      const trace = { ...alone, t, value: t.map(() => 5) };
+      drawLines([trace], [0, 700], 0)(painter, 400, 200, theme);
+      expect(painter.svg()).toContain("<circle");
+    }
   });
 
   it("go to a spreadsheet with every value", () => {

@@ -30,6 +30,12 @@ describe("numbers of a column", () => {
     expect(figures([1.5e-9, 0, null])).toEqual(["1.5e-09", "0", "…"]);
   });
 
+  it("do not give a large value the decimals of small ones", () => {
+    expect(figures([1.619954, 0.00089, 0.00027])).toEqual(["1.6200", "0.0009", "0.0003"]);
+    expect(figures([0.493215, 0.00089, 0.00027])).toEqual(["0.49322", "0.00089", "0.00027"]);
+    expect(figures([1234.56, 0.5, 0.25])).toEqual(["1234.6", "0.5", "0.3"]);
+  });
+
   it("may be all zero or all unknown", () => {
     expect(figures([0, 0])).toEqual(["0", "0"]);
     expect(figures([null])).toEqual(["…"]);

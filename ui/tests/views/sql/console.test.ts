@@ -112,6 +112,23 @@ describe("lines of an answer", () => {
     expect(found.window[1] - found.window[0]).toBe(60);
   });
 
+  it("times are in the zone of their row; a chart has that of all rows, or none", () => {
+    const rows = [
+      ["2026-01-01T00:00:00Z", "EAST", 1, 1],
+      ["2026-01-01T00:01:00Z", "EAST", 2, 1],
+      ["2026-01-01T00:00:00Z", "WEST", 9, 1],
+    ];
+    const offsetOf = (row: (string | number | boolean | null)[]): number =>
+      row[1] === "EAST" ? 7200 : -18000;
+    const both = drawn({ columns, types: [...types], rows }, offsetOf)!;
+    expect(both.offset).toBeNull();
+    expect(both.lines("a").map(({ name, offset }) => [name, offset])).toEqual([
+      ["WEST", -18000],
+      ["EAST", 7200],
+    ]);
+    expect(drawn({ columns, types: [...types], rows: rows.slice(0, 2) }, offsetOf)!.offset).toBe(7200);
+  });
+
   it("none without times, numbers or a second moment", () => {
     expect(drawn({ columns: ["a"], types: ["float"], rows: [[1], [2]] })).toBeNull();
     expect(

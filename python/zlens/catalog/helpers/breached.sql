@@ -1,0 +1,9 @@
+-- _breached: samples of counters that contradict each other (facts/machines/common/balances.toml), a row for each way.
+SELECT
+    system, source, interval_end, cpu_id, breach.balance AS balance, breach.text AS text, breach.found AS found,
+    breach.allowed AS allowed
+FROM (
+    SELECT counter.system, counter.source, counter.interval_end, counter.cpu_id, unnest({breaches}) AS breach
+    FROM (SELECT counter.*, {generation} AS generation FROM _counter AS counter) AS counter
+)
+WHERE breach IS NOT NULL
