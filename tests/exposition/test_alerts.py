@@ -49,6 +49,13 @@ def test_the_file_is_fresh() -> None:
             "(zvm_guest_cpu_ratio * 100 / (zvm_guest_vcpus != 0)) >= 85 "
             'and on (system, user) zvm_guest_info{cpu_pool=""} unless zvm_guest_limit_wait_ratio * 100 >= 1',
         ),
+        (
+            "SMT-002",
+            "zvm",
+            "zvm_core_busy_ratio * 100 >= 5 unless zvm_core_productivity_ratio * 100 "
+            # Where no core has a productivity, none is missing.
+            "and on (system) zvm_core_productivity_ratio",
+        ),
     ],
 )
 def test_conditions(rule: str, prefix: str, expr: str) -> None:

@@ -139,6 +139,14 @@ def test_one_source_of_a_system_is_taken(everything: Session, pages: dict[bool, 
     assert len(cpus) == len({*cpus}) > 0
 
 
+def test_a_system_of_z_os_has_the_label_of_its_sysplex(everything: Session, pages: dict[bool, bytes]) -> None:
+    """SMF names it (SMF70XNM); the page has it also where RMF, which does not, is the source."""
+    assert ("ZLZ1", "ZLPLEX") in everything.sql("SELECT system, sysplex FROM system").rows
+    found = _of(pages[False], "zos_system_busy_ratio", system="ZLZ1", sysplex="ZLPLEX")
+    assert len(found) == 1
+    assert not _of(pages[False], "zvm_system_busy_ratio", sysplex="ZLPLEX")
+
+
 def test_what_is_null_is_absent(everything: Session, pages: dict[bool, bytes]) -> None:
     [(known,)] = everything.sql("SELECT count(unparked) FROM load WHERE system = 'ZLDEMO'").rows
     assert known == 0

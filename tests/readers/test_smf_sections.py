@@ -104,13 +104,13 @@ def test_a_system_is_known_by_its_records(tmp_path: Path) -> None:
             sections,
             seconds=200 if end == 2000 else 900,
             zone_s=-18_000,
-            product={"PTN": 7, "OIL": 900},
+            product={"PTN": 7, "OIL": 900, "XNM": "PLEX1"},
         )
     ]
     source = opened(dump(tmp_path / "one.smf", records))
     (info,) = source.systems
     assert (info.machine_type, info.model, info.serial) == ("3931", "A01", "00000000000ABCDE")
-    assert (info.release, info.lpar, info.lpar_number) == ("3.1", "LPAR7", 7)
+    assert (info.release, info.lpar, info.lpar_number, info.sysplex) == ("3.1", "LPAR7", 7, "PLEX1")
     assert info.utc_offset_s == -18_000
     assert not info.local_time
     assert info.nominal_s == 900

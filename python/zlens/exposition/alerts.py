@@ -119,8 +119,18 @@ class _Condition:
         if "holds" in selected:
             for one in _conjuncts(selected["holds"]):
                 self._condition(one)
+        self.ands += [*self._needed(value)]
         threshold = _digits(self.rule.threshold["T"])
         return " ".join([f"{value} {self.rule.compare} {threshold}", *self.ands])
+
+    def _needed(self, value: str) -> Iterator[str]:
+        """What a system must have at all: a rule is not checked where a column that it needs is empty."""
+        there = " ".join([value, *(one for one in self.ands if one.startswith("and "))])
+        for name in self.rule.needs:
+            measure, _, column = name.rpartition(".")
+            needed = exposition.family_of(measure, column)[1]
+            if f"{self.prefix}_{needed.sample}" not in there:
+                yield f"and on (system) {self.prefix}_{needed.sample}"
 
     def _groups(self) -> list[str] | None:
         """The labels of the groups that a value is of; None if every row has its own."""

@@ -66,6 +66,7 @@ class SystemInfo:
     release: str | None = None
     lpar: str | None = None
     lpar_number: int | None = None
+    sysplex: str | None = None
     #: Threads activated per core, by core type in lower case; a type is missing if that is unknown.
     threads: dict[str, int] = field(default_factory=dict)
     utc_offset_s: int | None = None

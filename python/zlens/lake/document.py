@@ -25,8 +25,8 @@ _KINDS = ("main", "edge")
 _MOST = 2**63
 #: Stored facts of a system; the others follow from its parts.
 _SYSTEM = (
-    "machine_type", "model", "serial", "release", "lpar", "lpar_number", "utc_offset_s", "leap_s",
-    "local_time", "nominal_s", "threads",
+    "machine_type", "model", "serial", "release", "lpar", "lpar_number", "sysplex", "utc_offset_s",
+    "leap_s", "local_time", "nominal_s", "threads",
 )  # fmt: skip
 
 
@@ -182,6 +182,7 @@ _SYSTEM_KEYS = (
     Key("source", kinds.TEXT),
     *(Key(name, kinds.TEXT, default=None) for name in ("machine_type", "model", "serial", "release", "lpar")),
     Key("lpar_number", kinds.WHOLE, default=None),
+    Key("sysplex", kinds.TEXT, default=None),
     Key("utc_offset_s", kinds.WHOLE, default=None),
     Key("leap_s", kinds.WHOLE),
     Key("local_time", Flag()),

@@ -283,6 +283,7 @@ class LakeSource:
             release=first.release,
             lpar=first.lpar,
             lpar_number=first.lpar_number,
+            sysplex=first.sysplex,
             threads=first.threads,
             utc_offset_s=first.utc_offset_s,
             leap_s=first.leap_s,

@@ -201,6 +201,7 @@ def _system_row(info: SystemInfo, factor: float | None) -> tuple[Any, ...]:
         "release": info.release,
         "lpar": info.lpar,
         "lpar_number": info.lpar_number,
+        "sysplex": info.sysplex,
         **{f"mt_{kind}": count for kind, count in info.threads.items()},
         "utc_offset_s": info.utc_offset_s,
         "leap_s": info.leap_s,

@@ -176,6 +176,7 @@ def _identify(group: Group, layout: smf_sections.Layout, data: bytes) -> None:
     level = _ZOS.match(product.get("MVS") or "")
     if info.release is None and level is not None:
         info.release = f"{int(level[1])}.{int(level[2])}"
+    info.sysplex = info.sysplex or product.get("XNM") or None
     if layout.record != 70:
         return
     control = next(_sections(layout, "control", data), {})
