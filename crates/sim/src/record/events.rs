@@ -66,20 +66,46 @@ impl<W: Write> Recorder<W> {
         });
     }
 
+    /// What a user has used since its logon, one record for each of its virtual CPUs.
+    fn used(&mut self, world: &World, tod: Ticks, name: &str, user: usize, used: &[Used]) {
+        let kind = world.scenario.machine.type_codes[usize::from(world.users[user].kind)];
+        let (all, resident) = self.pages(world, user);
+        for (number, (times, counts)) in used.iter().enumerate() {
+            self.put(name, tod, |record| {
+                identify(record, world, user);
+                record
+                    .number("VMDCPUAD", number as u64)
+                    .number("VMDPUTYP", u64::from(kind))
+                    .number("VMDTTIME", times.total)
+                    .number("VMDVTIME", times.emulation)
+                    .number("VMDTTMP", times.total)
+                    .number("VMDVTMP", times.emulation)
+                    .number("VMDCTPVG", resident as u64)
+                    .number("VMDWSSPR", all as u64)
+                    .number("CALCTPGS", (all - resident) as u64)
+                    .number("VMDVDSCT", counts.starts)
+                    .number("VMDMDCIA", counts.avoided)
+                    .number("CALCPPGR", counts.pages[0])
+                    .number("CALCPPGW", counts.pages[1])
+                    .number("VMDCTFLT", counts.faults);
+                if name == "D4R2" {
+                    activity(record, times);
+                }
+            });
+        }
+    }
+
     pub(super) fn event(&mut self, world: &World, event: &Happened) {
         match &event.what {
             Happening::Logon(user) => self.put("D4R1", event.at, |record| {
                 identify(record, world, *user as usize);
             }),
-            Happening::Logoff(user, times) => {
-                let user = *user as usize;
-                for (number, times) in times.iter().enumerate() {
-                    self.put("D4R2", event.at, |record| {
-                        identify(record, world, user);
-                        activity(record, times);
-                        record.number("VMDCPUAD", number as u64);
-                    });
-                }
+            Happening::Logoff(user, used) | Happening::TransactionEnd(user, used) => {
+                let name = match event.what {
+                    Happening::Logoff(..) => "D4R2",
+                    _ => "D4R9",
+                };
+                self.used(world, event.at, name, *user as usize, used);
             }
             Happening::VaryOn(core) | Happening::VaryOff(core) => {
                 let on = matches!(event.what, Happening::VaryOn(_));
