@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from zlens.api import Session
 from zlens.schema import document
 from zlens.schema.facts import FACTS
+from zlens.session.session import Session
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
