@@ -24,7 +24,7 @@ _GIVEN: dict[str, Any] = document.facts(SCENARIO)
 
 START_US = round(dt.datetime.fromisoformat(_GIVEN["simulation"]["start"]).timestamp()) * SECOND
 ZONE_S = 3600 * _GIVEN["simulation"]["zone"]
-SYSTEM: str = _GIVEN["user"][0].get("partition", _GIVEN["partition"][0]["name"])
+SYSTEM: str = next(entry["name"] for entry in _GIVEN["partition"] if "records" in entry)
 #: The z/OS partition, and the name of its system in SMF, which has at most four characters.
 ZOS_PARTITION = "ZLZOS"
 ZOS_SYSTEM = "ZLZ1"
