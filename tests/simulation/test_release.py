@@ -104,3 +104,20 @@ def test_a_processor_that_comes_back_counts_from_nothing(tmp_path: Path) -> None
 def test_an_unknown_release_is_an_error() -> None:
     with pytest.raises(ScenarioError, match=r'records is "6\.2"; expected one of "5\.3"'):
         zlens.simulate(example(records="6.2"), "none")
+
+
+def test_changes_by_command_are_told(tmp_path: Path) -> None:
+    values = example(smt="SMT-2", polarization="vertical")
+    values["command"] = [
+        {"at": 70, "do": "set share", "partition": "ZVM1", "user": "BATCH", "relative": 50},
+        {"at": 100, "do": "set multithread", "partition": "ZVM1", "type": "IFL", "threads": 1},
+    ]
+    zlens.simulate(values, tmp_path / "m.data")
+    with zlens.open([tmp_path / "m.data"]) as session:
+        assert session.all_problems() == []
+        shares = session.sql("SELECT trim(sclshr_vmduser), sclshr_vmdrelsh FROM d2r9").rows
+        threads = session.sql("SELECT prcsmt_zlmtstat, prcsmt_zlmtifl FROM d5r21").rows
+        kinds = session.sql("SELECT kind FROM event WHERE NOT inferred ORDER BY time").rows
+    assert shares == [("BATCH", 50)]
+    assert threads == [(1, 1)]
+    assert ("share changed",) in kinds

@@ -130,7 +130,7 @@ impl World {
         self.charge(v, span);
     }
 
-    fn kind_of(&self, share: u32) -> usize {
+    pub(crate) fn kind_of(&self, share: u32) -> usize {
         usize::from(self.shares[share as usize].kind)
     }
 

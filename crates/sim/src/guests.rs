@@ -744,6 +744,15 @@ impl World {
             }
         }
         self.set_shares(system);
+        let types = 0..self.scenario.machine.types.len();
+        let now = types.map(|kind| {
+            let mut cores = (self.cores_of[system]..self.cores_of[system + 1])
+                .map(|core| &self.cores[core as usize]);
+            let own = cores.find(|core| self.kind_of(core.share) == kind);
+            own.map_or(1, |core| core.threads)
+        });
+        let what = Happening::Threads(now.collect());
+        self.tell(system, what);
     }
 }
 

@@ -52,10 +52,10 @@ const FIRST_BYTES: usize = 1_000;
 pub const RECORDS: &[&str] = &[
     "D0R1", "D0R2", "D0R3", "D0R8", "D0R10", "D0R11", "D0R15", "D0R16", "D0R17", "D0R19", "D0R20",
     "D0R23", "D1R4", "D1R5", "D1R6", "D1R7", "D1R8", "D1R9", "D1R11", "D1R15", "D1R16", "D1R26",
-    "D1R27", "D1R28", "D1R29", "D3R1", "D3R2", "D3R4", "D3R8", "D4R1", "D4R2", "D4R3", "D4R4",
-    "D4R9", "D4R11", "D4R12", "D4R13", "D5R1", "D5R2", "D5R3", "D5R11", "D5R12", "D5R13", "D5R16", "D5R17",
-    "D5R19", "D5R20", "D6R1", "D6R2", "D6R3", "D6R4", "D6R21", "D6R26", "D6R28", "D6R36", "D6R39",
-    "D7R1", "D8R1",
+    "D1R27", "D1R28", "D1R29", "D2R9", "D3R1", "D3R2", "D3R4", "D3R8", "D4R1", "D4R2", "D4R3",
+    "D4R4", "D4R9", "D4R11", "D4R12", "D4R13", "D5R1", "D5R2", "D5R3", "D5R11", "D5R12", "D5R13",
+    "D5R16", "D5R17", "D5R19", "D5R20", "D5R21", "D6R1", "D6R2", "D6R3", "D6R4", "D6R21", "D6R26",
+    "D6R28", "D6R36", "D6R39", "D7R1", "D8R1",
 ];
 
 /// Why nothing can be recorded.

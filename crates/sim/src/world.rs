@@ -199,6 +199,8 @@ pub enum Happening {
     VaryOff(u32),
     /// A share was changed.
     Share(u32),
+    /// Multithreading was changed: threads per core, by type of the machine.
+    Threads(Vec<u32>),
     /// A user joined a CPU pool.
     Joined(u32, u32),
     /// The limit of a CPU pool was changed.

@@ -126,7 +126,32 @@ impl<W: Write> Recorder<W> {
                     }
                 }
             }
-            Happening::Share(_) => {}
+            Happening::Share(user) => {
+                let user = &world.users[*user as usize];
+                let spec = &world.scenario.systems[self.system].users[user.number as usize];
+                self.put("D2R9", event.at, |record| {
+                    record.text("VMDUSER", &spec.name);
+                    if let Share::Relative(share) = user.share {
+                        record.number("VMDRELSH", u64::from(share));
+                    }
+                });
+            }
+            Happening::Threads(threads) => {
+                let types = &world.scenario.machine.types;
+                let of = |name: &str| {
+                    let kind = types.iter().position(|kind| kind == name);
+                    u64::from(kind.map_or(1, |kind| threads[kind]))
+                };
+                let enabled = threads.iter().any(|threads| *threads > 1);
+                self.put("D5R21", event.at, |record| {
+                    record
+                        .number("ZLMTSTAT", if enabled { 3 } else { 1 })
+                        .number("ZLMTCP", of("CP"))
+                        .number("ZLMTIFL", of("IFL"))
+                        .number("ZLMTICF", of("ICF"))
+                        .number("ZLMTZIIP", of("ZIIP"));
+                });
+            }
             Happening::Joined(user, pool) => {
                 let system = &world.scenario.systems[self.system];
                 let user = &system.users[world.users[*user as usize].number as usize];
