@@ -6,17 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from zlens.demo import machine, rmf
-
-
-def made_report() -> str:
-    hour = machine.Hour()
-    snapshots = [rmf.snapshot(hour) for minute in hour.minutes() if minute.number % rmf.INTERVAL == 0]
-    return rmf.document(snapshots)
+from zlens import demo
 
 
 @pytest.fixture(scope="session")
-def rmf_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def rmf_file(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("cli") / "rmf.xml"
-    path.write_text(made_report(), encoding="utf-8")
+    path.write_text((demo_folder / demo.RMF_NAME).read_text("utf-8"), encoding="utf-8")
     return path

@@ -95,9 +95,9 @@ def test_an_interrupted_run(
 
     real = _native.simulate
 
-    def interrupted(scenario: str, layouts: str, outputs: dict[str, str], progress: object) -> str:
+    def interrupted(scenario: str, outputs: dict[str, tuple[str, str]], progress: object) -> str:
         signal.raise_signal(signal.SIGINT)
-        return real(scenario, layouts, outputs, progress)  # type: ignore[arg-type]
+        return real(scenario, outputs, progress)  # type: ignore[arg-type]
 
     monkeypatch.setattr(_native, "simulate", interrupted)
     output = str(tmp_path / "shares.data")

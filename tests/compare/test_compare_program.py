@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 
 import monwrite_made as made
+import zlens
 from zlens import cli
-from zlens.demo import machine, monwrite
+from zlens.demo import machine
 
 #: z/VM Performance Update 6.4, RSCS TCPNJE encryption: CPU time of a transaction, by case. Of the four
 #: published ratios to the case before and to case 1, these are the ones that are told exactly.
@@ -138,13 +140,17 @@ def test_a_plus_sign_joins_inputs_of_one_run(tmp_path: Path, capsys: pytest.Capt
 def steady(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The demo's machine through an hour without a story: nobody comes or goes, and load stays."""
     path = tmp_path_factory.mktemp("steady") / "steady.monwrite"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(machine, "_shape", lambda number: 0.3)
-        patch.setattr(machine.Hour, "_config_events", lambda self, begin_s: [])
-        patch.setattr(machine, "VARY_OFF_S", 10**6)
-        patch.setattr(machine, "VARY_ON_S", 10**6)
-        monwrite.File(str(path)).write(machine.Hour(530))
+    zlens.simulate(without_a_story(), path)
     return str(path)
+
+
+def without_a_story() -> dict[str, Any]:
+    values = tomllib.loads(machine.SCENARIO.read_text("utf-8"))
+    del values["command"], values["transaction"]
+    values["user"] = [user for user in values["user"] if user.get("logged_on", True)]
+    for entry in (*values["user"], *values["partition"]):
+        entry.get("load", {}).pop("profile", None)
+    return values
 
 
 def test_halves_of_a_steady_run_hardly_differ(steady: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,15 +165,10 @@ def test_a_change_in_a_steady_run_is_found(
 ) -> None:
     """The same machine with CP working harder for its guests by a tenth."""
     path = tmp_path / "slower.monwrite"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(machine, "_shape", lambda number: 0.3)
-        patch.setattr(machine.Hour, "_config_events", lambda self, begin_s: [])
-        patch.setattr(machine, "VARY_OFF_S", 10**6)
-        patch.setattr(machine, "VARY_ON_S", 10**6)
-        hour = machine.Hour(531)
-        for guest in hour.guests:
-            guest.overhead *= 1.1
-        monwrite.File(str(path)).write(hour)
+    values = without_a_story()
+    for user in values["user"]:
+        user["load"]["simulation_cost"] *= 1.1
+    zlens.simulate(values, path, seed=531)
     status, out, _ = run(capsys, steady, "--", str(path), "--format", "json")
     assert status == 0
     found = {each["metric"]: each for each in json.loads(out) if each["kind"] == "difference"}

@@ -51,36 +51,6 @@ def test_one_machine_two_observers(session: Session) -> None:
     ]
 
 
-def test_measured_is_what_was_done(session: Session) -> None:
-    """The cpu measure gives back each processor's time to the microsecond."""
-    hour = machine.Hour()
-    last: dict[int, tuple[int, int, int]] = {}
-    expected: dict[tuple[int, int], tuple[int, int, int]] = {}
-    for minute in hour.minutes():
-        for cpu in hour.processors:
-            now = (cpu.user_us, cpu.system_us, cpu.emulation_us)
-            whole = minute.elapsed_us.get(cpu.address) == machine.MINUTE
-            if cpu.online and whole and cpu.address in last:
-                before = last[cpu.address]
-                expected[minute.number, cpu.address] = (
-                    now[0] - before[0],
-                    now[1] - before[1],
-                    now[2] - before[2],
-                )
-            last[cpu.address] = now
-            if not cpu.online:
-                del last[cpu.address]
-    rows = session.sql(
-        "select cast(epoch_us(interval_end) as bigint), cpu_id, user_pct, system_pct, emulation_pct "
-        f"from cpu where system = '{machine.SYSTEM}' and user_pct is not null"
-    ).rows
-    seen = {(round((end - machine.START_US) / machine.MINUTE), cpu): parts for end, cpu, *parts in rows}
-    assert seen.keys() == expected.keys()
-    for key, parts in seen.items():
-        for part, us in zip(parts, expected[key], strict=True):
-            assert part * machine.MINUTE / 100 == pytest.approx(us, abs=1.0)
-
-
 def test_the_varied_processor_began_again(session: Session) -> None:
     kinds = session.sql(
         f"select kind from event where system = '{machine.SYSTEM}' and subject = 'CPU 3' and inferred"

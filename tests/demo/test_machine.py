@@ -1,132 +1,81 @@
-"""The machine of the demo files: its balances hold exactly, and its story is in it."""
+"""The first machine of the demo: what its z/VM system recorded, and what its z/OS system is told of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+import zlens
+from zlens import demo
+from zlens.api import Session
 from zlens.demo import machine
-from zlens.demo.machine import MINUTE, Hour
+from zlens.demo.machine import MINUTE, SECOND, Minute
 
-
-@dataclass(frozen=True)
-class State:
-    """The counters that must agree, at the end of one minute."""
-
-    user: tuple[int, ...]
-    system: tuple[int, ...]
-    wait: tuple[int, ...]
-    emulation: tuple[int, ...]
-    dispatched: tuple[int, ...]
-    online: tuple[bool, ...]
-    guests: int
-    virtual: int
-    other_ifl: int
-    physical_ifl: int
-    elapsed: dict[int, int]
-    busy: dict[int, float]
-
-
-def states(seed: int = 530) -> list[State]:
-    hour = Hour(seed)
-    found = []
-    for minute in hour.minutes():
-        cpus = hour.processors
-        found.append(
-            State(
-                tuple(cpu.user_us for cpu in cpus),
-                tuple(cpu.system_us for cpu in cpus),
-                tuple(cpu.wait_us for cpu in cpus),
-                tuple(cpu.emulation_us for cpu in cpus),
-                tuple(cpu.dispatched_us for cpu in cpus),
-                tuple(cpu.online for cpu in cpus),
-                sum(guest.total_us for guest in hour.guests),
-                sum(guest.virtual_us for guest in hour.guests),
-                sum(
-                    busy + own
-                    for other in hour.others
-                    if other.kind == "IFL"
-                    for busy, own in zip(other.dispatched_us, other.management_us, strict=True)
-                ),
-                sum(hour.physical_us[:4]),
-                minute.elapsed_us,
-                minute.busy_pct,
-            )
-        )
-    return found
+#: Seconds after the beginning at which the scenario varies its processor off and on again.
+OFF_S, ON_S, VARIED = 2240, 2620, 3
 
 
 @pytest.fixture(scope="module")
-def hour() -> list[State]:
-    return states()
+def session(demo_folder: Path) -> Iterator[Session]:
+    with zlens.open(demo_folder / demo.MONWRITE_NAME) as opened:
+        yield opened
 
 
-def steps(hour: list[State]) -> list[tuple[State, State]]:
-    return list(pairwise(hour))
+@pytest.fixture(scope="module")
+def minutes(session: Session) -> list[Minute]:
+    return list(machine.minutes(session))
 
 
-def test_an_hour_of_minutes(hour: list[State]) -> None:
-    assert len(hour) == 61
+def test_an_hour_of_minutes(minutes: list[Minute]) -> None:
+    assert [minute.number for minute in minutes] == [*range(61)]
+    assert [minute.end_us for minute in minutes] == [machine.START_US + n * MINUTE for n in range(61)]
+    for minute in minutes:
+        assert [(use.name, use.kind, len(use.total_us)) for use in minute.uses] == [
+            ("ZLDEMO", "IFL", 4), ("ZLTEST", "IFL", 2), ("ZLZOS", "CP", 3),
+        ]  # fmt: skip
+        assert [kind for kind, _ in minute.physical] == ["IFL"] * 4 + ["CP"] * 3
 
 
-def test_user_system_and_wait_stay_within_the_elapsed_time(hour: list[State]) -> None:
-    for before, after in steps(hour):
-        for cpu in range(4):
-            if before.online[cpu] and after.online[cpu] and after.elapsed[cpu] == MINUTE:
-                used = [
-                    getattr(after, what)[cpu] - getattr(before, what)[cpu]
-                    for what in ("user", "system", "wait")
-                ]
-                assert all(part >= 0 for part in used)
-                assert 0.85 * MINUTE < sum(used) <= MINUTE
+def test_the_varied_processor_is_offline_for_the_time_between(minutes: list[Minute]) -> None:
+    for minute in minutes[1:]:
+        begin = (minute.number - 1) * 60
+        gone = max(0, min(begin + 60, ON_S) - max(begin, OFF_S))
+        assert minute.online_us[VARIED] == pytest.approx(MINUTE - gone * SECOND, abs=2)
+        assert [minute.online_us[cpu] for cpu in range(3)] == [MINUTE] * 3
 
 
-def test_emulation_is_part_of_user_time(hour: list[State]) -> None:
-    for state in hour:
-        assert all(e <= u for e, u in zip(state.emulation, state.user, strict=True))
+def test_partitions_fit_into_the_machine(minutes: list[Minute]) -> None:
+    for before, after in pairwise(minutes):
+        for kind, count in machine.PHYSICAL.items():
+            taken = after.management_us(kind) - before.management_us(kind)
+            for use, then in zip(after.uses, before.uses, strict=True):
+                steps = [b - a for a, b in zip(then.total_us, use.total_us, strict=True)]
+                own = [b - a for a, b in zip(then.effective_us, use.effective_us, strict=True)]
+                assert all(0 <= part <= whole <= MINUTE for part, whole in zip(own, steps, strict=True))
+                taken += sum(steps) if use.kind == kind else 0
+            assert 0 < taken <= count * MINUTE
 
 
-def test_guests_add_up_to_user_time(hour: list[State]) -> None:
-    for before, after in steps(hour):
-        if after.elapsed[3] == MINUTE and before.online[3]:
-            assert after.guests - before.guests == sum(after.user) - sum(before.user)
-            assert after.virtual - before.virtual == sum(after.emulation) - sum(before.emulation)
+def test_the_story(session: Session) -> None:
+    """Load rises toward nine, a guest logs on, a processor goes, and the other three are not enough."""
+    rows = session.sql("SELECT busy_pct, online FROM load ORDER BY interval_end").rows
+    busy = [row[0] for row in rows]
+    off, on = OFF_S // 60, ON_S // 60
+    assert max(busy[:28]) < 60
+    assert all(value > 95 for value in busy[off + 1 : on])
+    assert busy.index(max(busy)) in range(off + 1, on)
+    assert max(busy[on + 1 :]) < 90
+    assert [row[1] for row in rows] == [4] * off + [3] * (on - off + 1) + [4] * (59 - on)
 
 
-def test_busy_processors_are_dispatched_ones(hour: list[State]) -> None:
-    for before, after in steps(hour):
-        for cpu in range(3):
-            busy = after.user[cpu] + after.system[cpu] - before.user[cpu] - before.system[cpu]
-            assert busy == after.dispatched[cpu] - before.dispatched[cpu]
-
-
-def test_partitions_fit_into_the_machine(hour: list[State]) -> None:
-    for before, after in steps(hour):
-        taken = (
-            sum(after.dispatched)
-            - sum(before.dispatched)
-            + after.other_ifl
-            - before.other_ifl
-            + after.physical_ifl
-            - before.physical_ifl
-        )
-        assert taken <= 4 * MINUTE
-
-
-def test_the_story(hour: list[State]) -> None:
-    busy = [max(state.busy.values(), default=0.0) for state in hour]
-    off = machine.VARY_OFF_S // 60 + 1
-    on = machine.VARY_ON_S // 60 + 1
-    assert max(busy[1:20]) < 60
-    assert all(b > 95 for b in busy[off : on + 1])
-    assert max(range(61), key=busy.__getitem__) in range(off, on + 1)
-    assert max(busy[on + 3 :]) < 90
-    assert not hour[off].online[3]
-    assert hour[on].online[3]
-
-
-def test_seeds() -> None:
-    assert states(1)[5] == states(1)[5]
-    assert states(1)[5] != states(2)[5]
+def test_seeds(session: Session, tmp_path: Path) -> None:
+    scenario = tomllib.loads(machine.SCENARIO.read_text("utf-8"))
+    zlens.simulate(scenario, tmp_path / "other", seed=531)
+    with zlens.open(tmp_path / "other") as opened:
+        [[first]], [[other]] = (one.sql("SELECT sum(busy_pct) FROM load").rows for one in (session, opened))
+    assert first != other
+    assert first == pytest.approx(other, rel=0.01)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -60,7 +61,8 @@ def test_processors_were_busy_while_their_partition_was_dispatched(hour: Session
     apart = [end for end, busy, dispatched in rows if busy != pytest.approx(dispatched, rel=1e-3)]
     # A processor that leaves or comes within a minute is told by one of the two.
     start = datetime.fromtimestamp(machine.START_US / machine.SECOND, UTC)
-    varied = [-(-second // 60) for second in (machine.VARY_OFF_S, machine.VARY_ON_S)]
+    commands = tomllib.loads(machine.SCENARIO.read_text("utf-8"))["command"]
+    varied = [-(-one["at"] // 60) for one in commands if one["do"].startswith("vary")]
     assert apart == [start + timedelta(minutes=minute) for minute in varied]
 
 

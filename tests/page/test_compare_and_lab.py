@@ -158,7 +158,7 @@ def test_the_laboratory_opens_on_what_this_file_measured(page: Page, address: st
     opened(page, address, "lab", system="ZLDEMO")
     pressed = page.locator('[aria-label="kind of model"] button[aria-pressed="true"]')
     expect(pressed).to_have_text("Expected and observed")
-    expect(page.locator('[data-testid="moment"]')).to_contain_text("which ended 2010-03-09 09:12:00")
+    expect(page.locator('[data-testid="moment"]')).to_contain_text("which ended 2010-03-09 09:11:00")
     answer = page.locator('[data-testid="answer-expected-partitions"]')
     expect(answer).to_contain_text("ZLDEMO")
     # Of a system without samples of aliases and multithreading, their models have nothing to observe.

@@ -109,7 +109,7 @@ def solved(scenario: dict[str, Any]) -> dict[str, float]:
 
 def simulated(scenario: dict[str, Any]) -> dict[str, Any]:
     ready = run.prepared(scenario)
-    text = _native.simulate(json.dumps(ready.lowered.scenario), run.layouts(), {}, None)
+    text = _native.simulate(json.dumps(ready.lowered.scenario), {}, None)
     return dict(json.loads(text))
 
 

@@ -23,7 +23,7 @@ def test_the_example_has_the_same_history_everywhere() -> None:
     scenario, summary = EXPECTED / "example.json", EXPECTED / "example_summary.json"
     ready = run.prepared(tomllib.loads(EXAMPLE) | {"simulation": SECONDS})
     text = json.dumps(ready.lowered.scenario, indent=1) + "\n"
-    history = json.loads(_native.simulate(text, run.layouts(), {}, None))
+    history = json.loads(_native.simulate(text, {}, None))
     if os.environ.get("ZLENS_GOLDEN") == "write":
         scenario.write_text(text, encoding="utf-8")
         summary.write_text(json.dumps(history, indent=1) + "\n", encoding="utf-8")

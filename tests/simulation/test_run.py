@@ -90,12 +90,13 @@ class Fake:
         self.before = lambda: None
         monkeypatch.setattr(_native, "simulate", self.simulate)
 
-    def simulate(self, scenario: str, layouts: str, outputs: dict[str, str], progress: Any) -> str:
+    def simulate(self, scenario: str, outputs: dict[str, tuple[str, str]], progress: Any) -> str:
         self.begun += 1
-        assert {one["record"] for one in json.loads(layouts)} == set(_native.simulated_records())
+        for _, layouts in outputs.values():
+            assert {one["record"] for one in json.loads(layouts)} == set(_native.simulated_records())
         self.before()
         self.told.append(progress(10.0))
-        for path in outputs.values():
+        for path, _ in outputs.values():
             Path(path).write_bytes(b"records")
         seconds = 20.0 if self.told[-1] else 10.0
         return json.dumps({"events": 1, "seconds": seconds, "systems": {}, "partitions": {}})

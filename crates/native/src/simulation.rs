@@ -21,27 +21,26 @@ pub fn simulated_records() -> Vec<&'static str> {
 }
 
 /// Simulates a scenario, given as JSON with every default filled in, and writes the monitor data of the systems that
-/// `outputs` names to these paths. `progress` is called with the seconds simulated after every interval; if it returns
+/// `outputs` names: for each the path, and the plan of its layouts in JSON. `progress` is called with the seconds simulated after every interval; if it returns
 /// False, or a signal comes, the simulation ends there with whole intervals. Returns a summary as JSON.
 #[pyfunction]
-#[pyo3(signature = (scenario, layouts, outputs, progress = None))]
+#[pyo3(signature = (scenario, outputs, progress = None))]
 pub fn simulate(
     py: Python<'_>,
     scenario: &str,
-    layouts: &str,
-    outputs: BTreeMap<String, PathBuf>,
+    outputs: BTreeMap<String, (PathBuf, String)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let scenario: Scenario = serde_json::from_str(scenario)
         .map_err(|error| PyValueError::new_err(format!("the scenario: {error}")))?;
     let mut recorders: Vec<Recorder<BufWriter<File>>> = Vec::new();
-    for (name, path) in outputs {
+    for (name, (path, layouts)) in outputs {
         let Some(system) = scenario.systems.iter().position(|of| of.name == name) else {
             return Err(PyValueError::new_err(format!(
                 "the scenario has no system {name}"
             )));
         };
-        let recorder = Recorder::new(system, layouts, output::create(path)?)
+        let recorder = Recorder::new(system, &layouts, output::create(path)?)
             .map_err(|error| record_error(&error))?;
         recorders.push(recorder);
     }

@@ -250,6 +250,7 @@ impl World {
                     idle_cores,
                     cores: of_pool,
                     first: first_cpu,
+                    end: cpus.len() as u32,
                     online,
                     stolen: 0,
                     excess: 0,
@@ -402,6 +403,7 @@ impl World {
                     pool: spec.pool.map_or(NONE, |pool| limits[pool as usize]),
                     earlier: 0,
                     logged_on: false,
+                    active: false,
                     logon: 0,
                     admitted: false,
                     share: spec.share,
@@ -442,7 +444,7 @@ impl World {
                 }
                 let first = customers.len() as u32;
                 for customer in 0..count {
-                    let name = format!("{}/{}/{customer}", system.name, spec.name);
+                    let name = format!("{}/transaction/{}/{customer}", system.name, spec.name);
                     customers.push(Customer {
                         class: classes.len() as u32,
                         number: customer,
@@ -475,7 +477,10 @@ impl World {
                         Vec::new()
                     },
                     between: Spans::new(mean, variation),
-                    stream: Stream::new(seed, &format!("{}/{}", system.name, spec.name)),
+                    stream: Stream::new(
+                        seed,
+                        &format!("{}/transaction/{}", system.name, spec.name),
+                    ),
                     profile: profile.map(|(at, high)| (seconds(*at), *high)).collect(),
                     open,
                     slot: 0,
@@ -546,6 +551,8 @@ impl World {
             share_positions: vec![ABSENT; shares.len()],
             core_positions: vec![ABSENT; cores.len()],
             held_until: vec![0; cores.len()],
+            running_until: vec![0; cpus.len()],
+            since_vary: vec![Default::default(); cpus.len()],
             reserved,
             pool_of,
             vectors: Vectors::new(vectors as usize, vcpus.len()),

@@ -87,6 +87,8 @@ impl World {
         cpu.slice = cpu.slice.saturating_sub(span);
         cpu.times.user += span;
         vcpu.deadline = vcpu.deadline.saturating_add(vcpu.pace.times(span));
+        let latest = if vcpu.beyond { NEVER } else { vcpu.deadline };
+        self.running_until[number] = latest;
         vcpu.times.total += span;
         let charged = span.min(vcpu.overhead);
         vcpu.overhead -= charged;
@@ -128,7 +130,7 @@ impl World {
         self.charge(v, span);
     }
 
-    fn kind_of(&self, share: u32) -> usize {
+    pub(crate) fn kind_of(&self, share: u32) -> usize {
         usize::from(self.shares[share as usize].kind)
     }
 
@@ -292,6 +294,10 @@ impl World {
             return;
         }
         let own = self.key(v).saturating_add(self.cp[system].slice[0]);
+        let cpus = state.first as usize..state.end as usize;
+        if self.running_until[cpus].iter().all(|until| *until <= own) {
+            return;
+        }
         let mut latest = (own, None);
         for core in &state.cores {
             let core = &self.cores[*core as usize];
@@ -424,6 +430,7 @@ impl World {
         self.settle_core(core);
         let cpu = &mut self.cpus[number];
         cpu.vcpu = NONE;
+        self.running_until[number] = 0;
         cpu.state = CpuState::Idle;
         cpu.overhead = 0;
         cpu.spinning = 0;
@@ -530,6 +537,7 @@ impl World {
         let vcpu = &mut self.vcpus[v];
         vcpu.state = VcpuState::Running;
         vcpu.cpu = number as u32;
+        self.running_until[number] = if vcpu.beyond { NEVER } else { vcpu.deadline };
         vcpu.home = self.cores[core].vector;
         vcpu.counts.dispatches += 1;
         cpu.counts.dispatches += 1;

@@ -6,7 +6,7 @@
 
 use crate::state::{Eligible, VcpuState};
 use crate::time::{NEVER, micros, seconds};
-use crate::world::World;
+use crate::world::{Happened, Happening, World};
 
 /// KiB per MiB.
 const KIB: f64 = 1_024.0;
@@ -101,6 +101,30 @@ impl World {
         let vcpus = &self.vcpus[state.first as usize..(state.first + state.count) as usize];
         let idle = vcpus.iter().all(|vcpu| vcpu.state == VcpuState::Idle);
         idle.then(|| vcpus.iter().map(|vcpu| vcpu.since).max().unwrap_or(0))
+    }
+
+    /// Tells of the end of a user's transaction once it has been idle for as long as CP waits for more to do.
+    pub(crate) fn tell_transaction_end(&mut self, user: usize) {
+        let state = &self.users[user];
+        let system = &self.scenario.systems[state.system as usize];
+        if !state.active || !system.transaction_ends {
+            return;
+        }
+        let test_idle = micros(1_000.0 * system.cp.test_idle_ms).max(1);
+        let Some(at) = self.idle_since(user).map(|since| since + test_idle) else {
+            return;
+        };
+        if at > self.now {
+            return;
+        }
+        let vcpus = &self.vcpus[state.first as usize..(state.first + state.count) as usize];
+        let used = vcpus.iter().map(|vcpu| (vcpu.times, vcpu.counts)).collect();
+        self.happened.push(Happened {
+            at,
+            system: state.system,
+            what: Happening::TransactionEnd(user as u32, used),
+        });
+        self.users[user].active = false;
     }
 
     /// Takes those out of the dispatch list that were idle long enough.

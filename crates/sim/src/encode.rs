@@ -1,7 +1,8 @@
 //! Records from values by field name, with the layouts of a compiled plan.
 //!
-//! The plan comes from the catalog; this crate does not know where a field is. A field that a layout lacks is
-//! remembered and reported, not guessed.
+//! The plan comes from the catalog; this crate does not know where a field is. It says which records, sections and
+//! fields a release does not have (`absent`): these are left out. A field that a plan lacks is remembered and
+//! reported, not guessed.
 
 use std::collections::HashMap;
 
@@ -48,6 +49,8 @@ struct Field {
     length: usize,
     count: usize,
     form: Form,
+    #[serde(default)]
+    absent: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -65,6 +68,8 @@ struct Section {
     offset: Option<Place>,
     count: Option<Place>,
     fields: HashMap<String, Field>,
+    #[serde(default)]
+    absent: bool,
     #[serde(skip)]
     memo: Memo,
 }
@@ -78,6 +83,8 @@ struct Layout {
     length: usize,
     fields: HashMap<String, Field>,
     sections: HashMap<String, Section>,
+    #[serde(default)]
+    absent: bool,
     #[serde(skip)]
     memo: Memo,
 }
@@ -179,13 +186,16 @@ impl Encoder {
         })
     }
 
-    /// Begins a record, all zeros; `None` if the plan lacks it.
+    /// Begins a record, all zeros; `None` if the plan lacks it, or its release does.
     pub fn record(&mut self, name: &str, tod: Ticks) -> Option<Record<'_>> {
         let Some(at) = self.index.get(name) else {
             remember(&mut self.missing, name.to_owned());
             return None;
         };
         let layout = &mut self.layouts[*at];
+        if layout.absent {
+            return None;
+        }
         layout.memo.turn = 0;
         let mut bytes = vec![0; layout.length];
         bytes[4] = layout.domain;
@@ -258,7 +268,7 @@ impl Record<'_> {
         if found.is_none() {
             remember(self.missing, format!("{}.{name}", self.layout.record));
         }
-        found
+        found.filter(|field| !field.absent)
     }
 
     /// A number.
@@ -314,6 +324,9 @@ impl Record<'_> {
             );
             return self;
         };
+        if section.absent {
+            return self;
+        }
         let begin = self.bytes.len();
         for (place, value) in [
             (&section.offset, begin),
@@ -365,7 +378,7 @@ impl EntryOf<'_> {
         if found.is_none() {
             remember(self.missing, format!("{}.{name}", self.record));
         }
-        found
+        found.filter(|field| !field.absent)
     }
 
     /// A number.

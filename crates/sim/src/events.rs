@@ -22,6 +22,12 @@ const fn entry(at: Ticks, slot: Slot) -> Entry {
     (at as u128) << 32 | slot as u128
 }
 
+/// The earlier one, without a branch: which one it is cannot be predicted.
+const fn earlier(one: Entry, other: Entry) -> Entry {
+    let mask = 0u128.wrapping_sub((one < other) as u128);
+    other ^ ((one ^ other) & mask)
+}
+
 /// A tournament.
 #[derive(Clone, Debug, Default)]
 struct Tree {
@@ -43,13 +49,23 @@ impl Tree {
         let mut node = self.leaves + leaf;
         self.nodes[node] = winner;
         while node > 1 {
-            let other = self.nodes[node ^ 1];
-            winner = std::hint::select_unpredictable(other < winner, other, winner);
+            winner = earlier(self.nodes[node ^ 1], winner);
             node /= 2;
             // Above a match whose winner stays the same nothing changes.
             if self.nodes[node] == winner {
                 break;
             }
+            self.nodes[node] = winner;
+        }
+    }
+
+    /// The same, to the root in any case: where there are few levels, that costs less than guessing.
+    fn set_all(&mut self, leaf: usize, mut winner: Entry) {
+        let mut node = self.leaves + leaf;
+        self.nodes[node] = winner;
+        while node > 1 {
+            winner = earlier(self.nodes[node ^ 1], winner);
+            node /= 2;
             self.nodes[node] = winner;
         }
     }
@@ -118,7 +134,7 @@ impl Events {
         let winner = if at == NEVER { VOID } else { entry(at, slot) };
         match (slot as usize).checked_sub(self.split) {
             Some(leaf) => self.far.set(leaf, winner),
-            None => self.near.set(slot as usize, winner),
+            None => self.near.set_all(slot as usize, winner),
         }
     }
 }

@@ -113,6 +113,8 @@ impl World {
             return;
         }
         let user = self.vcpus[v].user as usize;
+        self.tell_transaction_end(user);
+        self.users[user].active = true;
         self.users[user].idle &= !(1 << self.vcpus[v].number);
         self.cut(v);
         if !self.must_wait(v) {
@@ -588,7 +590,7 @@ impl World {
             return;
         }
         let (system, first, count) = (user.system as usize, user.first, user.count);
-        let mut times = Vec::with_capacity(count as usize);
+        let mut used = Vec::with_capacity(count as usize);
         for v in first..first + count {
             let v = v as usize;
             self.withdraw(v, VcpuState::Off);
@@ -603,20 +605,20 @@ impl World {
             vcpu.segment = 0;
             vcpu.overhead = 0;
             vcpu.reload = 0;
-            times.push(vcpu.times);
+            used.push((vcpu.times, vcpu.counts));
         }
         self.leave_lists(number);
-        let used = times.iter().map(|times| times.emulation);
-        self.users[number].earlier += used.sum::<Ticks>();
+        let emulation = used.iter().map(|(times, _)| times.emulation);
+        self.users[number].earlier += emulation.sum::<Ticks>();
         self.users[number].logged_on = false;
+        self.users[number].active = false;
         self.users[number].idle = 0;
         self.set_shares(system);
-        self.tell(system, Happening::Logoff(number as u32, times));
+        self.tell(system, Happening::Logoff(number as u32, used));
     }
 
     /// The event of a relocation.
     pub(crate) fn relocation_due(&mut self, system: usize, slot: u32) {
-        self.schedule(slot, NEVER);
         let which = (slot - self.relocation_slots[system]) as usize;
         let number = self.scenario.systems[system].relocations[which].user;
         let user = (self.users_of[system] + number) as usize;
@@ -631,7 +633,7 @@ impl World {
         }
         let (effects, next) = self.relocations[system].fire(self.now, which, cpu);
         if let Some(next) = next {
-            self.schedule(slot, next);
+            self.schedule(slot, next.max(self.now + 1));
         }
         for effect in effects {
             match effect {
@@ -690,6 +692,9 @@ impl World {
         }
         if on {
             self.open(number);
+            for cpu in self.threads_of(number) {
+                self.since_vary[cpu] = (self.cpus[cpu].times, self.cpus[cpu].counts);
+            }
         } else {
             let pool = self.pool_of[system]
                 [usize::from(self.shares[self.cores[number].share as usize].kind)];
@@ -739,6 +744,15 @@ impl World {
             }
         }
         self.set_shares(system);
+        let types = 0..self.scenario.machine.types.len();
+        let now = types.map(|kind| {
+            let mut cores = (self.cores_of[system]..self.cores_of[system + 1])
+                .map(|core| &self.cores[core as usize]);
+            let own = cores.find(|core| self.kind_of(core.share) == kind);
+            own.map_or(1, |core| core.threads)
+        });
+        let what = Happening::Threads(now.collect());
+        self.tell(system, what);
     }
 }
 

@@ -88,10 +88,15 @@ impl Heap {
         }
     }
 
+    /// Key and number as one number, so that one comparison orders both.
+    const fn rank(entry: &Entry) -> u128 {
+        (entry.key as u128) << 32 | entry.number as u128
+    }
+
     fn up(&mut self, mut position: usize, entry: Entry, positions: &mut [u32]) {
         while position > 0 {
             let parent = (position - 1) / WAYS;
-            if self.entries[parent] < entry {
+            if Self::rank(&self.entries[parent]) < Self::rank(&entry) {
                 break;
             }
             self.put(position, self.entries[parent], positions);
@@ -107,14 +112,19 @@ impl Heap {
             let Some(children) = self.entries.get(first..end) else {
                 break;
             };
-            let Some((child, least)) = children.iter().enumerate().min_by_key(|(_, child)| **child)
+            let Some((mut least, rest)) = children.split_first().map(|(one, rest)| (*one, rest))
             else {
                 break;
             };
-            if entry < *least {
+            let mut child = 0;
+            for (at, other) in rest.iter().enumerate() {
+                let before = Self::rank(other) < Self::rank(&least);
+                least = std::hint::select_unpredictable(before, *other, least);
+                child = std::hint::select_unpredictable(before, at + 1, child);
+            }
+            if Self::rank(&entry) < Self::rank(&least) {
                 break;
             }
-            let least = *least;
             self.put(position, least, positions);
             position = first + child;
         }

@@ -95,7 +95,9 @@ impl World {
         }
         let at = state.limiter.available(now);
         let slot = state.slot;
-        if self.events.at(slot) == NEVER {
+        let pending = self.events.at(slot);
+        // One of the past is being handled.
+        if pending == NEVER || pending <= self.now {
             self.schedule(slot, at);
         }
         true

@@ -58,26 +58,46 @@ impl Stream {
     }
 }
 
-/// The natural logarithm of a positive normal number by exactly rounded operations only, so that it is the
-/// same on every machine; the error is below 1e-14.
-fn ln(x: f64) -> f64 {
-    let bits = x.to_bits();
-    let mut exponent = ((bits >> 52) & 0x7ff) as i64 - 1_023;
-    let mut mantissa = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 0x3ff0_0000_0000_0000);
-    if mantissa > core::f64::consts::SQRT_2 {
-        mantissa *= 0.5;
-        exponent += 1;
+/// Steps of the table of logarithms between two powers of two.
+const STEPS: usize = 128;
+/// Of the middle of each step: one over it, and its logarithm.
+static LOGARITHMS: [(f64, f64); STEPS] = {
+    let mut table = [(0.0, 0.0); STEPS];
+    let mut step = 0;
+    while step < STEPS {
+        let middle = 1.0 + (step as f64 + 0.5) / STEPS as f64;
+        table[step] = (1.0 / middle, ln_of_mantissa(middle));
+        step += 1;
     }
-    // ln m = 2 atanh((m - 1) / (m + 1)); the argument is at most 0.1716.
-    let ratio = (mantissa - 1.0) / (mantissa + 1.0);
+    table
+};
+
+/// The natural logarithm of a number of 1 to 2, as 2 atanh((x - 1) / (x + 1)).
+const fn ln_of_mantissa(x: f64) -> f64 {
+    let ratio = (x - 1.0) / (x + 1.0);
     let square = ratio * ratio;
     let mut sum = 0.0;
-    let mut odd = 19.0;
+    let mut odd = 35.0;
     while odd >= 1.0 {
         sum = sum * square + 1.0 / odd;
         odd -= 2.0;
     }
-    2.0 * ratio * sum + exponent as f64 * core::f64::consts::LN_2
+    2.0 * ratio * sum
+}
+
+/// The natural logarithm of a positive normal number by exactly rounded operations only, so that it is the
+/// same on every machine; the error is below 1e-14.
+fn ln(x: f64) -> f64 {
+    let bits = x.to_bits();
+    let exponent = ((bits >> 52) & 0x7ff) as i64 - 1_023;
+    let mantissa = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 0x3ff0_0000_0000_0000);
+    let (inverse, logarithm) = LOGARITHMS[(bits >> 45) as usize % STEPS];
+    // ln (1 + r) as its series; r is at most 2^-8.
+    let r = mantissa * inverse - 1.0;
+    let square = r * r;
+    let high = 1.0 / 3.0 - 0.25 * r + square * (0.2 - r / 6.0);
+    let series = r - square * 0.5 + square * r * high;
+    exponent as f64 * core::f64::consts::LN_2 + (logarithm + series)
 }
 
 /// A distribution of spans by mean and squared coefficient of variation.

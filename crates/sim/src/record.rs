@@ -17,7 +17,7 @@ use crate::scenario::{PartitionShare, Share, Volume};
 use crate::state::{CpuState, NONE, Polarity, VcpuState, VcpuTimes};
 use crate::storage::{Available, Frames, PAGES};
 use crate::time::{MICROSECOND, SECOND, Ticks, seconds};
-use crate::world::{Happened, Happening, World};
+use crate::world::{Happened, Happening, Used, World};
 
 /// A timer that counts down starts here.
 const TIMER_START: u64 = 0x7FFF_FFFF_FFFF_FFFF;
@@ -52,10 +52,10 @@ const FIRST_BYTES: usize = 1_000;
 pub const RECORDS: &[&str] = &[
     "D0R1", "D0R2", "D0R3", "D0R8", "D0R10", "D0R11", "D0R15", "D0R16", "D0R17", "D0R19", "D0R20",
     "D0R23", "D1R4", "D1R5", "D1R6", "D1R7", "D1R8", "D1R9", "D1R11", "D1R15", "D1R16", "D1R26",
-    "D1R27", "D1R28", "D1R29", "D3R1", "D3R2", "D3R4", "D3R8", "D4R1", "D4R2", "D4R3", "D4R4",
-    "D4R11", "D4R12", "D4R13", "D5R1", "D5R2", "D5R11", "D5R12", "D5R13", "D5R16", "D5R17",
-    "D5R19", "D5R20", "D6R1", "D6R2", "D6R3", "D6R4", "D6R21", "D6R26", "D6R28", "D6R36", "D6R39",
-    "D7R1", "D8R1",
+    "D1R27", "D1R28", "D1R29", "D2R9", "D3R1", "D3R2", "D3R4", "D3R8", "D4R1", "D4R2", "D4R3",
+    "D4R4", "D4R9", "D4R11", "D4R12", "D4R13", "D5R1", "D5R2", "D5R3", "D5R11", "D5R12", "D5R13",
+    "D5R16", "D5R17", "D5R19", "D5R20", "D5R21", "D6R1", "D6R2", "D6R3", "D6R4", "D6R21", "D6R26",
+    "D6R28", "D6R36", "D6R39", "D7R1", "D8R1",
 ];
 
 /// Why nothing can be recorded.
@@ -201,6 +201,12 @@ impl<W: Write> Recorder<W> {
         world.cores_of[self.system] as usize..world.cores_of[self.system + 1] as usize
     }
 
+    /// The system's cores, and those that are online.
+    fn configured(&self, world: &World) -> (u64, u64) {
+        let online = self.cores(world).filter(|core| world.cores[*core].online);
+        (self.cores(world).count() as u64, online.count() as u64)
+    }
+
     /// The address of a logical processor and its thread.
     fn address(&self, world: &World, cpu: usize) -> (u64, u64) {
         let core = &world.cores[world.cpus[cpu].core as usize];
@@ -247,7 +253,8 @@ impl<W: Write> Recorder<W> {
                     continue;
                 }
                 let (number, which) = self.address(world, cpu);
-                let (times, counts) = (&thread.times, &thread.counts);
+                let begin = world.since_vary[cpu];
+                let (times, counts) = (thread.times - begin.0, thread.counts - begin.1);
                 let kind_code = code(world, core);
                 let parts = &world.scenario.systems[self.system].cp.instructions;
                 let kinds = Counts::of(parts, counts.simulated);
@@ -325,6 +332,14 @@ impl<W: Write> Recorder<W> {
                         .number("PLSDGX9C", kinds.diagnose_9c)
                         .number("PLSDGX44", kinds.diagnose_44)
                         .number("PLSTOTDI", kinds.diagnose);
+                });
+                self.put("D5R3", tod, |record| {
+                    record
+                        .number("PFXCPUAD", number)
+                        .number("PFXCPUTY", kind_code)
+                        .number("HFCOUNT", counts.samples[0])
+                        .number("HFUSERZ", counts.samples[1])
+                        .number("HFUSERC", counts.queued);
                 });
                 self.put("D5R17", tod, |record| {
                     record
@@ -414,7 +429,7 @@ impl<W: Write> Recorder<W> {
                 .number("RSAAVLHG", thresholds[1][1])
                 .number("RSAEMPTY", empty);
         });
-        let cores = self.cores(world).count() as u64;
+        let (cores, configured) = self.configured(world);
         let elapsed = (world.now - system.ipl_tod) / MICROSECOND / 1_000;
         let capability = world.scenario.machine.capability;
         let (mut translated, mut transport, mut transport_writes) = (0, 0, 0);
@@ -447,7 +462,8 @@ impl<W: Write> Recorder<W> {
                 .number("ZLAVREQA", taken)
                 .number("ZLAVEMPA", empty)
                 .number("CPUCOUNT", cores)
-                .number("CPUCFGCT", cores);
+                .number("CPUCFGCT", configured)
+                .number("CPUSTNBY", cores - configured);
         });
         self.put("D0R23", tod, |record| {
             record.entries("CALLKDATA", 1, |_, entry| {
@@ -465,7 +481,7 @@ impl<W: Write> Recorder<W> {
         let own = world.scenario.systems[self.system].partition as usize;
         let scenario = &world.scenario;
         let partition = &scenario.partitions[own];
-        let cores: u32 = partition.shares.iter().map(|share| share.cores).sum();
+        let (cores, configured) = self.configured(world);
         self.put("D0R15", tod, |record| {
             record
                 .text("LPARNAME", &partition.name)
@@ -473,9 +489,10 @@ impl<W: Write> Recorder<W> {
                 .number("LCUTNPAR", scenario.partitions.len() as u64)
                 .number("LCUTPCCT", world.physical.len() as u64)
                 .number("CPUCHAR", 0x40)
-                .number("CPUCOUNT", u64::from(cores))
-                .number("CPUCFGCT", u64::from(cores))
-                .number("CPUSHARD", u64::from(cores));
+                .number("CPUCOUNT", cores)
+                .number("CPUCFGCT", configured)
+                .number("CPUSTNBY", cores - configured)
+                .number("CPUSHARD", configured);
         });
         for (number, partition) in scenario.partitions.iter().enumerate() {
             let shares = world
@@ -524,7 +541,7 @@ impl<W: Write> Recorder<W> {
             record.entries("MIBDATA", world.physical.len(), |at, entry| {
                 let physical = &world.physical[at];
                 entry
-                    .number("LCUMCPU", u64::from(physical.number))
+                    .number("LCUMCPU", at as u64)
                     .number("LCUMGTM", physical.management / MICROSECOND)
                     .text(
                         "LCUPTYPE",
@@ -537,7 +554,6 @@ impl<W: Write> Recorder<W> {
 
     fn guests(&mut self, world: &World, tod: Ticks) {
         let system = &world.scenario.systems[self.system];
-        let part_resident = self.frames.map_or(1.0, |frames| frames.resident);
         for user in world.users_of[self.system]..world.users_of[self.system + 1] {
             let user = user as usize;
             let state = &world.users[user];
@@ -545,8 +561,7 @@ impl<W: Write> Recorder<W> {
                 continue;
             }
             let spec = &system.users[state.number as usize];
-            let used = spec.working_set_mib.min(spec.storage_mib) * PAGES / f64::from(state.count);
-            let resident = used * part_resident;
+            let (used, resident) = self.pages(world, user);
             for v in state.first as usize..(state.first + state.count) as usize {
                 let vcpu = &world.vcpus[v];
                 let list = match vcpu.state {
@@ -633,6 +648,17 @@ impl<W: Write> Recorder<W> {
                     .number("ZLUSERS", users.len() as u64);
             });
         }
+    }
+
+    /// Pages that each virtual CPU of a user works with, and those of them in storage.
+    fn pages(&self, world: &World, user: usize) -> (f64, f64) {
+        let state = &world.users[user];
+        let spec = &world.scenario.systems[self.system].users[state.number as usize];
+        let used = spec.working_set_mib.min(spec.storage_mib) * PAGES / f64::from(state.count);
+        (
+            used,
+            used * self.frames.map_or(1.0, |frames| frames.resident),
+        )
     }
 
     fn devices(&mut self, world: &World, tod: Ticks) {

@@ -195,6 +195,10 @@ pub struct System {
     pub partition: u32,
     /// Whether monitor records are written for it.
     pub recorded: bool,
+    /// Its release, as its records say.
+    pub release: String,
+    /// Whether the ends of its users' transactions are recorded.
+    pub transaction_ends: bool,
     /// When it was IPLed, in TOD clock units.
     pub ipl_tod: u64,
     /// Threads per core by type.

@@ -213,6 +213,23 @@ impl CpuTimes {
     }
 }
 
+impl std::ops::Sub for CpuTimes {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            system: self.system - earlier.system,
+            user: self.user - earlier.user,
+            emulation: self.emulation - earlier.emulation,
+            wait: self.wait - earlier.wait,
+            suspend: self.suspend - earlier.suspend,
+            parked: self.parked - earlier.parked,
+            offline: self.offline - earlier.offline,
+            spin: self.spin - earlier.spin,
+        }
+    }
+}
+
 /// What a logical processor did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuCounts {
@@ -236,6 +253,36 @@ pub struct CpuCounts {
     pub samples: [u64; 2],
     /// Sum of the lengths of its vector at these samples.
     pub queued: u64,
+}
+
+impl std::ops::Sub for CpuCounts {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        let [near, drawer, far] = self.steals;
+        Self {
+            dispatches: self.dispatches - earlier.dispatches,
+            steals: [
+                near - earlier.steals[0],
+                drawer - earlier.steals[1],
+                far - earlier.steals[2],
+            ],
+            slices: self.slices - earlier.slices,
+            starts: self.starts - earlier.starts,
+            interrupts: self.interrupts - earlier.interrupts,
+            pages: [
+                self.pages[0] - earlier.pages[0],
+                self.pages[1] - earlier.pages[1],
+            ],
+            simulated: self.simulated - earlier.simulated,
+            spins: self.spins - earlier.spins,
+            samples: [
+                self.samples[0] - earlier.samples[0],
+                self.samples[1] - earlier.samples[1],
+            ],
+            queued: self.queued - earlier.queued,
+        }
+    }
 }
 
 /// State of a virtual CPU.
@@ -458,6 +505,8 @@ pub struct User {
     pub earlier: Ticks,
     /// Whether it is logged on.
     pub logged_on: bool,
+    /// Whether it is in a transaction, as CP sees it: it had work, and its end is not told yet.
+    pub active: bool,
     /// When it logged on.
     pub logon: Ticks,
     /// Whether it is in the dispatch list with its storage.
@@ -529,8 +578,10 @@ pub struct Pool {
     pub idle_cores: Set,
     /// Its cores.
     pub cores: Vec<u32>,
-    /// First logical processor and their number.
+    /// First logical processor, and the one after the last.
     pub first: u32,
+    /// The one after the last.
+    pub end: u32,
     /// Logical processors in use and unparked.
     pub online: u32,
     /// Time lost to overhead and to other partitions, all processors together.
@@ -585,7 +636,10 @@ impl Vectors {
                     key: first.key,
                     number: vector,
                 };
-                ready.set(entry, &mut self.tops);
+                // Often another one than the first came or went.
+                if ready.at(self.tops[vector as usize]) != Some(entry) {
+                    ready.set(entry, &mut self.tops);
+                }
             }
             None => ready.remove(vector, &mut self.tops),
         }

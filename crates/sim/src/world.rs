@@ -6,7 +6,7 @@ use crate::idle::Set;
 use crate::scenario::Scenario;
 use crate::state::{
     Class, Core, Cpu, CpuState, Customer, Limit, NONE, Physical, Pool, Share, SpinLock, Subject,
-    User, Vcpu, Vectors, WorkLock,
+    User, Vcpu, VcpuState, Vectors, WorkLock,
 };
 use crate::time::{NEVER, Ratio, Ticks, micros, seconds};
 
@@ -110,10 +110,14 @@ pub struct World {
     pub cores: Vec<Core>,
     /// Their positions among those that wait.
     pub core_positions: Vec<u32>,
+    /// Times and counts of each processor when it was varied on last: its counters begin there.
+    pub since_vary: Vec<(crate::state::CpuTimes, crate::state::CpuCounts)>,
     /// Until when PR/SM delays each core.
     pub held_until: Vec<Ticks>,
     /// Logical processors.
     pub cpus: Vec<Cpu>,
+    /// Deadline of what runs on each, or later; 0 if nothing does. One beyond its LIMITSOFT is latest.
+    pub running_until: Vec<Ticks>,
     /// Virtual CPU to which each is dedicated.
     pub reserved: Vec<u32>,
     /// Processors by system and type.
@@ -177,19 +181,26 @@ pub struct Happened {
     pub what: Happening,
 }
 
+/// What a virtual CPU used since its user's logon.
+pub type Used = (crate::state::VcpuTimes, crate::state::VcpuCounts);
+
 /// What can happen.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Happening {
     /// A user logged on.
     Logon(u32),
-    /// A user logged off; the times and counts of its virtual CPUs at that moment.
-    Logoff(u32, Vec<crate::state::VcpuTimes>),
+    /// A user logged off; what its virtual CPUs used until then.
+    Logoff(u32, Vec<Used>),
+    /// A user had nothing to do for as long as CP waits for more; what its virtual CPUs used until then.
+    TransactionEnd(u32, Vec<Used>),
     /// A core came online.
     VaryOn(u32),
     /// A core went offline.
     VaryOff(u32),
     /// A share was changed.
     Share(u32),
+    /// Multithreading was changed: threads per core, by type of the machine.
+    Threads(Vec<u32>),
     /// A user joined a CPU pool.
     Joined(u32, u32),
     /// The limit of a CPU pool was changed.
@@ -233,21 +244,23 @@ impl World {
                     self.cpu_due(cpu as usize);
                     self.handling = NONE;
                 }
-                Subject::Io(system) => self.io_due(system as usize, slot),
-                Subject::Relocation(system) => self.relocation_due(system as usize, slot),
                 subject => {
-                    // What comes again sets its event again.
-                    self.events.set(slot, NEVER);
-                    self.due(subject);
+                    self.due(subject, slot);
+                    // What comes again has set its event again, and never at the same moment.
+                    if self.events.at(slot) == at {
+                        self.events.set(slot, NEVER);
+                    }
                 }
             }
         }
         self.now = until;
     }
 
-    fn due(&mut self, subject: Subject) {
+    fn due(&mut self, subject: Subject, slot: u32) {
         match subject {
-            Subject::Cpu(_) | Subject::Io(_) | Subject::Relocation(_) => {}
+            Subject::Cpu(_) => {}
+            Subject::Io(system) => self.io_due(system as usize, slot),
+            Subject::Relocation(system) => self.relocation_due(system as usize, slot),
             Subject::Physical(physical) => self.run_time_over(physical as usize),
             Subject::Limit(limit) => self.credit_is_back(limit as usize),
             Subject::Burst(vcpu) => self.burst(vcpu as usize),
@@ -263,7 +276,6 @@ impl World {
 
     /// An exposure of a system's volumes has ended its operation.
     fn io_due(&mut self, system: usize, slot: u32) {
-        self.events.set(slot, NEVER);
         let base = self.io_slots[system];
         let mut schedule = Schedule::new(&mut self.events, base);
         let done = self.io[system].fire(self.now, (slot - base) as usize, &mut schedule);
@@ -284,7 +296,16 @@ impl World {
         }
         self.count_cores();
         for vcpu in 0..self.vcpus.len() {
-            self.settle_state(vcpu);
+            // Since when others are in their state is asked for.
+            if matches!(
+                self.vcpus[vcpu].state,
+                VcpuState::Ready | VcpuState::Limited
+            ) {
+                self.settle_state(vcpu);
+            }
+        }
+        for user in 0..self.users.len() {
+            self.tell_transaction_end(user);
         }
         for class in 0..self.classes.len() {
             self.classes[class].settle(self.now);

@@ -1,7 +1,7 @@
 """Compiles layouts into the plan with which the simulator writes records.
 
 A simulated file uses zlens' own layouts where the real positions of fields are not public, and those of
-z/VM 5.3 otherwise.
+z/VM 5.3 otherwise; or as a system of a release, only the layouts of that.
 """
 
 from __future__ import annotations
@@ -16,6 +16,12 @@ from zlens.errors import CatalogError
 
 #: The release whose layouts are used where zlens has none of its own.
 RELEASE = "5.3"
+#: Releases with so many public layouts that a system can be recorded with these alone.
+RELEASES = (RELEASE,)
+#: Records that another one replaced in the releases after these.
+_REPLACED = {"D5R3": "D5R17"}
+#: A field that is known, but not in this layout.
+_NOWHERE = {"at": 0, "length": 0, "count": 0, "form": "number", "absent": True}
 #: How a value becomes bytes, by the type of its column.
 _FORMS = {"text": "ebcdic", "ascii": "ascii", "hex": "bytes"}
 
@@ -30,9 +36,40 @@ def layout(record: str) -> Layout:
     raise CatalogError(f"{record} has no layout to write it with", expected=f"one of zlens or of {RELEASE}")
 
 
-def plan(records: Iterable[str]) -> list[dict[str, Any]]:
-    """The layouts of records as the simulator reads them: fields by name, without their record's prefix."""
-    return [_record(layout(record)) for record in records]
+def mark(release: str | None) -> str:
+    """The release that the records of such a system name."""
+    return layouts.SIM_MARK if release is None else f"{release}.0"
+
+
+def plan(records: Iterable[str], release: str | None = None) -> list[dict[str, Any]]:
+    """The layouts of records as the simulator reads them: fields by name, without their record's prefix.
+
+    With a release, those of that release; records, sections and fields that it lacks are marked as absent.
+    """
+    return [_of_release(record, release) if release else _own(record) for record in records]
+
+
+def _own(record: str) -> dict[str, Any]:
+    return {**_record(layout(record)), **({"absent": True} if record in _REPLACED else {})}
+
+
+def _of_release(record: str, release: str) -> dict[str, Any]:
+    own = _record(layout(record))
+    for candidate in layouts.layouts(record):
+        if candidate.pack == layouts.BUILTIN and candidate.release == release:
+            return _with_absent(_record(candidate), own)
+    return {**own, "absent": True}
+
+
+def _with_absent(found: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """A layout in which what only another one has is marked as absent."""
+    for part in ("fields", "sections"):
+        for name in own[part].keys() - found[part].keys():
+            found[part][name] = _NOWHERE if part == "fields" else {**own[part][name], "absent": True}
+    for name, section in found["sections"].items():
+        fields = own["sections"].get(name, section)["fields"]
+        section["fields"] |= dict.fromkeys(fields.keys() - section["fields"].keys(), _NOWHERE)
+    return found
 
 
 def _record(layout: Layout) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from zlens.demo import machine, rmf
+from zlens.demo import machine
 from zlens.errors import InputError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -26,7 +26,7 @@ RMF_NAME = "zlzos-rmf-cpu.xml"
 SMF_NAME = "zlzos.smf"
 #: Of another machine and another year, with multithreading: it needs zlens' own pack.
 SIM_NAME = "sim.monwrite"
-SIM_SCENARIO = "zlsim.toml"
+SIM_SCENARIO = FACTS / "scenarios" / "zlsim.toml"
 
 
 def write(folder: Path, seed: int = 530) -> list[Path]:
@@ -35,44 +35,42 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
     Raises InputError if a file of that name exists that is not a demo file.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / MONWRITE_NAME, folder / RMF_NAME, folder / SMF_NAME, folder / SIM_NAME]
+    paths = [folder / name for name in (MONWRITE_NAME, RMF_NAME, SMF_NAME, SIM_NAME)]
     for path in paths:
         if os.path.lexists(path) and not _is_demo(path):
             raise InputError(
                 "this file exists and is not a demo file", file=str(path), cure="name another folder"
             )
-    with _replacing(paths[3]) as temporary, ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool:
         # The simulator needs no interpreter: the other files are made beside it.
-        simulated = pool.submit(_simulate, SIM_SCENARIO, temporary, seed)
-        _write_first_machine(paths[:3], seed)
+        simulated = pool.submit(_simulate, SIM_SCENARIO, paths[3], seed)
+        _simulate(machine.SCENARIO, paths[0], seed)
+        _write_zos(paths[0], paths[1], paths[2], seed)
         simulated.result()
     return paths
 
 
-def _write_first_machine(paths: list[Path], seed: int) -> None:
-    from zlens.demo import monwrite, smf
-
-    hour = machine.Hour(seed)
-    snapshots: list[rmf.Snapshot] = []
-
-    with _replacing(paths[0]) as temporary, _replacing(paths[2]) as temporary_smf:
-        dump = smf.Dump(temporary_smf, seed)
-
-        def on_minute(minute: machine.Minute) -> None:
-            dump.seen(hour, minute)
-            if minute.number % rmf.INTERVAL == 0:
-                snapshots.append(rmf.snapshot(hour))
-
-        monwrite.File(temporary).write(hour, on_minute)
-        dump.finish()
-    with _replacing(paths[1]) as temporary:
-        Path(temporary).write_text(rmf.document(snapshots), encoding="utf-8")
-
-
-def _simulate(name: str, path: str, seed: int) -> None:
+def _simulate(scenario: Path, path: Path, seed: int) -> None:
     """Write what the system of a shipped scenario records."""
-    file = FACTS / "scenarios" / name
-    run.simulate([run.prepared(document.facts(file), file=str(file), seed=seed)], path)
+    ready = run.prepared(document.facts(scenario), file=str(scenario), seed=seed)
+    with _replacing(path) as temporary:
+        run.simulate([ready], temporary)
+
+
+def _write_zos(monwrite: Path, report: Path, dump: Path, seed: int) -> None:
+    """Write the report and the records of the z/OS system on the machine of a z/VM system's file."""
+    import zlens
+    from zlens.demo import rmf, smf
+
+    with zlens.open([monwrite]) as session:
+        minutes = list(machine.minutes(session))
+    with _replacing(dump) as temporary:
+        writer = smf.Dump(temporary, seed)
+        for minute in minutes:
+            writer.seen(minute)
+        writer.finish()
+    with _replacing(report) as temporary:
+        Path(temporary).write_text(rmf.document(minutes[:: rmf.INTERVAL]), encoding="utf-8")
 
 
 def _is_demo(path: Path) -> bool:

@@ -7,13 +7,12 @@ units are computed from the times of the interval and rounded.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
 from zlens.demo import machine
-from zlens.demo.machine import Hour
+from zlens.demo.machine import PHYSICAL, Minute
 
 #: Minutes of one report.
 INTERVAL = 15
@@ -50,64 +49,21 @@ _PARTITION_HEADS = (
 )
 
 
-@dataclass(frozen=True)
-class Use:
-    """The cumulative use of one type of processor by one partition."""
-
-    name: str
-    kind: str
-    weight: int
-    effective_us: tuple[int, ...]
-    total_us: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The hypervisor's data at one moment."""
-
-    uses: tuple[Use, ...]
-    management_us: dict[str, int]
-
-
-def snapshot(hour: Hour) -> Snapshot:
-    own_cpus = hour.processors
-    uses = [
-        Use(
-            machine.SYSTEM,
-            "IFL",
-            700,
-            tuple(cpu.dispatched_us for cpu in own_cpus),
-            tuple(cpu.dispatched_us + cpu.management_us for cpu in own_cpus),
-        )
-    ]
-    for partition in hour.others:
-        total = [a + b for a, b in zip(partition.dispatched_us, partition.management_us, strict=True)]
-        uses.append(
-            Use(
-                partition.name, partition.kind, partition.weight, tuple(partition.dispatched_us), tuple(total)
-            )
-        )
-    return Snapshot(tuple(uses), {"IFL": sum(hour.physical_us[:4]), "CP": sum(hour.physical_us[4:])})
-
-
-PHYSICAL = {"CP": 3, "IFL": 4}
-
-
-def document(snapshots: list[Snapshot]) -> str:
-    """The report of consecutive intervals: one more snapshot than intervals."""
+def document(quarters: Sequence[Minute]) -> str:
+    """The report of the intervals between these minutes."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         "<!-- Made by `zlens demo`: no machine has run this. -->",
         "<ddsml>",
         "<server><name>zlens demo</name><version>1</version><platform>z/OS</platform></server>",
     ]
-    for number, (before, after) in enumerate(pairwise(snapshots)):
+    for number, (before, after) in enumerate(pairwise(quarters)):
         lines += _postprocessor(number, before, after)
     lines.append("</ddsml>")
     return "\n".join(lines) + "\n"
 
 
-def _postprocessor(number: int, before: Snapshot, after: Snapshot) -> Iterator[str]:
+def _postprocessor(number: int, before: Minute, after: Minute) -> Iterator[str]:
     local = dt.timezone(dt.timedelta(seconds=machine.ZONE_S))
     start = dt.datetime.fromtimestamp(machine.START_US / 1e6 + number * INTERVAL * 60, local)
     end = start + dt.timedelta(minutes=INTERVAL)
@@ -163,9 +119,8 @@ def _postprocessor(number: int, before: Snapshot, after: Snapshot) -> Iterator[s
     yield "</part></segment></postprocessor>"
 
 
-def _cpus(before: Snapshot, after: Snapshot) -> list[tuple[str, ...]]:
-    current = next(use for use in after.uses if use.name == machine.ZOS_PARTITION)
-    previous = next(use for use in before.uses if use.name == machine.ZOS_PARTITION)
+def _cpus(before: Minute, after: Minute) -> list[tuple[str, ...]]:
+    current, previous = after.use(machine.ZOS_PARTITION), before.use(machine.ZOS_PARTITION)
     interval_us = INTERVAL * machine.MINUTE
     busy = [100 * (b - a) / interval_us for a, b in zip(previous.total_us, current.total_us, strict=True)]
     # z/OS also counts the time it was ready but not dispatched.
@@ -205,7 +160,7 @@ def _cpus(before: Snapshot, after: Snapshot) -> list[tuple[str, ...]]:
     return rows
 
 
-def _partitions(before: Snapshot, after: Snapshot) -> list[tuple[str, ...]]:
+def _partitions(before: Minute, after: Minute) -> list[tuple[str, ...]]:
     interval_us = INTERVAL * machine.MINUTE
     rows: list[tuple[str, ...]] = []
     for kind, physical in PHYSICAL.items():
@@ -241,7 +196,7 @@ def _partitions(before: Snapshot, after: Snapshot) -> list[tuple[str, ...]]:
             all_effective += effective
             all_total += total
             weight += current.weight
-        own_us = after.management_us[kind] - before.management_us[kind]
+        own_us = after.management_us(kind) - before.management_us(kind)
         own_pct = _pct(own_us, room)
         rows.append(("*PHYSICAL*", *[""] * 7, kind, "", _duration(own_us), "", "", own_pct, "", own_pct))
         management = all_total - all_effective + own_us

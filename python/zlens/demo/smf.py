@@ -13,7 +13,7 @@ from zlens import _native
 from zlens.catalog import smf, smf_record
 from zlens.catalog.smf_record import CounterSet
 from zlens.demo import machine
-from zlens.demo.machine import Hour, Minute
+from zlens.demo.machine import Minute
 from zlens.demo.smf_rmf import Quarters
 
 #: Cycles per microsecond of a z10 EC.
@@ -23,6 +23,8 @@ VERSION1 = VERSION2 = 1
 SETS = (("basic", 0, 6), ("problem", 32, 6), ("crypto", 64, 16), ("extended", 128, 32))
 #: The run of the counters began two days before the hour.
 RUN_US = machine.START_US - 2 * 86_400 * machine.SECOND - 17 * machine.MINUTE
+#: Part of the run for which each processor was busy.
+_PACE = 0.3
 #: This many minutes are in both subtypes, the rest only in the first.
 BOTH_MINUTES = 15
 #: A data section without the number of the core, as it was before multithreading.
@@ -34,7 +36,7 @@ Counts = dict[int, int]
 
 
 class Dump:
-    """Follows the hour and writes the counts of its z/OS partition."""
+    """Follows the minutes and writes the counts of the z/OS partition."""
 
     def __init__(self, path: str, seed: int) -> None:
         # Separate random numbers: the other files stay the same.
@@ -47,18 +49,15 @@ class Dump:
         #: The records of RMF and of address spaces describe the same hour.
         self.quarters = Quarters(seed)
 
-    def seen(self, hour: Hour, minute: Minute) -> None:
+    def seen(self, minute: Minute) -> None:
         """Process a minute that has passed."""
         self.end_us = minute.end_us
-        busy = next(
-            partition.dispatched_us for partition in hour.others if partition.name == machine.ZOS_PARTITION
-        )
+        busy = minute.use(machine.ZOS_PARTITION).effective_us
         if minute.number == 0:
             self.writer.write([_mark(2, minute.end_us)])
-            # Two days at the pace of nine.
-            self.totals = [self.counted(us * 2 // 9, 0.3) for us in busy]
+            self.totals = [self.counted(round((minute.end_us - RUN_US) * _PACE), _PACE) for _ in busy]
             self.dispatched = list(busy)
-            self.quarters.seen(hour, minute)
+            self.quarters.seen(minute)
             return
         load = sum(busy) - sum(self.dispatched)
         load_share = load / (len(busy) * machine.MINUTE)
@@ -73,7 +72,7 @@ class Dump:
             if minute.number <= BOTH_MINUTES:
                 totals.append(self.record(2, cpu, minute, self.totals[cpu]))
         self.dispatched = list(busy)
-        self.writer.write([*records, *totals, *self.quarters.seen(hour, minute)])
+        self.writer.write([*records, *totals, *self.quarters.seen(minute)])
 
     def finish(self) -> None:
         self.writer.write([_mark(3, self.end_us)])

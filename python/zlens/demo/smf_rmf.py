@@ -7,14 +7,12 @@ levels are newer than the machine: a z10 counted no instructions of address spac
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 from zlens.catalog import smf_sections, smf_write
 from zlens.demo import machine, rmf, zos
-from zlens.demo.machine import Hour, Minute
-from zlens.demo.rmf import Use
+from zlens.demo.machine import PHYSICAL, Minute
 from zlens.demo.zos import ClassWork, Work
 
 QUARTER_US = rmf.INTERVAL * machine.MINUTE
@@ -41,20 +39,12 @@ _OPERATION_S = 0.002
 Sections = dict[str, list[dict[str, Any]]]
 
 
-@dataclass(frozen=True)
-class _State:
-    """The hypervisor's data at one moment, with its own time by physical processor."""
-
-    uses: Sequence[Use]
-    physical_us: Sequence[int]
-
-
 class Quarters:
     """Follows the hour; gives records after each quarter."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(f"smf quarters {seed}")
-        self.before: _State | None = None
+        self.before: Minute | None = None
         self.online_us: dict[int, int] = {}
         self.instructions = 0
         self.jobs = 0
@@ -63,21 +53,20 @@ class Quarters:
         """Add to the instructions counted."""
         self.instructions += instructions
 
-    def seen(self, hour: Hour, minute: Minute) -> list[bytes]:
+    def seen(self, minute: Minute) -> list[bytes]:
         """Process a minute that has passed; returns the records written at its end."""
-        for address, us in minute.elapsed_us.items():
+        for address, us in minute.online_us.items():
             self.online_us[address] = self.online_us.get(address, 0) + us
         if minute.number % rmf.INTERVAL:
             return []
-        current = _State(rmf.snapshot(hour).uses, list(hour.physical_us))
-        before, self.before = self.before, current
-        records = [] if before is None else list(self.records(before, current, minute.end_us))
+        before, self.before = self.before, minute
+        records = [] if before is None else list(self.records(before, minute))
         self.online_us, self.instructions = {}, 0
         return records
 
-    def records(self, before: _State, current: _State, end_us: int) -> Iterator[bytes]:
-        own_use = next(use for use in current.uses if use.name == machine.ZOS_PARTITION)
-        previous = next(use for use in before.uses if use.name == machine.ZOS_PARTITION)
+    def records(self, before: Minute, current: Minute) -> Iterator[bytes]:
+        end_us = current.end_us
+        own_use, previous = current.use(machine.ZOS_PARTITION), before.use(machine.ZOS_PARTITION)
         dispatched = sum(own_use.effective_us) - sum(previous.effective_us)
         work = zos.quarter(self.random, dispatched, len(own_use.total_us), QUARTER_US, self.instructions)
         product = {
@@ -108,7 +97,7 @@ class Quarters:
 
     # -- type 70 -----------------------------------------------------------------------------------------
 
-    def processors(self, before: _State, current: _State) -> Sections:
+    def processors(self, before: Minute, current: Minute) -> Sections:
         partitions: list[dict[str, Any]] = []
         logical: list[dict[str, Any]] = []
         cpus: list[dict[str, Any]] = []
@@ -147,15 +136,14 @@ class Quarters:
                 if is_own:
                     cpus.append(_cpu(address, total - total_then))
         partitions.append(
-            {"LPM": "PHYSICAL", "LPN": 0, "BDN": len(current.physical_us), "BDS": len(logical), "BDA": 0}
+            {"LPM": "PHYSICAL", "LPN": 0, "BDN": len(current.physical), "BDS": len(logical), "BDA": 0}
         )
-        for address, (us, us_then) in enumerate(zip(current.physical_us, before.physical_us, strict=True)):
-            # The IFLs come first.
-            kind = "IFL" if address < rmf.PHYSICAL["IFL"] else "CP"
+        pairs = zip(current.physical, before.physical, strict=True)
+        for address, ((kind, us), (_, us_then)) in enumerate(pairs):
             logical.append({"PDT": us - us_then, "VPA": address, "CIX": _TYPES.index(kind) + 1})
         control = {
             "MOD": machine.MACHINE_TYPE,
-            "BNP": sum(rmf.PHYSICAL.values()),
+            "BNP": sum(PHYSICAL.values()),
             "INB": ["PHY", "DGE"],
             "MDL": machine.MODEL,
             "DSA": SAMPLES,
@@ -172,9 +160,7 @@ class Quarters:
             "CPA_ACTUAL": _ADJUSTMENT,
             "CPA_SCALING_FACTOR": _SCALE,
         }
-        names = [
-            {"CIN": kind, "CTN": rmf.PHYSICAL[kind], "CAN": rmf.PHYSICAL[kind] * SAMPLES} for kind in _TYPES
-        ]
+        names = [{"CIN": kind, "CTN": PHYSICAL[kind], "CAN": PHYSICAL[kind] * SAMPLES} for kind in _TYPES]
         return {
             "control": [control],
             "cpu": cpus,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zlens import _native
-from zlens.catalog import codes, generations
+from zlens.catalog import codes, generations, writing
 from zlens.errors import ScenarioError
 from zlens.models.constants import constant
 from zlens.models.moving import CHANNELS, COUNTERS, CP, INSTRUCTIONS, MACHINE, SIMULATION
@@ -33,10 +33,13 @@ _NEVER = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """What the simulator takes, and the names of the systems that write monitor records, in order."""
+    """What the simulator takes, and the systems that write monitor records, in order.
+
+    recorded    by name: the release in whose records, None: zlens' own
+    """
 
     scenario: dict[str, Any]
-    recorded: tuple[str, ...]
+    recorded: dict[str, str | None]
 
 
 def table(scenario: Scenario, spec: Moving, values: Entry | None, where: str) -> Entry:
@@ -71,7 +74,7 @@ def lower(scenario: Scenario) -> Lowered:
             ],
             "checked": simulation["checked"],
         },
-        tuple(part.system for part in systems),
+        {part.system: part.of("records") for part in systems},
     )
 
 
@@ -295,6 +298,8 @@ class _Machine:
             "name": part.system,
             "partition": number,
             "recorded": recorded,
+            "release": writing.mark(part.of("records")),
+            "transaction_ends": bool(part.of("transaction_ends")),
             "ipl_tod": _native.tod_from_unix_us(round(ipl_s * 1e6)),
             "threads": self._threads(part),
             "storage_mib": storage,
@@ -531,7 +536,8 @@ class _Machine:
 
 #: Codes of what measurement blocks of PCI functions count.
 _FORMS = ("DMA", "packets", "work units", "bytes sent")
-_NO_COST = {"dispatch_user": 0.0, "dispatch_system": 0.0, "lock_hold": 0.0, "parking": False}
+#: Its virtual CPUs have a processor each, so that ends of slices would change nothing.
+_NO_COST = {"dispatch_user": 0.0, "dispatch_system": 0.0, "lock_hold": 0.0, "parking": False, "slice": 1e4}
 
 
 def _places(entries: Sequence[Entry]) -> dict[str, int]:

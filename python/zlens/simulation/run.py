@@ -162,9 +162,9 @@ def _set(keys: Iterable[Key], values: Mapping[str, Any]) -> Iterator[tuple[str, 
 
 
 @cache
-def layouts() -> str:
-    """The layouts of the records that are written."""
-    return json.dumps(writing.plan(_native.simulated_records()))
+def layouts(release: str | None = None) -> str:
+    """The layouts of the records that are written: of a release, or zlens' own."""
+    return json.dumps(writing.plan(_native.simulated_records(), release))
 
 
 def simulate(
@@ -241,9 +241,10 @@ def _run(ready: Prepared, paths: dict[str, str], report: Callable[[float], bool]
             raise InputError("this is no regular file", file=path, cure="name a file to write to")
     with ExitStack() as stack:
         written = {name: stack.enter_context(whole_file(path)) for name, path in paths.items()}
-        systems = {name: path for name, path in written.items() if name}
+        recorded = ready.lowered.recorded
+        systems = {name: (path, layouts(recorded[name])) for name, path in written.items() if name}
         try:
-            text = _native.simulate(json.dumps(scenario), layouts(), systems, report)
+            text = _native.simulate(json.dumps(scenario), systems, report)
         except ValueError as error:
             raise ScenarioError(f"the scenario cannot be simulated: {error}") from None
         summary = json.loads(text)

@@ -9,7 +9,7 @@ impl<W: Write> Recorder<W> {
         let system = &world.scenario.systems[self.system];
         let machine = &world.scenario.machine;
         let partition = &world.scenario.partitions[system.partition as usize];
-        let cores: u32 = partition.shares.iter().map(|share| share.cores).sum();
+        let (cores, configured) = self.configured(world);
         let dedicated: u32 = partition
             .shares
             .iter()
@@ -23,7 +23,7 @@ impl<W: Write> Recorder<W> {
         let multithreading = system.threads.iter().any(|threads| *threads > 1);
         self.put("D1R4", tod, |record| {
             record
-                .text("HCPCPEID", "ZLENSSIM")
+                .text("HCPCPEID", &system.release)
                 .number("SYSTODST", system.ipl_tod)
                 .number("SYSZONE", world.scenario.zone_s as u64)
                 .text("SYSTMID", &system.name)
@@ -33,11 +33,12 @@ impl<W: Write> Recorder<W> {
                 .text("SYSMPOM", "ZL")
                 .number("LPNUMBER", u64::from(partition.number))
                 .number("CPUCHAR", if dedicated > 0 { 0x80 } else { 0x40 })
-                .number("CPUCOUNT", u64::from(cores))
-                .number("CPUCFGCT", u64::from(cores))
+                .number("CPUCOUNT", cores)
+                .number("CPUCFGCT", configured)
+                .number("CPUSTNBY", cores - configured)
                 .text("LPARNAME", &partition.name)
                 .number("CPUDEDCT", u64::from(dedicated))
-                .number("CPUSHARD", u64::from(cores - dedicated))
+                .number("CPUSHARD", configured - u64::from(dedicated))
                 .number("CPUCAPAB", u64::from(machine.capability))
                 .number("SCPCAPAB", u64::from(machine.capability))
                 .number("ZLMTSTAT", if multithreading { 3 } else { 1 })
@@ -46,7 +47,7 @@ impl<W: Write> Recorder<W> {
                 .number("ZLMTICF", threads("ICF"))
                 .number("ZLMTZIIP", threads("ZIIP"))
                 .number("ZLRCPTOT", world.physical.len() as u64)
-                .number("ZLRCPCFG", u64::from(cores));
+                .number("ZLRCPCFG", cores);
         });
         let interval = (world.spans.interval / SECOND).max(1);
         let rate = world.spans.high_frequency / (SECOND / 100);

@@ -66,20 +66,46 @@ impl<W: Write> Recorder<W> {
         });
     }
 
+    /// What a user has used since its logon, one record for each of its virtual CPUs.
+    fn used(&mut self, world: &World, tod: Ticks, name: &str, user: usize, used: &[Used]) {
+        let kind = world.scenario.machine.type_codes[usize::from(world.users[user].kind)];
+        let (all, resident) = self.pages(world, user);
+        for (number, (times, counts)) in used.iter().enumerate() {
+            self.put(name, tod, |record| {
+                identify(record, world, user);
+                record
+                    .number("VMDCPUAD", number as u64)
+                    .number("VMDPUTYP", u64::from(kind))
+                    .number("VMDTTIME", times.total)
+                    .number("VMDVTIME", times.emulation)
+                    .number("VMDTTMP", times.total)
+                    .number("VMDVTMP", times.emulation)
+                    .number("VMDCTPVG", resident as u64)
+                    .number("VMDWSSPR", all as u64)
+                    .number("CALCTPGS", (all - resident) as u64)
+                    .number("VMDVDSCT", counts.starts)
+                    .number("VMDMDCIA", counts.avoided)
+                    .number("CALCPPGR", counts.pages[0])
+                    .number("CALCPPGW", counts.pages[1])
+                    .number("VMDCTFLT", counts.faults);
+                if name == "D4R2" {
+                    activity(record, times);
+                }
+            });
+        }
+    }
+
     pub(super) fn event(&mut self, world: &World, event: &Happened) {
         match &event.what {
             Happening::Logon(user) => self.put("D4R1", event.at, |record| {
                 identify(record, world, *user as usize);
             }),
-            Happening::Logoff(user, times) => {
-                let user = *user as usize;
-                for (number, times) in times.iter().enumerate() {
-                    self.put("D4R2", event.at, |record| {
-                        identify(record, world, user);
-                        activity(record, times);
-                        record.number("VMDCPUAD", number as u64);
-                    });
-                }
+            Happening::Logoff(user, used) | Happening::TransactionEnd(user, used) => {
+                let name = match event.what {
+                    Happening::Logoff(..) => "D4R2",
+                    _ => "D4R9",
+                };
+                self.used(world, event.at, name, *user as usize, used);
             }
             Happening::VaryOn(core) | Happening::VaryOff(core) => {
                 let on = matches!(event.what, Happening::VaryOn(_));
@@ -100,7 +126,32 @@ impl<W: Write> Recorder<W> {
                     }
                 }
             }
-            Happening::Share(_) => {}
+            Happening::Share(user) => {
+                let user = &world.users[*user as usize];
+                let spec = &world.scenario.systems[self.system].users[user.number as usize];
+                self.put("D2R9", event.at, |record| {
+                    record.text("VMDUSER", &spec.name);
+                    if let Share::Relative(share) = user.share {
+                        record.number("VMDRELSH", u64::from(share));
+                    }
+                });
+            }
+            Happening::Threads(threads) => {
+                let types = &world.scenario.machine.types;
+                let of = |name: &str| {
+                    let kind = types.iter().position(|kind| kind == name);
+                    u64::from(kind.map_or(1, |kind| threads[kind]))
+                };
+                let enabled = threads.iter().any(|threads| *threads > 1);
+                self.put("D5R21", event.at, |record| {
+                    record
+                        .number("ZLMTSTAT", if enabled { 3 } else { 1 })
+                        .number("ZLMTCP", of("CP"))
+                        .number("ZLMTIFL", of("IFL"))
+                        .number("ZLMTICF", of("ICF"))
+                        .number("ZLMTZIIP", of("ZIIP"));
+                });
+            }
             Happening::Joined(user, pool) => {
                 let system = &world.scenario.systems[self.system];
                 let user = &system.users[world.users[*user as usize].number as usize];

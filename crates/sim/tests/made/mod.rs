@@ -113,6 +113,8 @@ pub fn system(name: &str, partition: u32, users: Vec<User>) -> System {
         name: name.into(),
         partition,
         recorded: true,
+        release: "ZLENSSIM".into(),
+        transaction_ends: false,
         ipl_tod: 0,
         threads: vec![1],
         storage_mib: 65_536.0,

@@ -50,7 +50,12 @@ class Part:
     @property
     def zvm(self) -> bool:
         """Whether z/VM runs in it."""
-        return bool(self.users) or self.cores[0]["zvm"] is not None
+        return bool(self.users) or self.named_zvm
+
+    @property
+    def named_zvm(self) -> bool:
+        """Whether the scenario names its release of z/VM, or that of its records."""
+        return any(self.of(key) is not None for key in ("zvm", "records"))
 
     @property
     def system(self) -> str:
@@ -129,7 +134,7 @@ def _partition_of(scenario: Scenario, found: dict[str, Part], entry: Entry, wher
                 where,
             )
         return found[name]
-    of_zvm = [part for part in found.values() if part.cores[0]["zvm"] is not None]
+    of_zvm = [part for part in found.values() if part.named_zvm]
     if "user" in entry and entry["user"] is not None and not where.startswith("user"):
         # The partition is that of the user.
         homes = [part for part in found.values() if any(user["name"] == entry["user"] for user in part.users)]

@@ -5,7 +5,7 @@ Partitions, users and pools have the keys of their own models; the rest says wha
 
 from __future__ import annotations
 
-from zlens.catalog import processor_types
+from zlens.catalog import processor_types, writing
 from zlens.models import moving
 from zlens.models.moving import PROFILE, VARIATION
 from zlens.models.partitions import model as partitions
@@ -65,6 +65,10 @@ PARTITION = Spec(
         *partitions.PARTITION.keys,
         Key("number", Integer(1, 255), "its number; if left out, its place", default=None),
         Key("system", Line(), "name of its z/VM system; if left out, that of the partition", default=None),
+        Key("records", Choice(writing.RELEASES), "release in whose records its system is recorded; if left "
+            "out, in those of zlens itself, with all fields", default=None),
+        Key("transaction_ends", Flag(), "record what users used at the end of each transaction (D4R9)",
+            default=None),
         Key("storage", Number(0, 1e9, above=True), "its storage", "MiB", default=None),
         Key("ipl", Moment(), "when its system was IPLed; if left out, a day before the start", default=None),
         Key("cp", moving.CP, "CP in this partition, instead of the common [cp]", default=None),

@@ -121,7 +121,8 @@ class _Tables(Mapping[str, list[RawTable]]):
             self._tables[name] = [
                 MonwriteTable(self._source, system, record, name)
                 for system in self._source.groups
-                if record in self._source.types(system) and name in self._source.tables_of(record)
+                # The layouts of one system may have a section that those of another one lack.
+                if record in self._source.types(system) and name in self._source.names_of(system, record)
             ]
         return self._tables[name]
 
@@ -306,8 +307,12 @@ class MonwriteSource:
         names: dict[str, None] = {}
         for group in self.groups:
             if record in self.types(group):
-                names.update(dict.fromkeys(plan["table"] for plan in self.plans(group, record)))
+                names.update(dict.fromkeys(self.names_of(group, record)))
         return list(names)
+
+    def names_of(self, group: Group, record: str) -> list[str]:
+        """The same, of one system that has the record."""
+        return [plan["table"] for plan in self.plans(group, record)]
 
     def choices(self, group: Group, record: str) -> dict[int, layout_choice.Choice]:
         """The layout of each length of a record of one system."""

@@ -1,0 +1,123 @@
+"""A system recorded in the records of an old release tells the same as one in zlens' own, in fewer fields."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zlens
+from zlens import _native
+from zlens.catalog import layouts, writing
+from zlens.errors import ScenarioError
+from zlens.models.system.spec import EXAMPLE
+
+#: Measures that both can tell.
+MEASURES = {
+    "cpu": "cpu_id, user_pct, system_pct, emulation_pct, wait_pct",
+    "partition": "partition, cpu_type, effective_s, total_s",
+    "device": "device, rate, pend_s, disc_s, conn_s, queued",
+    "load": "busy_pct, page_rate, online",
+}
+SECONDS = {"seconds": 180, "interval": 60, "warmup": 5}
+VARY = [
+    {"at": 70, "do": "vary off", "partition": "ZVM1", "core": 5},
+    {"at": 130, "do": "vary on", "partition": "ZVM1", "core": 5},
+]
+
+
+def example(**partition: Any) -> dict[str, Any]:
+    values = tomllib.loads(EXAMPLE) | {"simulation": SECONDS}
+    values["partition"][0] |= partition
+    return values
+
+
+def answers(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    with zlens.open([path]) as session:
+        assert session.all_problems() == []
+        return {
+            name: session.sql(f"SELECT interval_end, {columns} FROM {name} ORDER BY ALL").rows
+            for name, columns in MEASURES.items()
+        }
+
+
+def test_both_forms_tell_the_same(tmp_path: Path) -> None:
+    zlens.simulate(example(), tmp_path / "own")
+    zlens.simulate(example(records="5.3"), tmp_path / "old")
+    assert answers(tmp_path / "old") == answers(tmp_path / "own")
+    with zlens.open([tmp_path / "old"]) as session:
+        assert [info.release for info in session.systems] == ["5.3"]
+        assert session.sql("SELECT count(core_busy_pct) FROM core").rows == [(0,)]
+
+
+def test_records_and_fields_of_other_releases_are_left_out() -> None:
+    plans = {one["record"]: one for one in writing.plan(_native.simulated_records(), "5.3")}
+    for name, plan in plans.items():
+        old = [one for one in layouts.layouts(name) if (one.pack, one.release) == (layouts.BUILTIN, "5.3")]
+        assert plan.get("absent", False) == (not old)
+        if old:
+            prefix = old[0].dsect.removeprefix("MR") + "_"
+            told = {field for field, place in plan["fields"].items() if not place.get("absent")}
+            assert told == {field.name.removeprefix(prefix) for field in old[0].fields}
+    assert plans["D4R3"]["absent"]
+    assert plans["D0R2"]["fields"]["ZLPARKTM"]["absent"]
+
+
+def test_what_users_used_is_told_at_the_ends_of_transactions(tmp_path: Path) -> None:
+    """Of a user that ended one shortly before the end, all that it used."""
+    values = example(records="5.3", transaction_ends=True)
+    values["user"][2] |= {"demand": 5, "load": {"burst": 20}}
+    [done] = zlens.simulate(values, tmp_path / "m.data")
+    used = done.summary["systems"]["ZVM1"]["users"]["BATCH"]["cpu_s"]
+    with zlens.open([tmp_path / "m.data"]) as session:
+        rows = session.sql(
+            "SELECT tod, useate_vmdttime, useate_vmdvtime FROM d4r9 "
+            "WHERE trim(useate_vmduser) = 'BATCH' ORDER BY tod"
+        ).rows
+    assert len(rows) > 20
+    assert [row[1] for row in rows] == sorted(row[1] for row in rows)
+    assert all(own <= total for _, total, own in rows)
+    # With the five seconds of the warm-up.
+    assert used * 0.9 < rows[-1][1] / 4096e6 < used * 1.1
+
+
+def test_a_processor_that_comes_back_counts_from_nothing(tmp_path: Path) -> None:
+    zlens.simulate(example() | {"command": VARY}, tmp_path / "m.data")
+    with zlens.open([tmp_path / "m.data"]) as session:
+        rows = session.sql(
+            "SELECT sytprp_pfxutime + sytprp_pfxtmsys + sytprp_pfxtotwt + sytprp_zlparktm FROM d0r2 "
+            "WHERE sytprp_pfxcpuad = 5 ORDER BY tod"
+        ).rows
+        events = session.sql(
+            "SELECT kind FROM event WHERE subject = 'CPU 5' AND NOT inferred ORDER BY time"
+        ).rows
+        online = session.sql("SELECT configured_cpus FROM role.own_partition ORDER BY interval_end").rows
+    assert [kind for (kind,) in events] == ["vary off processor", "vary on processor"]
+    # The sample of the second minute lacks it; the third has the fifty seconds since it came back.
+    assert len(rows) == 3
+    assert rows[2][0] / 4096e6 == pytest.approx(50, abs=0.1)
+    assert [count for (count,) in online] == [6, 5, 6]
+
+
+def test_an_unknown_release_is_an_error() -> None:
+    with pytest.raises(ScenarioError, match=r'records is "6\.2"; expected one of "5\.3"'):
+        zlens.simulate(example(records="6.2"), "none")
+
+
+def test_changes_by_command_are_told(tmp_path: Path) -> None:
+    values = example(smt="SMT-2", polarization="vertical")
+    values["command"] = [
+        {"at": 70, "do": "set share", "partition": "ZVM1", "user": "BATCH", "relative": 50},
+        {"at": 100, "do": "set multithread", "partition": "ZVM1", "type": "IFL", "threads": 1},
+    ]
+    zlens.simulate(values, tmp_path / "m.data")
+    with zlens.open([tmp_path / "m.data"]) as session:
+        assert session.all_problems() == []
+        shares = session.sql("SELECT trim(sclshr_vmduser), sclshr_vmdrelsh FROM d2r9").rows
+        threads = session.sql("SELECT prcsmt_zlmtstat, prcsmt_zlmtifl FROM d5r21").rows
+        kinds = session.sql("SELECT kind FROM event WHERE NOT inferred ORDER BY time").rows
+    assert shares == [("BATCH", 50)]
+    assert threads == [(1, 1)]
+    assert ("share changed",) in kinds
