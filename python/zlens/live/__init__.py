@@ -1,0 +1,1 @@
+"""Following systems while they run: [live.md](../../../docs/live.md)."""

@@ -1,0 +1,155 @@
+"""One stream of records: it grows at its end and is cut where intervals have ended."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from zlens.errors import InputError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.live.measures import End
+from zlens.live.sources import Feed, Position
+from zlens.live.spool import Spool
+from zlens.readers import following, recognition
+from zlens.readers.following import Cut, Form
+
+#: Bytes from which a format is recognized, unless no more come.
+_HEAD = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Bytes whose intervals are closed, behind the last records before them, as a file for the readers.
+
+    begin   where in the file the new bytes begin
+    """
+
+    path: Path
+    begin: int
+    cut: Cut
+
+
+@dataclass
+class Stream:
+    """A stream, what is on disk of it, and the intervals of it that are closed."""
+
+    feed: Feed
+    spool: Spool
+    options: Options
+    grace_s: float
+    ends: set[End] = field(default_factory=set)
+    _positions: list[tuple[int, Position]] = field(default_factory=list)
+    _size: int = 0
+    _fresh: bool = False
+    _changed: float = field(default_factory=time.monotonic)
+    _silence_told: bool = False
+
+    def __post_init__(self) -> None:
+        if self.feed.seekable and self.spool.state.step:
+            self.feed.seek(self.spool.state.position)
+        if self.feed.seekable:
+            self.spool.restart()
+        elif self.spool.tail.exists():
+            self._size = self.spool.tail.stat().st_size
+
+    @property
+    def name(self) -> str:
+        return self.feed.name
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.feed.ended and not self._fresh and (self._silence_told or not self._size)
+
+    def form(self) -> Form:
+        found = following.form(self.spool.state.reader)
+        assert found is not None
+        return found
+
+    def take(self, say: Callable[[Problem], None]) -> bool:
+        """Take what has arrived; whether anything has."""
+        arrived = self.feed.read()
+        if arrived is None:
+            return False
+        for note in arrived.notes:
+            say(self.problem("gap", note))
+        if arrived.data:
+            self._size = self.spool.append(arrived.data)
+            self._positions.append((self._size, arrived.position))
+            self._fresh, self._silence_told = True, False
+            self._changed = time.monotonic()
+        return True
+
+    def segment(self) -> Segment | None:
+        """What may be closed of what has arrived since the last cut; None: nothing yet."""
+        silent = self.feed.ended or time.monotonic() - self._changed > self.grace_s
+        if not self._size or not (self._fresh or (silent and not self._silence_told)):
+            return None
+        if not self._recognized(silent=silent):
+            return None
+        self._fresh = False
+        self._silence_told = silent
+        cut = self.form().cut(os.fspath(self.spool.tail), grace_s=self.grace_s, silent=silent)
+        if cut is None:
+            return None
+        return Segment(*self.spool.open_window(self._size if cut.closed_us is not None else cut.end), cut)
+
+    def _recognized(self, *, silent: bool) -> bool:
+        """Whether the format is known by now; InputError if no stream of this kind can be followed."""
+        if self.spool.state.reader:
+            return True
+        if self._size < _HEAD and not silent:
+            return False
+        with open(self.spool.tail, "rb") as file:
+            head = file.read(recognition.HEAD)
+        for reader in following.FOLLOWED:
+            if recognition.reader(reader).detect(head, self._size):
+                self.spool.state.reader = reader
+                return True
+        raise InputError(
+            "this is no stream that can be followed",
+            file=self.name,
+            offset=0,
+            expected="z/VM monitor data or SMF records",
+            cure="import whole files of other formats",
+        )
+
+    def close(self, segment: Segment, oldest_us: int) -> int:
+        """Make a segment durable and forget its bytes; how many of its records came too late."""
+        late = 0
+
+        def last(into: str) -> None:
+            nonlocal late
+            end = segment.begin + segment.cut.end
+            kept = self.form().last(os.fspath(segment.path), segment.begin, end, into, self.options, oldest_us)
+            late = kept.late
+
+        end = segment.cut.end
+        position = self._position(end)
+        self.spool.cut(
+            end,
+            dict(position),
+            segment.cut.now_us,
+            last,
+            begins=lambda base, into: self.form().begin(base, into, self.options),
+        )
+        self._positions = [(size - end, position) for size, position in self._positions if size > end]
+        self._size -= end
+        return late
+
+    def _position(self, end: int) -> Position:
+        """The position of the source behind the first `end` bytes of the tail."""
+        before = 0
+        for size, position in self._positions:
+            if end <= size:
+                # A position is that behind all bytes that came with it, which are from one file.
+                return {**position, "offset": position["offset"] - (size - end)} if position else {}
+            before = size
+        raise AssertionError((end, before))
+
+    def problem(self, kind: str, detail: str, *, system: str | None = None) -> Problem:
+        return Problem(system, self.spool.state.reader, self.name, None, None, kind, detail, None)

@@ -1,0 +1,344 @@
+"""Watching sources: closed intervals are computed once, kept for a time, and imported into the lake."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from zlens.catalog import metrics
+from zlens.errors import ZlensError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Interval, Source, SystemInfo
+from zlens.live.alerts import Alert, Alerts
+from zlens.live.measures import End, Measures
+from zlens.live.sources import Feed, Folder
+from zlens.live.spool import Spool
+from zlens.live.stream import Segment, Stream
+from zlens.live.told import Told
+from zlens.readers import recognition
+from zlens.session.session import Session
+
+#: Problems kept; older ones are forgotten.
+PROBLEMS = 10_000
+_SECOND_US = 1_000_000
+_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+#: Measures that a session makes itself.
+_OWN = frozenset({"system", "interval", "problem"})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds, in seconds of recorded time.
+
+    raw       raw records that can be queried
+    measures  rows of measures
+    part      length of the parts that are imported into the lake
+    grace     how long records may come after the end of their interval
+    """
+
+    raw: float = 3600.0
+    measures: float = 86_400.0
+    part: float = 3600.0
+    grace: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """An interval that was closed: its length, mean busy of its processors, and what was found then."""
+
+    system: str
+    source: str
+    end_us: int
+    seconds: float | None
+    busy_pct: float | None
+
+
+@dataclass(slots=True)
+class Step:
+    """What one step brought: the closed intervals, and findings that appeared or cleared.
+
+    number   of the step; `newest` is the end of the last interval of each system
+    """
+
+    number: int
+    closed: list[Closed]
+    opened: list[Alert] = field(default_factory=list)
+    cleared: list[Alert] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+class Live:
+    """Sources that are watched.
+
+    lake   a folder of which zlens makes a lake, and in which it remembers where it is; None: only memory
+    """
+
+    def __init__(
+        self,
+        feeds: Iterable[Feed | Folder],
+        options: Options | None = None,
+        *,
+        lake: str | None = None,
+        limits: Limits | None = None,
+        findings: bool = True,
+    ) -> None:
+        self.options = options or Options()
+        self.limits = limits or Limits()
+        self.lake = lake
+        self.measures = Measures()
+        self.alerts = Alerts() if findings else None
+        self.problems: deque[Problem] = deque(maxlen=PROBLEMS)
+        self.step_number = 0
+        self.newest_us: int | None = None
+        self._feeds = list(feeds)
+        self._own = tempfile.mkdtemp(prefix="zlens-live-")
+        self._folder = Path(lake, ".live") if lake is not None else Path(self._own)
+        self._streams: dict[str, Stream] = {}
+        self._infos: dict[tuple[str, str], SystemInfo] = {}
+        self._intervals: dict[tuple[str, str], dict[int, Interval]] = {}
+        self._said: list[Problem] = []
+        if lake is not None:
+            self._prepare(lake)
+        self._find_streams()
+
+    def close(self) -> None:
+        for stream in self._streams.values():
+            stream.feed.close()
+        self.measures.close()
+        shutil.rmtree(self._own, ignore_errors=True)
+
+    # -- sources -------------------------------------------------------------------------------------
+
+    @property
+    def streams(self) -> list[Stream]:
+        return [*self._streams.values()]
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more will come of any source."""
+        folders = any(isinstance(feed, Folder) for feed in self._feeds)
+        return not folders and all(stream.done for stream in self._streams.values())
+
+    def _find_streams(self) -> None:
+        for feed in self._feeds:
+            for each in feed.feeds() if isinstance(feed, Folder) else [feed]:
+                if each.name not in self._streams:
+                    spool = Spool(self._folder / _folder_name(each.name))
+                    stream = Stream(each, spool, self.options, self.limits.grace)
+                    self._streams[each.name] = stream
+                    self._restore(stream)
+
+    # -- steps ---------------------------------------------------------------------------------------
+
+    def step(self) -> Step | None:
+        """Take what has arrived and close what can be closed; None: nothing was closed."""
+        self._find_streams()
+        closed: list[Closed] = []
+        opened: list[Alert] = []
+        cleared: list[Alert] = []
+        for stream in self._streams.values():
+            stream.take(self._say)
+            segment = stream.segment()
+            if segment is None:
+                continue
+            session = Session([os.fspath(segment.path)], self.options)
+            try:
+                new = self._compute(stream, segment.cut.closed_us, session, segment.begin)
+                closed += new
+                if self.alerts is not None and new:
+                    appeared, ended = self.alerts.renew(session, self.measures, self.step_number, new)
+                    opened += appeared
+                    cleared += ended
+            finally:
+                session.close()
+            self._close(stream, segment)
+        said, self._said = self._said, []
+        if not closed and not said:
+            return None
+        return Step(self.step_number, closed, opened, cleared, said)
+
+    def _compute(
+        self, stream: Stream, closed_us: int | None, session: Session, begin: int
+    ) -> list[Closed]:
+        """Compute the measures of the intervals that are closed now."""
+        self.step_number += 1
+        known = {*stream.ends} if stream.form().together else set()
+        limits = {}
+        if closed_us is not None:
+            for info in session.systems:
+                offset = 0 if info.local_time else info.utc_offset_s or 0
+                limits[info.system, info.source] = closed_us - offset * _SECOND_US
+        names = [
+            name
+            for name in metrics.tables()
+            if name not in _OWN and session.fills(name) and metrics.table(name).columns
+        ]
+        session.expect(f"SELECT * FROM {name}" for name in names if name != "event")
+        ends: set[End] = set()
+        for name in names:
+            answer = session.sql(f"SELECT * FROM {name}")
+            if name == "event":
+                self.measures.add_events(answer, self.step_number)
+            else:
+                already = known | self.measures.ends(name)
+                ends |= self.measures.add(name, answer, self.step_number, already, limits)
+        self._tell_problems(stream, session, begin)
+        closed = self._tell_intervals(stream, session, ends, limits)
+        stream.ends |= ends
+        return self._with_busy(closed)
+
+    def _tell_intervals(
+        self, stream: Stream, session: Session, ends: set[End], limits: dict[tuple[str, str], int]
+    ) -> list[Closed]:
+        closed: dict[End, Closed] = {}
+        for info in session.systems:
+            key = (info.system, info.source)
+            told = self._intervals.setdefault(key, {})
+            self._infos[key] = info
+            limit = limits.get(key)
+            for interval in info.intervals:
+                if interval.end_us not in told and (limit is None or interval.end_us <= limit):
+                    told[interval.end_us] = interval
+                    ends.add((*key, interval.end_us))
+            for system, source, end_us in ends:
+                if (system, source) == key:
+                    interval = told.get(end_us, Interval(end_us, None))
+                    closed[system, source, end_us] = Closed(system, source, end_us, interval.seconds, None)
+                    self.newest_us = max(self.newest_us or end_us, end_us)
+        return [closed[end] for end in sorted(closed, key=lambda end: (end[2], end))]
+
+    def _with_busy(self, closed: list[Closed]) -> list[Closed]:
+        busy = self.measures.values("load", "busy_pct", [(each.system, each.source, each.end_us) for each in closed])
+        return [
+            Closed(each.system, each.source, each.end_us, each.seconds, busy.get((each.system, each.source, each.end_us)))
+            for each in closed
+        ]
+
+    def _tell_problems(self, stream: Stream, session: Session, begin: int) -> None:
+        """What is wrong with the new bytes; what is before them was told."""
+        for source in session.sources:
+            for problem in source.problems(complete=True):
+                if problem.offset is not None and problem.offset >= begin and problem.kind != "truncated":
+                    self._say(
+                        Problem(
+                            problem.system, problem.source, stream.name, None, problem.record, problem.kind,
+                            problem.detail, problem.bytes,
+                        )
+                    )  # fmt: skip
+
+    def _say(self, problem: Problem) -> None:
+        self.problems.append(problem)
+        self._said.append(problem)
+
+    def _close(self, stream: Stream, segment: Segment) -> None:
+        oldest_us = segment.cut.now_us - round(self.limits.measures * _SECOND_US)
+        late = stream.close(segment, oldest_us)
+        if late:
+            detail = f"{late:,} records came after their interval was closed; its measures are without them"
+            self._say(stream.problem("late", detail))
+        state = stream.spool.state
+        if state.begun_us is not None and segment.cut.now_us - state.begun_us >= self.limits.part * _SECOND_US:
+            self._turn(stream)
+        self._forget()
+
+    def _forget(self) -> None:
+        if self.newest_us is None:
+            return
+        before = self.newest_us - round(self.limits.measures * _SECOND_US)
+        self.measures.forget(before)
+        for told in self._intervals.values():
+            for end in [end for end in told if end <= before]:
+                del told[end]
+        for stream in self._streams.values():
+            stream.ends = {end for end in stream.ends if end[2] > before - 3600 * _SECOND_US}
+
+    # -- the lake ------------------------------------------------------------------------------------
+
+    def _prepare(self, lake: str) -> None:
+        from zlens.lake.folder import Folder as LakeFolder
+
+        LakeFolder(lake).create()
+        self._folder.mkdir(exist_ok=True)
+
+    def _turn(self, stream: Stream) -> None:
+        """End the current part of a stream; with a lake, it is imported."""
+        spool = stream.spool
+        if self.lake is not None:
+            spool.seal()
+            self._import(stream)
+        spool.turn(max(round(self.limits.raw / self.limits.part), 1) - 1)
+
+    def _import(self, stream: Stream) -> None:
+        from zlens.lake import add
+
+        assert self.lake is not None
+        try:
+            add([stream.spool.part], self.lake, options=self.options)
+        except ZlensError as error:
+            # The data stay in the part, which is tried again with the next interval.
+            self._say(stream.problem("lake", str(error)))
+
+    def finish(self) -> None:
+        """Import what is closed, before the end."""
+        for stream in self._streams.values():
+            if self.lake is not None and stream.spool.state.bytes:
+                self._turn(stream)
+
+    def _restore(self, stream: Stream) -> None:
+        """Compute again what is not in the lake yet."""
+        state = stream.spool.state
+        if not state.step:
+            return
+        if state.sealed:
+            self._turn(stream)
+        parts = stream.spool.parts()
+        if not parts:
+            return
+        session = Session([os.fspath(path) for path in parts], self.options)
+        try:
+            self._compute(stream, None, session, 0)
+        finally:
+            session.close()
+        self._said.clear()
+        stream.ends |= {end for name in self.measures.names() for end in self.measures.ends(name)}
+
+    # -- the page ------------------------------------------------------------------------------------
+
+    def session(self) -> Session:
+        """A session over the raw records and the measures that are kept now."""
+        sources: list[Source] = []
+        for stream in self._streams.values():
+            parts = [path for path in stream.spool.parts() if path.stat().st_size]
+            if stream.spool.state.reader and parts:
+                opened = recognition.reader(stream.spool.state.reader).open_files(
+                    [os.fspath(path) for path in parts], self.options, None
+                )
+                sources.append(Told(opened, self._infos, self._intervals))
+        shown = {(info.system, info.source) for source in sources for info in source.systems}
+        sources.append(
+            Told.alone(
+                [info for key, info in self._infos.items() if key not in shown],
+                self._intervals,
+                [*self.problems],
+            )
+        )
+        return Session.over(sources, self.options, computed=self.measures.tables(self.step_number))
+
+    def lag_s(self, now: Callable[[], float] = time.time) -> float | None:
+        """Seconds since the end of the newest interval; None: there is none."""
+        return None if self.newest_us is None else now() - self.newest_us / 1e6
+
+
+def _folder_name(name: str) -> str:
+    """The folder of a stream: readable, and unique."""
+    plain = _NAME.sub("-", os.path.basename(name)).strip("-.")[:40]
+    return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"

@@ -1,0 +1,105 @@
+"""Following z/VM monitor data: every D1R11 closes an interval."""
+
+from __future__ import annotations
+
+import os
+from zlens import _native
+from zlens.catalog import expressions
+from zlens.engine.connection import connect
+from zlens.inputs.options import Options
+from zlens.readers.following import Cut, Last
+from zlens.readers.zvm.joints import MonwriteJoints
+from zlens.readers.zvm.monwrite import MonwriteSource, open_files
+from zlens.readers.zvm.times import Group
+
+#: The domain of the monitor itself, whose records tell how the others are to be read.
+_MONITOR = 1
+_INTERVAL_END, _END_OF_FRAME = 11, 13
+_ALL = 2**31
+
+
+class Monitor:
+    """z/VM monitor data as MONWRITE writes them, or as the live stream gives them."""
+
+    together = True
+
+    def plain(self, path: str) -> None:
+        """Give a capture of the live stream the form that MONWRITE writes."""
+        file = _native.MonwriteFile.open(path)
+        if file.capture:
+            file.write_plain(f"{path}.plain")
+            os.replace(f"{path}.plain", path)
+
+    def cut(self, path: str, *, grace_s: float, silent: bool) -> Cut | None:
+        """Behind the last D1R11 with samples, and all that was written together with it."""
+        file = _native.MonwriteFile.open(path)
+        ends = zip(file.interval_ends(), file.interval_cuts(), strict=True)
+        cuts = [(whole, tod) for (tod, samples, _), (_, whole) in ends if samples and whole <= file.size]
+        if not cuts:
+            return None
+        whole, tod = max(cuts)
+        return Cut(whole, _native.unix_us_from_tod(tod))
+
+    def last(
+        self, path: str, begin: int, end: int, into: str, options: Options, oldest_us: int
+    ) -> Last:
+        source = open_files([path], options, None)
+        group = _current(source)
+        joints = MonwriteJoints(source, group)
+        closed = [mark.end_us for mark in joints.marks() if mark.samples and mark.offset < begin]
+        chosen: set[int] = set()
+        late = 0
+        decoder = source.full_decoder(group)
+        connection = connect(None)
+        try:
+            for plan in source.all_plans(group):
+                table, monitor = plan["table"], plan["domain"] == _MONITOR
+                subject = joints.subject(table)
+                if subject is None:
+                    continue
+                connection.register("raw", decoder.stream(table, [*dict.fromkeys([*subject, "offset", "tod"])]))
+                by = ", ".join(map(expressions.quote, subject))
+                query = (
+                    'SELECT max("offset"), epoch_us(max(tod)), count(*) FILTER ("offset" >= ? AND epoch_us(tod) <= ?) '
+                    f"FROM raw {f'GROUP BY {by}' if by else ''}"
+                )
+                rows = connection.execute(query, [begin, max(closed, default=-1)]).fetchall()
+                late += sum(count for _, _, count in rows if not monitor)
+                chosen |= {
+                    offset
+                    for offset, us, _ in rows
+                    if offset is not None and (monitor or us is None or us >= oldest_us)
+                }
+        finally:
+            connection.close()
+        # Whether or not a layout of it is known.
+        chosen.update(offset for file in group.files for _, samples, offset in file.interval_ends()[-1:] if samples)
+        joints.cut(sorted(chosen), into)
+        return Last(len(chosen), late)
+
+    def begin(self, path: str, into: str, options: Options) -> None:
+        """The configuration records, as of the last end of an interval: as a recording begins with them."""
+        source = open_files([path], options, None)
+        group = _current(source)
+        ends = [tod for file in group.files for tod, samples, _ in file.interval_ends() if samples]
+        offsets = [
+            offset
+            for file in group.files
+            for row in file.inventory()
+            if row["domain"] == _MONITOR and row["sample"] and row["record"] not in (_INTERVAL_END, _END_OF_FRAME)
+            for offset, _ in file.records(_MONITOR, row["record"], _ALL)
+        ]
+        # One unit of the clock later: what is at the end itself belongs to the interval before.
+        MonwriteJoints(source, group).cut(sorted({*offsets}), into, stamp=max(ends) + 1)
+
+
+def _current(source: MonwriteSource) -> Group:
+    """The system whose recording is the last one of a stream."""
+
+    def end(group: Group) -> int:
+        return max((offset for file in group.files for _, _, offset in file.interval_ends()), default=-1)
+
+    return max(source.groups, key=end)
+
+
+FORM = Monitor()
