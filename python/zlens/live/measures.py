@@ -27,6 +27,7 @@ End = tuple[str, str, int]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _HOUR_US = 3_600_000_000
+_END = (("system", "text"), ("source", "text"), ("end_us", "int"))
 #: The column with the number of the step that computed a row.
 _STEP = "_step"
 
@@ -73,7 +74,8 @@ class Measures:
     ) -> set[End]:
         """Add the rows of intervals that are not `known` and end by the limit of their system and source.
 
-        A system and source without a limit have none. Returns the intervals that were added.
+        A system and source without a limit have none. Rows of such an interval that are already there are
+        replaced if they differ. Returns the intervals of which there are rows now.
         """
         with self._lock:
             self._bring(rows, known, limits)
@@ -83,10 +85,49 @@ class Measures:
                 "AND i.source = l.source WHERE i.interval_end IS NOT NULL "
                 "AND (l.limit_us IS NULL OR epoch_us(i.interval_end) <= l.limit_us)"
             )
-            self._keep(name, f"SELECT i.*, epoch_us(i.interval_end) AS _us {where}", step)
-            added = self._connection.execute("SELECT DISTINCT system, source, _us FROM kept").fetchall()
-            self._tables[name].ends |= {*added}
-            return {*added}
+            self._connection.execute(
+                f"CREATE OR REPLACE TEMP TABLE chosen AS SELECT i.*, epoch_us(i.interval_end) AS _us {where}"
+            )
+            ends = {*self._run("SELECT DISTINCT system, source, _us FROM chosen")}
+            again = ends & self.ends(name)
+            same = self._same(name, again)
+            self._drop(name, again - same)
+            self._connection.register("same", ArrowTable(_END, list(same)))
+            self._keep(
+                name,
+                "SELECT c.* FROM chosen AS c ANTI JOIN same AS s "
+                "ON c.system = s.system AND c.source = s.source AND c._us = s.end_us",
+                step,
+            )
+            self._tables[name].ends |= ends
+            return ends
+
+    def _same(self, name: str, ends: set[End]) -> set[End]:
+        """Those of the intervals whose rows are the chosen ones."""
+        if not ends:
+            return set()
+        columns = [column.name for column in metrics.table(name).columns]
+        times = ", ".join(str(end) for end in sorted({end for _, _, end in ends}))
+        union = self._union(name, columns, f"epoch_us(interval_end) IN ({times})")
+        row = ", ".join(map(expressions.quote, columns))
+        digest = f"SELECT system, source, epoch_us(interval_end), sum(hash({row}))::VARCHAR, count(*) FROM"
+        had, has = (
+            {*self._run(f"{digest} ({rows}) GROUP BY ALL")}
+            for rows in (union, f"SELECT * FROM chosen WHERE _us IN ({times})")
+        )
+        return {(system, source, end) for system, source, end, _, _ in had & has}
+
+    def _drop(self, name: str, ends: set[End]) -> None:
+        """Drop the rows of some intervals, which will be computed again."""
+        if not ends:
+            return
+        self._connection.register("dropped", ArrowTable(_END, list(ends)))
+        for hour in {end // _HOUR_US for _, _, end in ends} & self._tables[name].hours.keys():
+            gone = self._run(
+                f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE (system, source, epoch_us(interval_end)) '
+                "IN (SELECT (system, source, end_us) FROM dropped)"
+            )
+            self.rows -= gone[0][0]
 
     def add_events(self, rows: ArrowSource, step: int) -> None:
         """Add the rows of `event` that are not there yet."""
@@ -107,9 +148,8 @@ class Measures:
         bring("stream", rows)
         self._connection.execute("CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM stream")
         self._connection.unregister("stream")
-        names = [("system", "text"), ("source", "text")]
-        bring("known", ArrowTable([*names, ("end_us", "int")], list(known)))
-        bring("limits", ArrowTable([*names, ("limit_us", "int")], [(*k, v) for k, v in limits.items()]))
+        bring("known", ArrowTable(_END, list(known)))
+        bring("limits", ArrowTable([*_END[:2], ("limit_us", "int")], [(*k, v) for k, v in limits.items()]))
 
     def _keep(self, name: str, select: str, step: int) -> None:
         """Add selected rows, which have the time in `_us`, to the tables of their hours."""

@@ -41,12 +41,15 @@ class Stream:
     spool: Spool
     options: Options
     grace_s: float
+    #: Intervals that are closed, and those of them that may still be computed again.
     ends: set[End] = field(default_factory=set)
+    held: set[End] = field(default_factory=set)
     _positions: list[tuple[int, Position]] = field(default_factory=list)
     _size: int = 0
     _fresh: bool = False
     _changed: float = field(default_factory=time.monotonic)
     _silence_told: bool = False
+    _passed_us: int | None = None
 
     def __post_init__(self) -> None:
         if self.feed.seekable and self.spool.state.step:
@@ -93,10 +96,18 @@ class Stream:
             return None
         self._fresh = False
         self._silence_told = silent
-        cut = self.form().cut(os.fspath(self.spool.tail), grace_s=self.grace_s, silent=silent)
+        cut = self.form().cut(
+            os.fspath(self.spool.tail),
+            self.options,
+            passed_us=self._passed_us,
+            grace_s=self.grace_s,
+            silent=silent,
+            ended=self.feed.ended,
+        )
         if cut is None:
             return None
-        return Segment(*self.spool.open_window(self._size if cut.closed_us is not None else cut.end), cut)
+        self._passed_us = cut.now_us
+        return Segment(*self.spool.open_window(cut.window), cut)
 
     def _recognized(self, *, silent: bool) -> bool:
         """Whether the format is known by now; InputError if no stream of this kind can be followed."""
@@ -121,6 +132,8 @@ class Stream:
     def close(self, segment: Segment, oldest_us: int) -> int:
         """Make a segment durable and forget its bytes; how many of its records came too late."""
         late = 0
+        if not segment.cut.end:
+            return late
 
         def last(into: str) -> None:
             nonlocal late

@@ -25,6 +25,7 @@ from zlens.live.spool import Spool
 from zlens.live.stream import Segment, Stream
 from zlens.live.told import Told
 from zlens.readers import recognition
+from zlens.readers.following import Cut
 from zlens.session.session import Session
 
 #: Problems kept; older ones are forgotten.
@@ -152,7 +153,7 @@ class Live:
                 continue
             session = Session([os.fspath(segment.path)], self.options)
             try:
-                new = self._compute(stream, segment.cut.closed_us, session, segment.begin)
+                new = self._compute(stream, session, segment.begin, segment.cut)
                 closed += new
                 if self.alerts is not None and new:
                     appeared, ended = self.alerts.renew(session, self.measures, self.step_number, new)
@@ -166,17 +167,19 @@ class Live:
             return None
         return Step(self.step_number, closed, opened, cleared, said)
 
-    def _compute(
-        self, stream: Stream, closed_us: int | None, session: Session, begin: int
-    ) -> list[Closed]:
-        """Compute the measures of the intervals that are closed now."""
+    def _compute(self, stream: Stream, session: Session, begin: int, cut: Cut | None) -> list[Closed]:
+        """Compute the measures of the intervals that are closed now, and of those that may have changed."""
         self.step_number += 1
-        known = {*stream.ends} if stream.form().together else set()
+        together = stream.form().together
+        offsets = {
+            (info.system, info.source): 0 if info.local_time else (info.utc_offset_s or 0) * _SECOND_US
+            for info in session.systems
+        }
+        # Monitor data have UTC.
+        zones = dict.fromkeys(offsets, 0) if together else offsets
         limits = {}
-        if closed_us is not None:
-            for info in session.systems:
-                offset = 0 if info.local_time else info.utc_offset_s or 0
-                limits[info.system, info.source] = closed_us - offset * _SECOND_US
+        if cut is not None and cut.closed_us is not None:
+            limits = {key: cut.closed_us - zone for key, zone in zones.items()}
         names = [
             name
             for name in metrics.tables()
@@ -189,16 +192,21 @@ class Live:
             if name == "event":
                 self.measures.add_events(answer, self.step_number)
             else:
-                already = known | self.measures.ends(name)
+                already = (stream.ends if together else self.measures.ends(name)) - stream.held
                 ends |= self.measures.add(name, answer, self.step_number, already, limits)
         self._tell_problems(stream, session, begin)
-        closed = self._tell_intervals(stream, session, ends, limits)
-        stream.ends |= ends
+        closed = self._tell_intervals(session, ends - stream.ends, limits)
+        stream.ends |= ends | {(each.system, each.source, each.end_us) for each in closed}
+        if cut is not None:
+            stream.held = {
+                end for end in ends | stream.held if end[2] > cut.held_us - zones.get((end[0], end[1]), 0)
+            }
         return self._with_busy(closed)
 
     def _tell_intervals(
-        self, stream: Stream, session: Session, ends: set[End], limits: dict[tuple[str, str], int]
+        self, session: Session, ends: set[End], limits: dict[tuple[str, str], int]
     ) -> list[Closed]:
+        """Note the intervals that are closed now: those of the systems, and those of rows of measures."""
         closed: dict[End, Closed] = {}
         for info in session.systems:
             key = (info.system, info.source)
@@ -206,9 +214,10 @@ class Live:
             self._infos[key] = info
             limit = limits.get(key)
             for interval in info.intervals:
-                if interval.end_us not in told and (limit is None or interval.end_us <= limit):
+                if limit is None or interval.end_us <= limit:
+                    if interval.end_us not in told:
+                        ends.add((*key, interval.end_us))
                     told[interval.end_us] = interval
-                    ends.add((*key, interval.end_us))
             for system, source, end_us in ends:
                 if (system, source) == key:
                     interval = told.get(end_us, Interval(end_us, None))
@@ -305,7 +314,7 @@ class Live:
             return
         session = Session([os.fspath(path) for path in parts], self.options)
         try:
-            self._compute(stream, None, session, 0)
+            self._compute(stream, session, 0, None)
         finally:
             session.close()
         self._said.clear()

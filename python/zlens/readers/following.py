@@ -18,22 +18,25 @@ FOLLOWED = {"zvm.monwrite": "zvm.following", "smf.dump": "smf.following"}
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where a stream may be cut.
+    """What can be done with a stream so far. Times are microseconds since 1970, in the records' own zone.
 
-    end         bytes before it
-    now_us      the time of the newest record before it, in microseconds since 1970, in the records' own zone
-    closed_us   the latest end of an interval that is closed then, in that zone too; None: all that end before
-                the cut are
+    window      bytes that are decoded now
+    end         bytes that are not needed any more after that, but for their last records; 0: all are
+    now_us      the time of the newest of these records
+    closed_us   intervals that end later are not closed yet; None: all that end in the window are
+    held_us     intervals that end later may still get records and are then computed again
     """
 
+    window: int
     end: int
     now_us: int
-    closed_us: int | None = None
+    closed_us: int | None
+    held_us: int
 
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """What was kept: how many records, and how many of the new ones belong to intervals closed before."""
+    """What was kept: how many records, and how many of the others belong to intervals closed before."""
 
     records: int
     late: int
@@ -42,29 +45,38 @@ class Last:
 class Form(Protocol):
     """A format whose streams can be followed."""
 
-    #: Whether all that there is of an interval comes before the next one ends.
+    #: Whether all tables have rows of the same intervals.
     together: bool
 
     def plain(self, path: str) -> None:
         """Bring a stream that is another form of the format into the one that is cut."""
         ...
 
-    def cut(self, path: str, *, grace_s: float, silent: bool) -> Cut | None:
-        """Where the stream so far may be cut; None: nowhere yet.
+    def moments(self, path: str) -> list[tuple[int, int]]:
+        """When a recording was written: times in microseconds that do not fall, and how many bytes were there."""
+        ...
 
-        grace_s   how long the records of an interval may come after its end
-        silent    nothing came for that time
+    def cut(
+        self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
+    ) -> Cut | None:
+        """What can be done with a stream so far; None: nothing new.
+
+        passed_us   `now_us` of what was decoded before
+        grace_s     how long the records of an interval may come after its end
+        silent      nothing came for that time; `ended`: nothing will
         """
         ...
 
-    def last(
-        self, path: str, begin: int, end: int, into: str, options: Options, oldest_us: int
-    ) -> Last:
+    def last(self, path: str, begin: int, end: int, into: str, options: Options, oldest_us: int) -> Last:
         """Keep the last records before `end` of a stream that is new from `begin` on, but no older ones."""
         ...
 
     def begin(self, path: str, into: str, options: Options) -> None:
         """Write what a part of the stream must begin with to be read by itself; `path` has the last records."""
+        ...
+
+    def ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
+        """System, source and end (UTC) of the intervals that records which were kept belong to."""
         ...
 
 

@@ -30,15 +30,37 @@ class Monitor:
             file.write_plain(f"{path}.plain")
             os.replace(f"{path}.plain", path)
 
-    def cut(self, path: str, *, grace_s: float, silent: bool) -> Cut | None:
-        """Behind the last D1R11 with samples, and all that was written together with it."""
+    def moments(self, path: str) -> list[tuple[int, int]]:
+        file = _native.MonwriteFile.open(path)
+        newest = 0
+        moments = []
+        for tod, whole in sorted(file.interval_cuts(), key=lambda cut: cut[1]):
+            newest = max(newest, _native.unix_us_from_tod(tod))
+            moments.append((newest, min(whole, file.size)))
+        return moments
+
+    def cut(
+        self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
+    ) -> Cut | None:
+        """Up to the last D1R11 with samples, and all that was written together with it.
+
+        The interval that it closes is held until the next one is closed: events of it may be written later.
+        """
         file = _native.MonwriteFile.open(path)
         ends = zip(file.interval_ends(), file.interval_cuts(), strict=True)
-        cuts = [(whole, tod) for (tod, samples, _), (_, whole) in ends if samples and whole <= file.size]
-        if not cuts:
+        leap = options.leap or 0
+        cuts = [
+            (whole, _native.unix_us_from_tod(tod, leap))
+            for (tod, samples, _), (_, whole) in ends
+            if samples and whole <= file.size
+        ]
+        if not cuts or (cuts[-1][1] == passed_us and not ended):
             return None
-        whole, tod = max(cuts)
-        return Cut(whole, _native.unix_us_from_tod(tod))
+        window, now_us = cuts[-1]
+        if ended:
+            return Cut(window, window, now_us, None, now_us)
+        end, held_us = cuts[-2] if len(cuts) > 1 else (0, -1)
+        return Cut(window, end, now_us, None, held_us)
 
     def last(
         self, path: str, begin: int, end: int, into: str, options: Options, oldest_us: int
@@ -46,7 +68,7 @@ class Monitor:
         source = open_files([path], options, None)
         group = _current(source)
         joints = MonwriteJoints(source, group)
-        closed = [mark.end_us for mark in joints.marks() if mark.samples and mark.offset < begin]
+        closed = max((mark.end_us for mark in joints.marks() if mark.samples and mark.offset < begin), default=-1)
         chosen: set[int] = set()
         late = 0
         decoder = source.full_decoder(group)
@@ -61,9 +83,9 @@ class Monitor:
                 by = ", ".join(map(expressions.quote, subject))
                 query = (
                     'SELECT max("offset"), epoch_us(max(tod)), count(*) FILTER ("offset" >= ? AND epoch_us(tod) <= ?) '
-                    f"FROM raw {f'GROUP BY {by}' if by else ''}"
+                    f'FROM raw WHERE "offset" < ? {f"GROUP BY {by}" if by else ""}'
                 )
-                rows = connection.execute(query, [begin, max(closed, default=-1)]).fetchall()
+                rows = connection.execute(query, [begin, closed, end]).fetchall()
                 late += sum(count for _, _, count in rows if not monitor)
                 chosen |= {
                     offset
@@ -73,7 +95,8 @@ class Monitor:
         finally:
             connection.close()
         # Whether or not a layout of it is known.
-        chosen.update(offset for file in group.files for _, samples, offset in file.interval_ends()[-1:] if samples)
+        ends = [offset for file in group.files for _, samples, offset in file.interval_ends() if samples]
+        chosen.add(max(offset for offset in ends if offset < end))
         joints.cut(sorted(chosen), into)
         return Last(len(chosen), late)
 
@@ -91,6 +114,12 @@ class Monitor:
         ]
         # One unit of the clock later: what is at the end itself belongs to the interval before.
         MonwriteJoints(source, group).cut(sorted({*offsets}), into, stamp=max(ends) + 1)
+
+    def ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
+        source = open_files([path], options, None)
+        group = _current(source)
+        marks = MonwriteJoints(source, group).marks()
+        return {(group.info.system, source.name, mark.end_us) for mark in marks if mark.samples}
 
 
 def _current(source: MonwriteSource) -> Group:
