@@ -41,6 +41,7 @@ LAYERS = (
     "compare",
     "studies",
     "demo",
+    "live",
     "server",
     "cli",
     "__main__",

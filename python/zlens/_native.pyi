@@ -24,8 +24,8 @@ class MonwriteFile:
     def problems(self) -> list[tuple[str, int, int, str | None, str]]: ...
     def interval_ends(self) -> list[tuple[int, int, int]]: ...
     def interval_cuts(self) -> list[tuple[int, int]]:
-        """TOD value of every interval end, and where what was written together with it ends, in a file that may
-        not be that long yet: nothing that belongs together is cut there."""
+        """TOD value of every interval end, and where what was written together with it ends: a cut there
+        separates nothing. The file may not be that long yet."""
         ...
     def digests(self) -> list[tuple[int, int, int]]:
         """For every interval end: digest of the sample records before it, number and digest of its events."""

@@ -8,8 +8,10 @@ import secrets
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 from zlens.cli import inputs
 from zlens.errors import InputError, QueryError
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from zlens.server.guard import Guard
     from zlens.server.place import Place
+    from zlens.server.running import Running
     from zlens.server.runs import Runs
     from zlens.session.session import Session
 
@@ -50,6 +53,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="runs of the rig, from zlens rig run -o DIR: their results, and each as an input to open",
     )
+    add_address(parser)
+    inputs.add_options(parser)
+
+
+def add_address(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where the page is served."""
     where = parser.add_argument_group("address")
     where.add_argument(
         "--port", type=int, metavar="N", help=f"port on this machine ({PORT}, or the next free one)"
@@ -63,7 +72,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="read the token from FILE (default: generate and print one)",
     )
     where.add_argument("--open", action="store_true", help="open the page in the browser")
-    inputs.add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -82,12 +90,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     import zlens
     from zlens.progress import Progress
-    from zlens.server.guard import Guard, own_names
 
-    token, printed = _token(arguments)
     options = inputs.options_of(arguments)
     runs, named = _runs(arguments)
-    listening = _socket(arguments)
+    address = Address.of(arguments)
+    listening = address.listening
     with (
         listening,
         inputs.files_of(named) as files,
@@ -99,20 +106,46 @@ def _run(arguments: argparse.Namespace) -> int:
         with closing(_place(session, files, runs, listening)) as place:
             inputs.say_throughput(session)
             status = inputs.status_of(session.problems, strict=arguments.strict)
-            host, port = listening.getsockname()[:2]
-            display_host = _display_host(host)
-            hosts = frozenset({display_host, *own_names()}) if token is not None else frozenset()
-            address = f"http://{f'[{display_host}]' if ':' in display_host else display_host}:{port}/"
-            view = "" if runs is None else "#/rig"
-            entry = f"{address}?token={token}" if printed else address
-            guard = Guard(hosts, token, f"zlens_{port}")
-            print(entry + view, flush=True)
-            if arguments.open:
-                import webbrowser
-
-                webbrowser.open((f"{address}?token={token}" if token else address) + view)
-            _serve(place, guard, listening)
+            address.show(open=arguments.open, view="" if runs is None else "#/rig")
+            _serve(place, address)
             return status
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the page is served: the bound socket, and the token that requests must present, if any.
+
+    printed   whether the token is printed
+    """
+
+    listening: socket.socket
+    token: str | None
+    printed: bool
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> Self:
+        """The address that the options name; the socket is bound."""
+        token, printed = _token(arguments)
+        return cls(_socket(arguments), token, printed)
+
+    def guard(self) -> Guard:
+        """What checks requests to it."""
+        from zlens.server.guard import Guard, own_names
+
+        host, port = self.listening.getsockname()[:2]
+        hosts = frozenset({_display_host(host), *own_names()}) if self.token is not None else frozenset()
+        return Guard(hosts, self.token, f"zlens_{port}")
+
+    def show(self, *, open: bool, view: str = "") -> None:
+        """Print the address, and open it in the browser."""
+        host, port = self.listening.getsockname()[:2]
+        display_host = _display_host(host)
+        address = f"http://{f'[{display_host}]' if ':' in display_host else display_host}:{port}/"
+        print((f"{address}?token={self.token}" if self.printed else address) + view, flush=True)
+        if open:
+            import webbrowser
+
+            webbrowser.open((f"{address}?token={self.token}" if self.token else address) + view)
 
 
 def _runs(arguments: argparse.Namespace) -> tuple[Runs | None, list[str]]:
@@ -144,33 +177,41 @@ def _place(session: Session, files: list[str], runs: Runs | None, listening: soc
     return place
 
 
-def _serve(place: Place, guard: Guard, listening: socket.socket) -> None:
-    import asyncio
-
-    import uvicorn
-
+def _serve(place: Place, address: Address) -> None:
     from zlens.server.app import create
     from zlens.server.running import Running
     from zlens.server.warming import Warming
 
     running = Running()
     warming = Warming(place)
+    try:
+        serve_app(create(place, address.guard(), running), running, address.listening)
+    finally:
+        warming.end()
+        running.cancel_all()
+
+
+def serve_app(
+    app: ASGIApp, running: Running, listening: socket.socket, ending: Callable[[], None] = lambda: None
+) -> None:
+    """Serve until Ctrl-C or SIGTERM; `ending` is called first then."""
+    import asyncio
+
+    import uvicorn
 
     class Ending(uvicorn.Server):
         """Cancels running queries first, so that they can still answer that they were canceled."""
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            ending()
             await asyncio.to_thread(running.cancel_all)
             await super().shutdown(sockets)
 
     try:
-        Ending(config(create(place, guard, running))).run(sockets=[listening])
+        Ending(config(app)).run(sockets=[listening])
     except KeyboardInterrupt:
         # The normal end of a server.
         return
-    finally:
-        warming.end()
-        running.cancel_all()
 
 
 def config(app: ASGIApp) -> uvicorn.Config:

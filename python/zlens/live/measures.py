@@ -12,7 +12,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions, metrics
@@ -20,7 +20,13 @@ from zlens.catalog.columns import Column
 from zlens.catalog.roles import SQL_TYPES
 from zlens.engine.answers import Stream
 from zlens.engine.connection import Connection, connect
-from zlens.inputs.source import ArrowSource
+
+
+class Streams(Protocol):
+    """Rows as an Arrow stream."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
 
 #: A closed interval: system, source, end in microseconds since 1970, UTC.
 End = tuple[str, str, int]
@@ -41,7 +47,7 @@ class _Table:
 
 
 class Measures:
-    """The rows, which are added step by step. `stream` gives those up to a step, also while others are added."""
+    """The rows, added step by step. `stream` gives those up to a step, also while others are added."""
 
     def __init__(self) -> None:
         self._spill = tempfile.mkdtemp(prefix="zlens-")
@@ -70,7 +76,12 @@ class Measures:
         return self._tables[name].ends if name in self._tables else set()
 
     def add(
-        self, name: str, rows: ArrowSource, step: int, known: Iterable[End], limits: Mapping[tuple[str, str], int]
+        self,
+        name: str,
+        rows: Streams,
+        step: int,
+        known: Iterable[End],
+        limits: Mapping[tuple[str, str], int],
     ) -> set[End]:
         """Add the rows of intervals that are not `known` and end by the limit of their system and source.
 
@@ -124,12 +135,12 @@ class Measures:
         self._connection.register("dropped", ArrowTable(_END, list(ends)))
         for hour in {end // _HOUR_US for _, _, end in ends} & self._tables[name].hours.keys():
             gone = self._run(
-                f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE (system, source, epoch_us(interval_end)) '
-                "IN (SELECT (system, source, end_us) FROM dropped)"
+                f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE '
+                "(system, source, epoch_us(interval_end)) IN (SELECT (system, source, end_us) FROM dropped)"
             )
             self.rows -= gone[0][0]
 
-    def add_events(self, rows: ArrowSource, step: int) -> None:
+    def add_events(self, rows: Streams, step: int) -> None:
         """Add the rows of `event` that are not there yet."""
         name = "event"
         with self._lock:
@@ -141,9 +152,7 @@ class Measures:
                 select += f" AND NOT EXISTS (SELECT 1 FROM ({self._union(name, columns)}) AS o WHERE {same})"
             self._keep(name, select, step)
 
-    def _bring(
-        self, rows: ArrowSource, known: Iterable[End], limits: Mapping[tuple[str, str], int]
-    ) -> None:
+    def _bring(self, rows: Streams, known: Iterable[End], limits: Mapping[tuple[str, str], int]) -> None:
         bring = self._connection.register
         bring("stream", rows)
         self._connection.execute("CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM stream")
@@ -157,7 +166,9 @@ class Measures:
         run = self._connection.execute
         run(f"CREATE OR REPLACE TEMP TABLE kept AS {select}")
         columns = ", ".join(expressions.quote(column.name) for column in metrics.table(name).columns)
-        for hour, count in run(f"SELECT _us // {_HOUR_US}, count(*) FROM kept GROUP BY 1 ORDER BY 1").fetchall():
+        for hour, count in run(
+            f"SELECT _us // {_HOUR_US}, count(*) FROM kept GROUP BY 1 ORDER BY 1"
+        ).fetchall():
             if hour not in table.hours:
                 self._made += 1
                 made = f"rows#{self._made}"
@@ -189,7 +200,7 @@ class Measures:
         tables = self._tables[name].hours.values()
         return " UNION ALL ".join(f'SELECT {selected} FROM "{table}" WHERE {condition}' for table in tables)
 
-    def stream(self, name: str, columns: list[str], step: int, ends: Iterable[End] | None = None) -> ArrowSource:
+    def stream(self, name: str, columns: list[str], step: int, ends: Iterable[End] | None = None) -> Any:
         """Columns of a measure's rows up to a step; with `ends`, of these intervals only."""
         with self._lock:
             cursor = self._connection.cursor()
@@ -209,7 +220,8 @@ class Measures:
                 return {}
             times = ", ".join(str(end) for end in sorted({end for _, _, end in ends})) or "NULL"
             union = self._union(name, ["system", "source", "interval_end", column])
-            query = f"SELECT system, source, epoch_us(interval_end) AS us, {column} FROM ({union}) WHERE us IN ({times})"
+            selected = f"system, source, epoch_us(interval_end) AS us, {column}"
+            query = f"SELECT {selected} FROM ({union}) WHERE us IN ({times})"
             return {(system, source, us): value for system, source, us, value in self._run(query)}
 
     def _run(self, query: str) -> list[tuple[Any, ...]]:
@@ -243,9 +255,10 @@ class Kept:
     def __init__(self, measures: Measures, name: str, step: int, ends: list[End] | None) -> None:
         self.name = name
         self.columns = tuple(
-            Column(column.name, column.type, column.unit, column.text) for column in metrics.table(name).columns
+            Column(column.name, column.type, column.unit, column.text)
+            for column in metrics.table(name).columns
         )
         self._measures, self._step, self._ends = measures, step, ends
 
-    def stream(self, columns: list[str]) -> ArrowSource:
+    def stream(self, columns: list[str]) -> Any:
         return self._measures.stream(self.name, columns, self._step, self._ends)

@@ -1,6 +1,6 @@
-"""Where bytes come from while they are written: files that grow, folders that fill up, pipes, the device, replays.
+"""Where bytes come from while they are written: growing files, folders, pipes, the device, replays.
 
-A source is asked again and again for what is new. Its position, plain data, says where it goes on after a restart.
+A source is asked again and again for what is new. Its position says where it goes on after a restart.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from zlens.errors import InputError
+from zlens.readers import following, recognition
 
 #: Most bytes taken at a time: what is decoded together must fit in memory.
 MOST = 64 * 1024**2
@@ -245,7 +246,8 @@ class Reading:
 
     def _put(self, data: bytes, note: str) -> None:
         if self._dropped:
-            note = f"{self._dropped:,} sets of data were left out: the program was behind{'; ' if note else ''}{note}"
+            left_out = f"{self._dropped:,} sets of data were left out: the program was behind"
+            note = "; ".join(filter(None, (left_out, note)))
         try:
             self._queue.put_nowait((data, note))
             self._dropped = 0
@@ -257,7 +259,7 @@ class Reading:
 
 
 class Clock:
-    """The time of replays: that of the records, `speed` times as fast as the real one; 0: as fast as possible."""
+    """The time of replays: that of the records, `speed` times as fast; 0: as fast as possible."""
 
     def __init__(self, speed: float, now: Callable[[], float] = time.monotonic) -> None:
         self._speed = speed
@@ -320,6 +322,29 @@ class Replay:
 
     def close(self) -> None:
         return None
+
+
+def recording(path: str, clock: Clock) -> Replay:
+    """A recording to be played by a clock; InputError if no stream of its format can be followed."""
+    files = recognition.find([path]).files
+    for reader, paths in files.items():
+        form = following.form(reader)
+        if form is not None and paths == [path]:
+            return Replay(path, form.moments(path), clock)
+    raise InputError(
+        "this recording cannot be played",
+        file=path,
+        expected="one file with z/VM monitor data or SMF records",
+        cure="open files of other formats with zlens serve",
+    )
+
+
+def is_pipe(path: str) -> bool:
+    """Whether a path is a named pipe."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def is_device(path: str) -> bool:

@@ -1,10 +1,10 @@
 """What a stream keeps on disk: bytes that are not closed yet, parts for the lake, and where it goes on.
 
-    state.json    the state, replaced in one step
-    tail-N        bytes behind cut N, the last one
-    base-N        the last records before them
-    part-N        bytes for the lake, up to the last cut
-    part-N.base   the last records before a part
+state.json    the state, replaced in one step
+tail-N        bytes behind cut N, the last one
+base-N        the last records before them
+part-N        bytes for the lake, up to the last cut
+part-N.base   the last records before a part
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class State:
     step       number of the last cut
     part       number of the current part; `bytes` of it count
     begun_us   time of the newest record when the part was begun
-    sealed     whether the part is complete and must be imported into the lake
-    kept       numbers of older parts that are still there
+    kept       numbers of complete parts that are still there
+    pending    those of them that must still be imported into the lake
     """
 
     reader: str = ""
@@ -41,8 +41,8 @@ class State:
     part: int = 0
     bytes: int = 0
     begun_us: int | None = None
-    sealed: bool = False
     kept: list[int] = field(default_factory=list)
+    pending: list[int] = field(default_factory=list)
 
 
 class Spool:
@@ -131,7 +131,7 @@ class Spool:
         self.tail.unlink(missing_ok=True)
 
     def open_window(self, end: int) -> tuple[Path, int]:
-        """The last records and the tail up to `end` behind them; returns the file, and where the tail begins."""
+        """The last records, and behind them the tail up to `end`: the file, and where the tail begins."""
         begin = 0
         with open(self.window, "wb") as window:
             if self.state.step and self.base.exists():
@@ -192,18 +192,28 @@ class Spool:
             begins(os.fspath(base), os.fspath(self.part))
         self.state.bytes = self.part.stat().st_size
 
-    def seal(self) -> None:
-        """Say that the part is complete, before it is imported."""
-        self.state.sealed = True
-        self._save()
-
-    def turn(self, keep: int) -> None:
-        """To the next part; the last `keep` ones stay."""
+    def turn(self, *, pending: bool) -> None:
+        """End the current part; if `pending`, it must be imported into the lake."""
         state = self.state
         state.kept = [*state.kept, state.part]
-        first = max(len(state.kept) - keep, 0)
-        gone, state.kept = state.kept[:first], state.kept[first:]
-        state.part, state.bytes, state.begun_us, state.sealed = state.part + 1, 0, None, False
+        if pending:
+            state.pending = [*state.pending, state.part]
+        state.part, state.bytes, state.begun_us = state.part + 1, 0, None
+        self._save()
+
+    def imported(self, number: int) -> None:
+        """A part is in the lake."""
+        self.state.pending = [part for part in self.state.pending if part != number]
+        self._save()
+
+    def forget(self, keep: int) -> None:
+        """Remove complete parts but the last `keep`, and those that must still be imported."""
+        state = self.state
+        old = state.kept[: max(len(state.kept) - keep, 0)]
+        gone = [number for number in old if number not in state.pending]
+        if not gone:
+            return
+        state.kept = [number for number in state.kept if number not in gone]
         self._save()
         for number in gone:
             self.part_of(number).unlink(missing_ok=True)

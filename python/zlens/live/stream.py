@@ -44,6 +44,8 @@ class Stream:
     #: Intervals that are closed, and those of them that may still be computed again.
     ends: set[End] = field(default_factory=set)
     held: set[End] = field(default_factory=set)
+    #: Why it could not be read the last time.
+    trouble: str | None = None
     _positions: list[tuple[int, Position]] = field(default_factory=list)
     _size: int = 0
     _fresh: bool = False
@@ -138,7 +140,9 @@ class Stream:
         def last(into: str) -> None:
             nonlocal late
             end = segment.begin + segment.cut.end
-            kept = self.form().last(os.fspath(segment.path), segment.begin, end, into, self.options, oldest_us)
+            kept = self.form().last(
+                os.fspath(segment.path), segment.begin, end, into, self.options, oldest_us
+            )
             late = kept.late
 
         end = segment.cut.end

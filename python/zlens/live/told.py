@@ -21,7 +21,9 @@ class Told:
         self._source = source
         self._problems: list[Problem] = []
         self.name = source.name
-        self.systems = [_told(info, intervals) for info in source.systems if (info.system, info.source) in infos]
+        self.systems = [
+            _told(info, intervals) for info in source.systems if (info.system, info.source) in infos
+        ]
         self.tables: dict[str, list[RawTable]] = source.tables
 
     @classmethod

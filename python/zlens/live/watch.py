@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import fcntl
 import hashlib
 import os
 import re
 import shutil
 import tempfile
-import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import IO
 
-from zlens.catalog import metrics
-from zlens.errors import ZlensError
-from zlens.inputs.options import Options
+from zlens.catalog import groups, metrics
+from zlens.errors import LakeError, ZlensError
+from zlens.inputs.options import Moment, Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, Source, SystemInfo
+from zlens.lake.names import LIVE, is_lake
 from zlens.live.alerts import Alert, Alerts
 from zlens.live.measures import End, Measures
 from zlens.live.sources import Feed, Folder
@@ -65,16 +68,31 @@ class Closed:
 
 @dataclass(slots=True)
 class Step:
-    """What one step brought: the closed intervals, and findings that appeared or cleared.
+    """What one step brought: the closed intervals, findings that appeared or cleared, problems of the data.
 
-    number   of the step; `newest` is the end of the last interval of each system
+    errors   what zlens could not do, a sentence each
     """
 
     number: int
-    closed: list[Closed]
+    closed: list[Closed] = field(default_factory=list)
     opened: list[Alert] = field(default_factory=list)
     cleared: list[Alert] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.closed or self.opened or self.cleared or self.problems or self.errors)
+
+    def then(self, other: Step) -> Step:
+        """This step and a later one."""
+        return Step(
+            other.number,
+            self.closed + other.closed,
+            self.opened + other.opened,
+            self.cleared + other.cleared,
+            self.problems + other.problems,
+            self.errors + other.errors,
+        )
 
 
 class Live:
@@ -102,11 +120,16 @@ class Live:
         self.newest_us: int | None = None
         self._feeds = list(feeds)
         self._own = tempfile.mkdtemp(prefix="zlens-live-")
-        self._folder = Path(lake, ".live") if lake is not None else Path(self._own)
+        self._filled = False
+        self._errors: list[str] = []
+        self._lock: IO[bytes] | None = None
+        self._folder = Path(lake, LIVE) if lake is not None else Path(self._own)
         self._streams: dict[str, Stream] = {}
         self._infos: dict[tuple[str, str], SystemInfo] = {}
         self._intervals: dict[tuple[str, str], dict[int, Interval]] = {}
         self._said: list[Problem] = []
+        self._group_file = self.options.group
+        self._read_groups()
         if lake is not None:
             self._prepare(lake)
         self._find_streams()
@@ -115,6 +138,8 @@ class Live:
         for stream in self._streams.values():
             stream.feed.close()
         self.measures.close()
+        if self._lock is not None:
+            self._lock.close()
         shutil.rmtree(self._own, ignore_errors=True)
 
     # -- sources -------------------------------------------------------------------------------------
@@ -138,34 +163,67 @@ class Live:
                     self._streams[each.name] = stream
                     self._restore(stream)
 
+    def reload(self) -> str:
+        """Read the user's rules and groups again; returns what came of it. What is wrong is not used."""
+        try:
+            if self.alerts is not None:
+                self.alerts.reload()
+            self._read_groups()
+        except ZlensError as error:
+            return f"the rules and groups are as they were: {error}"
+        return "the rules and groups were read again"
+
+    def _read_groups(self) -> None:
+        """Use the groups as they are in the file now, whatever becomes of that."""
+        if self._group_file is None:
+            return
+        groups.read(self._group_file)
+        own = os.path.join(self._own, f"groups-{self.step_number}.toml")
+        shutil.copyfile(self._group_file, own)
+        self.options = replace(self.options, group=own)
+
     # -- steps ---------------------------------------------------------------------------------------
 
     def step(self) -> Step | None:
         """Take what has arrived and close what can be closed; None: nothing was closed."""
         self._find_streams()
-        closed: list[Closed] = []
-        opened: list[Alert] = []
-        cleared: list[Alert] = []
-        for stream in self._streams.values():
-            stream.take(self._say)
-            segment = stream.segment()
-            if segment is None:
+        step = Step(self.step_number, errors=self._errors)
+        self._errors = []
+        for stream in self.streams:
+            try:
+                stream.take(self._say)
+                segment = stream.segment()
+            except (ZlensError, OSError) as error:
+                # Told once: it is tried again as long as it lasts.
+                if stream.trouble != str(error):
+                    stream.trouble = str(error)
+                    step.errors.append(str(error))
                 continue
+            stream.trouble = None
+            if segment is not None:
+                self._close_segment(stream, segment, step)
+        step.number = self.step_number
+        step.problems, self._said = self._said, []
+        return step if step else None
+
+    def _close_segment(self, stream: Stream, segment: Segment, step: Step) -> None:
+        try:
             session = Session([os.fspath(segment.path)], self.options)
             try:
                 new = self._compute(stream, session, segment.begin, segment.cut)
-                closed += new
+                step.closed += new
                 if self.alerts is not None and new:
-                    appeared, ended = self.alerts.renew(session, self.measures, self.step_number, new)
-                    opened += appeared
-                    cleared += ended
+                    opened, cleared = self.alerts.renew(session, self.measures, self.step_number, new)
+                    step.opened += opened
+                    step.cleared += cleared
+                    if self.alerts.error:
+                        step.errors.append(self.alerts.error)
             finally:
                 session.close()
-            self._close(stream, segment)
-        said, self._said = self._said, []
-        if not closed and not said:
-            return None
-        return Step(self.step_number, closed, opened, cleared, said)
+        except ZlensError as error:
+            # The records are kept, and reach the lake.
+            step.errors.append(f"{stream.name}: an interval could not be computed: {error}")
+        self._close(stream, segment, step)
 
     def _compute(self, stream: Stream, session: Session, begin: int, cut: Cut | None) -> list[Closed]:
         """Compute the measures of the intervals that are closed now, and of those that may have changed."""
@@ -180,11 +238,7 @@ class Live:
         limits = {}
         if cut is not None and cut.closed_us is not None:
             limits = {key: cut.closed_us - zone for key, zone in zones.items()}
-        names = [
-            name
-            for name in metrics.tables()
-            if name not in _OWN and session.fills(name) and metrics.table(name).columns
-        ]
+        names = self._names(session)
         session.expect(f"SELECT * FROM {name}" for name in names if name != "event")
         ends: set[End] = set()
         for name in names:
@@ -202,6 +256,11 @@ class Live:
                 end for end in ends | stream.held if end[2] > cut.held_us - zones.get((end[0], end[1]), 0)
             }
         return self._with_busy(closed)
+
+    @staticmethod
+    def _names(session: Session) -> list[str]:
+        """The measures that a session has rows of."""
+        return [name for name in metrics.tables() if name not in _OWN and session.fills(name)]
 
     def _tell_intervals(
         self, session: Session, ends: set[End], limits: dict[tuple[str, str], int]
@@ -226,9 +285,17 @@ class Live:
         return [closed[end] for end in sorted(closed, key=lambda end: (end[2], end))]
 
     def _with_busy(self, closed: list[Closed]) -> list[Closed]:
-        busy = self.measures.values("load", "busy_pct", [(each.system, each.source, each.end_us) for each in closed])
+        busy = self.measures.values(
+            "load", "busy_pct", [(each.system, each.source, each.end_us) for each in closed]
+        )
         return [
-            Closed(each.system, each.source, each.end_us, each.seconds, busy.get((each.system, each.source, each.end_us)))
+            Closed(
+                each.system,
+                each.source,
+                each.end_us,
+                each.seconds,
+                busy.get((each.system, each.source, each.end_us)),
+            )
             for each in closed
         ]
 
@@ -248,15 +315,18 @@ class Live:
         self.problems.append(problem)
         self._said.append(problem)
 
-    def _close(self, stream: Stream, segment: Segment) -> None:
+    def _close(self, stream: Stream, segment: Segment, step: Step) -> None:
         oldest_us = segment.cut.now_us - round(self.limits.measures * _SECOND_US)
         late = stream.close(segment, oldest_us)
         if late:
             detail = f"{late:,} records came after their interval was closed; its measures are without them"
             self._say(stream.problem("late", detail))
         state = stream.spool.state
-        if state.begun_us is not None and segment.cut.now_us - state.begun_us >= self.limits.part * _SECOND_US:
-            self._turn(stream)
+        if (
+            state.begun_us is not None
+            and segment.cut.now_us - state.begun_us >= self.limits.part * _SECOND_US
+        ):
+            step.errors += self._turn(stream)
         self._forget()
 
     def _forget(self) -> None:
@@ -277,48 +347,90 @@ class Live:
 
         LakeFolder(lake).create()
         self._folder.mkdir(exist_ok=True)
+        self._lock = (self._folder / "lock").open("wb")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LakeError(
+                "another zlens live writes to this lake", file=lake, cure="end it, or name another folder"
+            ) from None
 
-    def _turn(self, stream: Stream) -> None:
-        """End the current part of a stream; with a lake, it is imported."""
-        spool = stream.spool
-        if self.lake is not None:
-            spool.seal()
-            self._import(stream)
-        spool.turn(max(round(self.limits.raw / self.limits.part), 1) - 1)
+    def _turn(self, stream: Stream) -> list[str]:
+        """End the current part of a stream; with a lake, it is imported. Returns why that failed."""
+        stream.spool.turn(pending=self.lake is not None)
+        errors = self._import(stream)
+        stream.spool.forget(max(round(self.limits.raw / self.limits.part), 1))
+        return errors
 
-    def _import(self, stream: Stream) -> None:
+    def _import(self, stream: Stream) -> list[str]:
+        """Import what must be; what cannot be now is tried again with the next part."""
+        if self.lake is None:
+            return []
         from zlens.lake import add
 
-        assert self.lake is not None
-        try:
-            add([stream.spool.part], self.lake, options=self.options)
-        except ZlensError as error:
-            # The data stay in the part, which is tried again with the next interval.
-            self._say(stream.problem("lake", str(error)))
+        for number in stream.spool.state.pending:
+            try:
+                # Again the same bytes, if it was imported just before a sudden end: they are there once.
+                add([stream.spool.part_of(number)], self.lake, options=self.options)
+            except (ZlensError, OSError) as error:
+                return [f"{self.lake}: {error}"]
+            stream.spool.imported(number)
+        return []
 
     def finish(self) -> None:
         """Import what is closed, before the end."""
-        for stream in self._streams.values():
+        for stream in self.streams:
             if self.lake is not None and stream.spool.state.bytes:
-                self._turn(stream)
+                for error in self._turn(stream):
+                    raise LakeError(error)
 
     def _restore(self, stream: Stream) -> None:
-        """Compute again what is not in the lake yet."""
+        """Go on with a stream: what is in the lake, and compute again what is not."""
         state = stream.spool.state
         if not state.step:
             return
-        if state.sealed:
-            self._turn(stream)
-        parts = stream.spool.parts()
-        if not parts:
+        self._errors += self._import(stream)
+        if not self._filled:
+            self._filled = True
+            self._fill()
+        stream.ends |= {end for name in self.measures.names() for end in self.measures.ends(name)}
+        if not state.bytes:
             return
-        session = Session([os.fspath(path) for path in parts], self.options)
+        base = stream.spool.base_of(state.part)
+        for path in base:
+            stream.ends |= stream.form().ends(os.fspath(path), self.options)
+        session = Session([os.fspath(path) for path in (*base, stream.spool.part)], self.options)
         try:
             self._compute(stream, session, 0, None)
         finally:
             session.close()
-        self._said.clear()
-        stream.ends |= {end for name in self.measures.names() for end in self.measures.ends(name)}
+            self._said.clear()
+
+    def _fill(self) -> None:
+        """Take the measures of the last intervals from the lake."""
+        if self.lake is None or not is_lake(self.lake):
+            return
+        with Session([self.lake], self.options) as whole:
+            newest = max((info.last_us for info in whole.systems if info.last_us is not None), default=None)
+        if newest is None:
+            return
+        start = newest / 1e6 - self.limits.measures
+        moment = dt.datetime.fromtimestamp(start, dt.UTC)
+        since = replace(self.options, start=Moment(moment.date(), moment.time(), dt.UTC))
+        with Session([self.lake], since) as session:
+            for name in self._names(session):
+                answer = session.sql(f"SELECT * FROM {name}")
+                if name == "event":
+                    self.measures.add_events(answer, self.step_number)
+                else:
+                    self.measures.add(name, answer, self.step_number, (), {})
+            for info in session.systems:
+                self._infos[info.system, info.source] = info
+                told = self._intervals.setdefault((info.system, info.source), {})
+                for interval in info.intervals:
+                    if interval.end_us > start * 1e6:
+                        told[interval.end_us] = interval
+                self.newest_us = max(self.newest_us or 0, *told, 0)
 
     # -- the page ------------------------------------------------------------------------------------
 
@@ -342,9 +454,9 @@ class Live:
         )
         return Session.over(sources, self.options, computed=self.measures.tables(self.step_number))
 
-    def lag_s(self, now: Callable[[], float] = time.time) -> float | None:
-        """Seconds since the end of the newest interval; None: there is none."""
-        return None if self.newest_us is None else now() - self.newest_us / 1e6
+    def system(self, system: str, source: str) -> SystemInfo | None:
+        """What is known of a system."""
+        return self._infos.get((system, source))
 
 
 def _folder_name(name: str) -> str:

@@ -1,7 +1,7 @@
 """What following a stream of records needs of their format.
 
-A stream is cut where intervals have ended. The records up to a cut are decoded behind `last`: the last record of
-everything that a later one is compared with or belongs to. All rules are then those of any decoding.
+A stream is cut where intervals have ended. The records up to a cut are decoded behind the last records before
+them, with which they are compared. All rules are then those of any decoding.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Form(Protocol):
         ...
 
     def moments(self, path: str) -> list[tuple[int, int]]:
-        """When a recording was written: times in microseconds that do not fall, and how many bytes were there."""
+        """When a recording was written: times in microseconds, which do not fall, and bytes there then."""
         ...
 
     def cut(
@@ -72,7 +72,7 @@ class Form(Protocol):
         ...
 
     def begin(self, path: str, into: str, options: Options) -> None:
-        """Write what a part of the stream must begin with to be read by itself; `path` has the last records."""
+        """Write what a part must begin with to be read by itself; `path` has the records before it."""
         ...
 
     def ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import traceback
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -24,12 +24,15 @@ from zlens.schema.kinds import Many
 from zlens.server import guard as guards
 from zlens.server import openapi, sql, static_files, values
 from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterError
+from zlens.server.following import MOST, Events, Following, Served
 from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.place import Place
 from zlens.server.processes import Ready
 from zlens.server.running import Running
 from zlens.server.sending import BusyError, Lines, Sending
 
+#: Where clients learn of closed intervals.
+FOLLOW = f"{ROOT}/follow"
 #: Seconds in which the body of a request must arrive.
 _ARRIVAL_S = 30.0
 #: Header of every answer: the number of problems found so far; when it changes, so did the complete count.
@@ -39,14 +42,18 @@ _PATH = re.compile(r"(?<![\w./])(?!/(?:api|proc|sys|dev)/)/(?:[^\s'\";,/]+/)+([^
 
 
 def create(
-    place: Place,
+    place: Place | Served,
     guard: Guard | None = None,
     running: Running | None = None,
     sending: Sending | None = None,
+    ready: Callable[[], bool] = lambda: True,
 ) -> ASGIApp:
-    """The application for a place."""
+    """The application for a place. `ready` says whether there are data, for /readyz."""
     running, sending = running or Running(), sending or Sending()
-    routes = [Route(path, _methods(path, place, running, sending), methods=None) for path in _paths()]
+    served = place if isinstance(place, Served) else Served(place)
+    routes = [Route(path, _methods(path, served, running, sending), methods=None) for path in _paths()]
+    if isinstance(served, Following):
+        routes += _following(served, ready)
     routes.append(Route("/{path:path}", _Any(_static), methods=None))
     app = Starlette(routes=routes)
     app.state.running = running
@@ -57,7 +64,30 @@ def _paths() -> list[str]:
     return list(dict.fromkeys(endpoint.path for endpoint in ENDPOINTS))
 
 
-def _methods(path: str, place: Place, running: Running, sending: Sending) -> Any:
+def _following(served: Following, ready: Callable[[], bool]) -> list[Route]:
+    """Events of a place that is replaced, and what those ask who keep the program running."""
+
+    async def follow(request: Request) -> Response:
+        if served.clients >= MOST:
+            return failed(BusyError(f"{MOST:,} clients already follow", cure="try again later"))
+        return Events(served)
+
+    async def healthy(request: Request) -> Response:
+        return Response("ok\n", media_type="text/plain")
+
+    async def is_ready(request: Request) -> Response:
+        if ready():
+            return Response("ready\n", media_type="text/plain")
+        return Response("no interval is closed yet\n", status_code=503, media_type="text/plain")
+
+    return [
+        Route(FOLLOW, follow, methods=["GET"]),
+        Route("/healthz", healthy, methods=["GET"]),
+        Route("/readyz", is_ready, methods=["GET"]),
+    ]
+
+
+def _methods(path: str, served: Served, running: Running, sending: Sending) -> Any:
     """The handler of a path, with a JSON error for a method that it lacks."""
     by_method = {endpoint.method: endpoint for endpoint in ENDPOINTS if endpoint.path == path}
 
@@ -71,8 +101,8 @@ def _methods(path: str, place: Place, running: Running, sending: Sending) -> Any
             return response
         try:
             if endpoint.lines:
-                return await _streamed(endpoint, request, place, running)
-            answer = await _answer(endpoint, request, place, running)
+                return await _streamed(endpoint, request, served, running)
+            answer = await _answer(endpoint, request, served, running)
         except ClientDisconnect:
             return refused(Refusal(400, "Disconnect", "the request did not arrive"))
         except Exception as error:
@@ -108,8 +138,8 @@ class _Any:
         await response(scope, receive, send)
 
 
-async def _answer(endpoint: Endpoint, request: Request, place: Place, running: Running) -> Ready:
-    def ready(answer: Any, place: Place = place) -> Ready:
+async def _answer(endpoint: Endpoint, request: Request, served: Served, running: Running) -> Ready:
+    def ready(answer: Any, place: Place = served.newest) -> Ready:
         # A file may change while it is served; the page then asks for the problems again.
         return Ready(200, len(place.session.problems), values.body(answer))
 
@@ -127,15 +157,16 @@ async def _answer(endpoint: Endpoint, request: Request, place: Place, running: R
             pass
 
     def work() -> Ready:
-        if endpoint.name == "sql" and place.processes is not None:
-            return place.processes.ask(parameters)
-        with place.of_run(parameters["run"]) as own:
-            return ready(endpoint.answer(own, parameters), own)
+        with served.use() as place:
+            if endpoint.name == "sql" and place.processes is not None:
+                return place.processes.ask(parameters)
+            with place.of_run(parameters["run"]) as own:
+                return ready(endpoint.answer(own, parameters), own)
 
     return await running.ask(parameters["id"], endpoint.name, work, gone)
 
 
-async def _streamed(endpoint: Endpoint, request: Request, place: Place, running: Running) -> Response:
+async def _streamed(endpoint: Endpoint, request: Request, served: Served, running: Running) -> Response:
     """Lines of JSON as they are computed. Errors before the first one have a status of their own."""
     parameters = endpoint.check(_read(endpoint, request.query_params))
     loop = asyncio.get_running_loop()
@@ -152,7 +183,7 @@ async def _streamed(endpoint: Endpoint, request: Request, place: Place, running:
 
     def work() -> None:
         try:
-            with place.of_run(parameters["run"]) as own:
+            with served.use() as place, place.of_run(parameters["run"]) as own:
                 for part in endpoint.answer(own, parameters):
                     put(values.body(part) + b"\n")
         finally:
@@ -180,7 +211,7 @@ async def _streamed(endpoint: Endpoint, request: Request, place: Place, running:
             asked.cancel()
 
     response = Lines(lines())
-    response.headers[PROBLEMS] = str(len(place.session.problems))
+    response.headers[PROBLEMS] = str(len(served.newest.session.problems))
     return response
 
 

@@ -1,4 +1,4 @@
-"""Following SMF records: nothing marks the end of an interval, so that its records are given some time to come."""
+"""Following SMF records: nothing marks the end of an interval; its records are given time to come."""
 
 from __future__ import annotations
 
@@ -59,9 +59,7 @@ class Smf:
             end = behind
         return Cut(window, end, newest, newest if silent else newest - grace_us, held_us)
 
-    def last(
-        self, path: str, begin: int, end: int, into: str, options: Options, oldest_us: int
-    ) -> Last:
+    def last(self, path: str, begin: int, end: int, into: str, options: Options, oldest_us: int) -> Last:
         """The last record of each processor and subtype of type 113: their counters are cumulative."""
         source = open_files([path], options)
         layout = smf.layout(RECORD)
@@ -71,9 +69,8 @@ class Smf:
             connection = connect(None)
             try:
                 connection.register("raw", table.stream(["system", "subtype", "cpu_id", "offset"]))
-                query = (
-                    'SELECT max("offset") FROM raw WHERE "offset" < ? GROUP BY system, subtype, cpu_id ORDER BY 1'
-                )
+                by = "GROUP BY system, subtype, cpu_id ORDER BY 1"
+                query = f'SELECT max("offset") FROM raw WHERE "offset" < ? {by}'
                 offsets = [offset for (offset,) in connection.execute(query, [end]).fetchall()]
             finally:
                 connection.close()
@@ -89,7 +86,9 @@ class Smf:
             return set()
         source = open_files([path], options)
         return {
-            (info.system, source.name, interval.end_us) for info in source.systems for interval in info.intervals
+            (info.system, source.name, interval.end_us)
+            for info in source.systems
+            for interval in info.intervals
         }
 
     def begin(self, path: str, into: str, options: Options) -> None:

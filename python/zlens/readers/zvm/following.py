@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+
 from zlens import _native
 from zlens.catalog import expressions
 from zlens.engine.connection import connect
@@ -62,13 +63,13 @@ class Monitor:
         end, held_us = cuts[-2] if len(cuts) > 1 else (0, -1)
         return Cut(window, end, now_us, None, held_us)
 
-    def last(
-        self, path: str, begin: int, end: int, into: str, options: Options, oldest_us: int
-    ) -> Last:
+    def last(self, path: str, begin: int, end: int, into: str, options: Options, oldest_us: int) -> Last:
         source = open_files([path], options, None)
         group = _current(source)
         joints = MonwriteJoints(source, group)
-        closed = max((mark.end_us for mark in joints.marks() if mark.samples and mark.offset < begin), default=-1)
+        closed = max(
+            (mark.end_us for mark in joints.marks() if mark.samples and mark.offset < begin), default=-1
+        )
         chosen: set[int] = set()
         late = 0
         decoder = source.full_decoder(group)
@@ -79,10 +80,13 @@ class Monitor:
                 subject = joints.subject(table)
                 if subject is None:
                     continue
-                connection.register("raw", decoder.stream(table, [*dict.fromkeys([*subject, "offset", "tod"])]))
+                connection.register(
+                    "raw", decoder.stream(table, [*dict.fromkeys([*subject, "offset", "tod"])])
+                )
                 by = ", ".join(map(expressions.quote, subject))
                 query = (
-                    'SELECT max("offset"), epoch_us(max(tod)), count(*) FILTER ("offset" >= ? AND epoch_us(tod) <= ?) '
+                    'SELECT max("offset"), epoch_us(max(tod)), '
+                    'count(*) FILTER ("offset" >= ? AND epoch_us(tod) <= ?) '
                     f'FROM raw WHERE "offset" < ? {f"GROUP BY {by}" if by else ""}'
                 )
                 rows = connection.execute(query, [begin, closed, end]).fetchall()
@@ -109,7 +113,9 @@ class Monitor:
             offset
             for file in group.files
             for row in file.inventory()
-            if row["domain"] == _MONITOR and row["sample"] and row["record"] not in (_INTERVAL_END, _END_OF_FRAME)
+            if row["domain"] == _MONITOR
+            and row["sample"]
+            and row["record"] not in (_INTERVAL_END, _END_OF_FRAME)
             for offset, _ in file.records(_MONITOR, row["record"], _ALL)
         ]
         # One unit of the clock later: what is at the end itself belongs to the interval before.
