@@ -9,8 +9,8 @@ import math
 from pathlib import Path
 
 import pytest
-
 from played import Pieces, differences, interval_cuts, play
+
 from zlens.live.watch import Limits, Live
 from zlens.readers import following
 from zlens.session.session import Session
@@ -32,7 +32,7 @@ def test_monitor_data_a_few_intervals_at_a_time(demo_folder: Path) -> None:
 
 
 def test_monitor_data_with_events_after_the_end_of_their_interval(demo_folder: Path) -> None:
-    """The simulator writes events of an interval behind its end, and in the middle of frames nothing is cut."""
+    """The simulator writes events of an interval behind its end; nothing is cut within frames."""
     path = demo_folder / "sim.monwrite"
     size = path.stat().st_size
     check(path, [*range(997_003, size, 997_003), size])

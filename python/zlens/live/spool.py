@@ -126,6 +126,15 @@ class Spool:
             file.write(data)
             return file.tell()
 
+    def leave_out(self, begin: int, end: int) -> None:
+        """Remove bytes from the tail."""
+        staged = self.folder / "tail.new"
+        with open(self.tail, "rb") as tail, open(staged, "wb") as new:
+            _copy(tail, new, begin)
+            tail.seek(end)
+            shutil.copyfileobj(tail, new, _BLOCK)
+        os.replace(staged, self.tail)
+
     def restart(self) -> None:
         """Forget the tail, which the source gives again."""
         self.tail.unlink(missing_ok=True)

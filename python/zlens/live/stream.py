@@ -89,13 +89,15 @@ class Stream:
             self._changed = time.monotonic()
         return True
 
-    def segment(self) -> Segment | None:
+    def segment(self, say: Callable[[Problem], None]) -> Segment | None:
         """What may be closed of what has arrived since the last cut; None: nothing yet."""
         silent = self.feed.ended or time.monotonic() - self._changed > self.grace_s
         if not self._size or not (self._fresh or (silent and not self._silence_told)):
             return None
         if not self._recognized(silent=silent):
             return None
+        if self._fresh:
+            self._leave_out_repeated(say)
         self._fresh = False
         self._silence_told = silent
         cut = self.form().cut(
@@ -110,6 +112,27 @@ class Stream:
             return None
         self._passed_us = cut.now_us
         return Segment(*self.spool.open_window(cut.window), cut)
+
+    def _leave_out_repeated(self, say: Callable[[Problem], None]) -> None:
+        """Remove intervals from the tail that were closed before: a source may give them again."""
+        known = {end for _, _, end in self.ends - self.held}
+        tail = os.fspath(self.spool.tail)
+        for begin, end in reversed(self.form().repeated(tail, self.options, known)):
+            self.spool.leave_out(begin, end)
+            self._size -= end - begin
+            positions: list[tuple[int, Position]] = []
+            start = 0
+            for size, position in self._positions:
+                if start < begin < size:
+                    positions.append((begin, _before(position, size - begin)))
+                if size <= begin:
+                    positions.append((size, position))
+                elif size > end:
+                    positions.append((size - (end - begin), position))
+                start = size
+            self._positions = positions
+            detail = f"{end - begin:,} bytes of an interval that was closed came again; they are left out"
+            say(self.problem("duplicate", detail))
 
     def _recognized(self, *, silent: bool) -> bool:
         """Whether the format is known by now; InputError if no stream of this kind can be followed."""
@@ -160,13 +183,13 @@ class Stream:
 
     def _position(self, end: int) -> Position:
         """The position of the source behind the first `end` bytes of the tail."""
-        before = 0
-        for size, position in self._positions:
-            if end <= size:
-                # A position is that behind all bytes that came with it, which are from one file.
-                return {**position, "offset": position["offset"] - (size - end)} if position else {}
-            before = size
-        raise AssertionError((end, before))
+        # A position is that behind all bytes that came with it, which are from one file.
+        return next((_before(position, size - end) for size, position in self._positions if end <= size), {})
 
     def problem(self, kind: str, detail: str, *, system: str | None = None) -> Problem:
         return Problem(system, self.spool.state.reader, self.name, None, None, kind, detail, None)
+
+
+def _before(position: Position, size: int) -> Position:
+    """The position some bytes before another one."""
+    return {**position, "offset": position["offset"] - size} if position else position

@@ -192,7 +192,7 @@ class Live:
         for stream in self.streams:
             try:
                 stream.take(self._say)
-                segment = stream.segment()
+                segment = stream.segment(self._say)
             except (ZlensError, OSError) as error:
                 # Told once: it is tried again as long as it lasts.
                 if stream.trouble != str(error):

@@ -56,6 +56,10 @@ class Form(Protocol):
         """When a recording was written: times in microseconds, which do not fall, and bytes there then."""
         ...
 
+    def repeated(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
+        """The bytes of intervals that came before: those that end at a known time, or again in the stream."""
+        ...
+
     def cut(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> Cut | None:

@@ -34,6 +34,10 @@ class Smf:
             moments.append((newest, end))
         return moments
 
+    def repeated(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
+        # Copies of records are found when they are decoded.
+        return []
+
     def cut(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> Cut | None:

@@ -40,6 +40,23 @@ class Monitor:
             moments.append((newest, min(whole, file.size)))
         return moments
 
+    def repeated(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
+        file = _native.MonwriteFile.open(path)
+        seen = set(known)
+        ranges: list[tuple[int, int]] = []
+        begin = 0
+        ends = zip(file.interval_ends(), file.interval_cuts(), strict=True)
+        for (tod, samples, _), (_, whole) in ends:
+            if whole > file.size:
+                break
+            us = _native.unix_us_from_tod(tod, options.leap or 0)
+            if samples and us in seen:
+                ranges.append((begin, whole))
+            elif samples:
+                seen.add(us)
+            begin = whole
+        return ranges
+
     def cut(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> Cut | None:
