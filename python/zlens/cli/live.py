@@ -274,7 +274,7 @@ def _serve(
     thread = threading.Thread(target=work, name="zlens-live", daemon=True)
     address.show(open=arguments.open)
     thread.start()
-    app = create(following, address.guard(), running, ready=lambda: live.newest_us is not None)
+    app = create(following, address.guard(), running, ready=lambda: live.ready)
     try:
         with address.listening:
             serve.serve_app(app, running, address.listening, following.end)

@@ -40,9 +40,9 @@ _STEP = "_step"
 
 @dataclass
 class _Table:
-    """Hours of a measure, each the name of a table, and the ends of the intervals that it has rows of."""
+    """Hours of a measure by system, each the name of a table, and the intervals that it has rows of."""
 
-    hours: dict[int, str] = field(default_factory=dict)
+    hours: dict[tuple[str, int], str] = field(default_factory=dict)
     ends: set[End] = field(default_factory=set)
 
 
@@ -133,7 +133,7 @@ class Measures:
         if not ends:
             return
         self._connection.register("dropped", ArrowTable(_END, list(ends)))
-        for hour in {end // _HOUR_US for _, _, end in ends} & self._tables[name].hours.keys():
+        for hour in {(system, end // _HOUR_US) for system, _, end in ends} & self._tables[name].hours.keys():
             gone = self._run(
                 f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE '
                 "(system, source, epoch_us(interval_end)) IN (SELECT (system, source, end_us) FROM dropped)"
@@ -166,9 +166,11 @@ class Measures:
         run = self._connection.execute
         run(f"CREATE OR REPLACE TEMP TABLE kept AS {select}")
         columns = ", ".join(expressions.quote(column.name) for column in metrics.table(name).columns)
-        for hour, count in run(
-            f"SELECT _us // {_HOUR_US}, count(*) FROM kept GROUP BY 1 ORDER BY 1"
-        ).fetchall():
+        found = run(
+            f"SELECT system, _us // {_HOUR_US}, count(*) FROM kept GROUP BY ALL ORDER BY ALL"
+        ).fetchall()
+        for system, number, count in found:
+            hour = (system or "", number)
             if hour not in table.hours:
                 self._made += 1
                 made = f"rows#{self._made}"
@@ -180,20 +182,22 @@ class Measures:
                 table.hours[hour] = made
             run(
                 f'INSERT INTO "{table.hours[hour]}" SELECT {columns}, {step} FROM kept '
-                f"WHERE _us // {_HOUR_US} = {hour}"
+                f"WHERE _us // {_HOUR_US} = {number} AND system IS NOT DISTINCT FROM ?",
+                [system],
             )
             self.rows += count
 
-    def forget(self, before_us: int) -> None:
-        """Drop the hours that ended before a time."""
+    def forget(self, system: str, before_us: int) -> None:
+        """Drop the hours of a system that ended before a time."""
         with self._lock:
             for table in self._tables.values():
-                for hour in [hour for hour in table.hours if (hour + 1) * _HOUR_US <= before_us]:
+                gone = [h for h in table.hours if h[0] == system and (h[1] + 1) * _HOUR_US <= before_us]
+                for hour in gone:
                     name = table.hours.pop(hour)
-                    counted = self._connection.execute(f'SELECT count(*) FROM "{name}"').fetchall()
-                    self.rows -= counted[0][0]
-                    self._connection.execute(f'DROP TABLE "{name}"')
-                table.ends = {end for end in table.ends if end[2] // _HOUR_US in table.hours}
+                    self.rows -= self._run(f'SELECT count(*) FROM "{name}"')[0][0]
+                    self._run(f'DROP TABLE "{name}"')
+                if gone:
+                    table.ends = {end for end in table.ends if (end[0], end[2] // _HOUR_US) in table.hours}
 
     def _union(self, name: str, columns: Iterable[str], condition: str = "true") -> str:
         selected = ", ".join(map(expressions.quote, columns))

@@ -3,6 +3,7 @@
 state.json    the state, replaced in one step
 tail-N        bytes behind cut N, the last one
 base-N        the last records before them
+raw           bytes of a stream in another form, before they are brought into that of the tail
 part-N        bytes for the lake, up to the last cut
 part-N.base   the last records before a part
 """
@@ -27,6 +28,7 @@ _VERSION = 1
 class State:
     """Where a stream is.
 
+    reader     of the format; `wrapped`: its bytes come in another form
     position   of the source behind the last cut
     step       number of the last cut
     part       number of the current part; `bytes` of it count
@@ -36,6 +38,7 @@ class State:
     """
 
     reader: str = ""
+    wrapped: bool = False
     position: dict[str, Any] = field(default_factory=dict)
     step: int = 0
     part: int = 0
@@ -73,7 +76,7 @@ class Spool:
         # What was appended after the state was written is read from the source again.
         if self.part.exists():
             os.truncate(self.part, self.state.bytes)
-        kept = {self.part, *self.base_of(self.state.part), self.tail}
+        kept = {self.part, *self.base_of(self.state.part), self.tail, self.raw}
         if self.state.step:
             kept.add(self.base)
         for number in self.state.kept:
@@ -91,6 +94,10 @@ class Spool:
     def tail(self) -> Path:
         """What came after the last cut."""
         return self.folder / f"tail-{self.state.step}"
+
+    @property
+    def raw(self) -> Path:
+        return self.folder / "raw"
 
     @property
     def window(self) -> Path:
@@ -120,11 +127,29 @@ class Spool:
 
     # -- steps ---------------------------------------------------------------------------------------
 
-    def append(self, data: bytes) -> int:
-        """Add bytes to the tail; returns its size."""
-        with open(self.tail, "ab") as file:
+    def append(self, data: bytes, *, raw: bool = False) -> int:
+        """Add bytes to the tail, or to those in another form; returns their size."""
+        with open(self.raw if raw else self.tail, "ab") as file:
             file.write(data)
             return file.tell()
+
+    def unwrap(self, unwrap: Callable[[str, str], int]) -> tuple[int, int]:
+        """Bring bytes in another form into the tail: how many were taken, and the size of the tail then.
+
+        unwrap   writes the first bytes of a file, which it may change, in the form of the tail into another
+        """
+        source, target = self.folder / "wrapped.new", self.folder / "unwrapped.new"
+        shutil.copyfile(self.raw, source)
+        taken = unwrap(os.fspath(source), os.fspath(target))
+        size = self.tail.stat().st_size if self.tail.exists() else 0
+        if taken:
+            size = self.append(target.read_bytes())
+            with open(self.raw, "rb") as raw, open(target, "wb") as rest:
+                raw.seek(taken)
+                shutil.copyfileobj(raw, rest, _BLOCK)
+            os.replace(target, self.raw)
+        source.unlink()
+        return taken, size
 
     def leave_out(self, begin: int, end: int) -> None:
         """Remove bytes from the tail."""
@@ -138,6 +163,7 @@ class Spool:
     def restart(self) -> None:
         """Forget the tail, which the source gives again."""
         self.tail.unlink(missing_ok=True)
+        self.raw.unlink(missing_ok=True)
 
     def open_window(self, end: int) -> tuple[Path, int]:
         """The last records, and behind them the tail up to `end`: the file, and where the tail begins."""

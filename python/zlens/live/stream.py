@@ -47,10 +47,13 @@ class Stream:
     #: Why it could not be read the last time.
     trouble: str | None = None
     _positions: list[tuple[int, Position]] = field(default_factory=list)
+    _raw_positions: list[tuple[int, Position]] = field(default_factory=list)
     _size: int = 0
     _fresh: bool = False
     _changed: float = field(default_factory=time.monotonic)
     _silence_told: bool = False
+    #: Bytes of the tail that were decoded before.
+    _decoded: int = 0
     _passed_us: int | None = None
 
     def __post_init__(self) -> None:
@@ -83,8 +86,12 @@ class Stream:
         for note in arrived.notes:
             say(self.problem("gap", note))
         if arrived.data:
-            self._size = self.spool.append(arrived.data)
-            self._positions.append((self._size, arrived.position))
+            if self.spool.state.wrapped:
+                self._raw_positions.append((self.spool.append(arrived.data, raw=True), arrived.position))
+                self._unwrap()
+            else:
+                self._size = self.spool.append(arrived.data)
+                self._positions.append((self._size, arrived.position))
             self._fresh, self._silence_told = True, False
             self._changed = time.monotonic()
         return True
@@ -94,7 +101,7 @@ class Stream:
         silent = self.feed.ended or time.monotonic() - self._changed > self.grace_s
         if not self._size or not (self._fresh or (silent and not self._silence_told)):
             return None
-        if not self._recognized(silent=silent):
+        if not self._recognized(silent=silent) or not self._size:
             return None
         if self._fresh:
             self._leave_out_repeated(say)
@@ -134,6 +141,15 @@ class Stream:
             detail = f"{end - begin:,} bytes of an interval that was closed came again; they are left out"
             say(self.problem("duplicate", detail))
 
+    def _unwrap(self) -> None:
+        """Bring what has arrived in another form into that of the tail, interval by interval."""
+        while self.spool.raw.exists():
+            taken, self._size = self.spool.unwrap(self.form().unwrap)
+            if not taken:
+                return
+            self._positions.append((self._size, _at(self._raw_positions, taken)))
+            self._raw_positions = [(size - taken, at) for size, at in self._raw_positions if size > taken]
+
     def _recognized(self, *, silent: bool) -> bool:
         """Whether the format is known by now; InputError if no stream of this kind can be followed."""
         if self.spool.state.reader:
@@ -145,6 +161,11 @@ class Stream:
         for reader in following.FOLLOWED:
             if recognition.reader(reader).detect(head, self._size):
                 self.spool.state.reader = reader
+                if self.form().wrapped(os.fspath(self.spool.tail)):
+                    self.spool.state.wrapped = True
+                    os.replace(self.spool.tail, self.spool.raw)
+                    self._raw_positions, self._positions = self._positions, []
+                    self._unwrap()
                 return True
         raise InputError(
             "this is no stream that can be followed",
@@ -158,18 +179,20 @@ class Stream:
         """Make a segment durable and forget its bytes; how many of its records came too late."""
         late = 0
         if not segment.cut.end:
+            self._decoded = segment.cut.window
             return late
 
         def last(into: str) -> None:
             nonlocal late
             end = segment.begin + segment.cut.end
+            fresh = segment.begin + self._decoded
             kept = self.form().last(
-                os.fspath(segment.path), segment.begin, end, into, self.options, oldest_us
+                os.fspath(segment.path), segment.begin, fresh, end, into, self.options, oldest_us
             )
             late = kept.late
 
         end = segment.cut.end
-        position = self._position(end)
+        position = _at(self._positions, end)
         self.spool.cut(
             end,
             dict(position),
@@ -179,15 +202,17 @@ class Stream:
         )
         self._positions = [(size - end, position) for size, position in self._positions if size > end]
         self._size -= end
+        self._decoded = segment.cut.window - end
         return late
-
-    def _position(self, end: int) -> Position:
-        """The position of the source behind the first `end` bytes of the tail."""
-        # A position is that behind all bytes that came with it, which are from one file.
-        return next((_before(position, size - end) for size, position in self._positions if end <= size), {})
 
     def problem(self, kind: str, detail: str, *, system: str | None = None) -> Problem:
         return Problem(system, self.spool.state.reader, self.name, None, None, kind, detail, None)
+
+
+def _at(positions: list[tuple[int, Position]], end: int) -> Position:
+    """The position of a source behind `end` bytes."""
+    # A position is that behind all bytes that came with it, which are from one file.
+    return next((_before(position, size - end) for size, position in positions if end <= size), {})
 
 
 def _before(position: Position, size: int) -> Position:

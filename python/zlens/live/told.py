@@ -22,7 +22,9 @@ class Told:
         self._problems: list[Problem] = []
         self.name = source.name
         self.systems = [
-            _told(info, intervals) for info in source.systems if (info.system, info.source) in infos
+            _told(replace(info, made=infos[info.system, info.source].made), intervals)
+            for info in source.systems
+            if (info.system, info.source) in infos
         ]
         self.tables: dict[str, list[RawTable]] = source.tables
 

@@ -117,7 +117,7 @@ class Live:
         self.alerts = Alerts() if findings else None
         self.problems: deque[Problem] = deque(maxlen=PROBLEMS)
         self.step_number = 0
-        self.newest_us: int | None = None
+        self._newest: dict[tuple[str, str], int] = {}
         self._feeds = list(feeds)
         self._own = tempfile.mkdtemp(prefix="zlens-live-")
         self._filled = False
@@ -281,8 +281,9 @@ class Live:
                 if (system, source) == key:
                     interval = told.get(end_us, Interval(end_us, None))
                     closed[system, source, end_us] = Closed(system, source, end_us, interval.seconds, None)
-                    self.newest_us = max(self.newest_us or end_us, end_us)
-        return [closed[end] for end in sorted(closed, key=lambda end: (end[2], end))]
+        ordered = sorted(closed, key=lambda end: (end[2], end))
+        self._newest |= {(system, source): end_us for system, source, end_us in ordered}
+        return [closed[end] for end in ordered]
 
     def _with_busy(self, closed: list[Closed]) -> list[Closed]:
         busy = self.measures.values(
@@ -330,15 +331,18 @@ class Live:
         self._forget()
 
     def _forget(self) -> None:
-        if self.newest_us is None:
-            return
-        before = self.newest_us - round(self.limits.measures * _SECOND_US)
-        self.measures.forget(before)
-        for told in self._intervals.values():
+        """Forget what is beyond the bounds; every system has a clock of its own, which may be set back."""
+        for key, newest_us in self._newest.items():
+            before = newest_us - round(self.limits.measures * _SECOND_US)
+            self.measures.forget(key[0], before)
+            told = self._intervals.get(key, {})
             for end in [end for end in told if end <= before]:
                 del told[end]
-        for stream in self._streams.values():
-            stream.ends = {end for end in stream.ends if end[2] > before - 3600 * _SECOND_US}
+            for stream in self.streams:
+                # With an hour to spare: what comes again is left out.
+                stream.ends -= {
+                    end for end in stream.ends if end[:2] == key and end[2] <= before - 3600 * _SECOND_US
+                }
 
     # -- the lake ------------------------------------------------------------------------------------
 
@@ -430,7 +434,8 @@ class Live:
                 for interval in info.intervals:
                     if interval.end_us > start * 1e6:
                         told[interval.end_us] = interval
-                self.newest_us = max(self.newest_us or 0, *told, 0)
+                if told:
+                    self._newest[info.system, info.source] = max(told)
 
     # -- the page ------------------------------------------------------------------------------------
 
@@ -453,6 +458,11 @@ class Live:
             )
         )
         return Session.over(sources, self.options, computed=self.measures.tables(self.step_number))
+
+    @property
+    def ready(self) -> bool:
+        """Whether an interval is closed."""
+        return bool(self._newest)
 
     def system(self, system: str, source: str) -> SystemInfo | None:
         """What is known of a system."""

@@ -48,8 +48,12 @@ class Form(Protocol):
     #: Whether all tables have rows of the same intervals.
     together: bool
 
-    def plain(self, path: str) -> None:
-        """Bring a stream that is another form of the format into the one that is cut."""
+    def wrapped(self, path: str) -> bool:
+        """Whether a stream is in another form than the one that is cut."""
+        ...
+
+    def unwrap(self, path: str, into: str) -> int:
+        """Write the first interval of a stream in another form in the one that is cut; the bytes taken."""
         ...
 
     def moments(self, path: str) -> list[tuple[int, int]]:
@@ -71,8 +75,14 @@ class Form(Protocol):
         """
         ...
 
-    def last(self, path: str, begin: int, end: int, into: str, options: Options, oldest_us: int) -> Last:
-        """Keep the last records before `end` of a stream that is new from `begin` on, but no older ones."""
+    def last(
+        self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
+    ) -> Last:
+        """Keep the last records before `end`, but none that are older.
+
+        begin   what is before was kept the last time
+        fresh   what is before was decoded before
+        """
         ...
 
     def begin(self, path: str, into: str, options: Options) -> None:

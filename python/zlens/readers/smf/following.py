@@ -23,8 +23,11 @@ class Smf:
 
     together = False
 
-    def plain(self, path: str) -> None:
-        return None
+    def wrapped(self, path: str) -> bool:
+        return False
+
+    def unwrap(self, path: str, into: str) -> int:
+        return 0
 
     def moments(self, path: str) -> list[tuple[int, int]]:
         newest = 0
@@ -63,7 +66,9 @@ class Smf:
             end = behind
         return Cut(window, end, newest, newest if silent else newest - grace_us, held_us)
 
-    def last(self, path: str, begin: int, end: int, into: str, options: Options, oldest_us: int) -> Last:
+    def last(
+        self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
+    ) -> Last:
         """The last record of each processor and subtype of type 113: their counters are cumulative."""
         source = open_files([path], options)
         layout = smf.layout(RECORD)

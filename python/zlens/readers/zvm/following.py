@@ -24,12 +24,17 @@ class Monitor:
 
     together = True
 
-    def plain(self, path: str) -> None:
-        """Give a capture of the live stream the form that MONWRITE writes."""
+    def wrapped(self, path: str) -> bool:
+        return _native.MonwriteFile.open(path).capture
+
+    def unwrap(self, path: str, into: str) -> int:
+        """The first interval of a capture of the live stream, as MONWRITE would have written it."""
         file = _native.MonwriteFile.open(path)
-        if file.capture:
-            file.write_plain(f"{path}.plain")
-            os.replace(f"{path}.plain", path)
+        end = next((cut for _, cut in file.interval_cuts() if cut <= file.size), 0)
+        if end:
+            os.truncate(path, end)
+            _native.MonwriteFile.open(path).write_plain(into)
+        return end
 
     def moments(self, path: str) -> list[tuple[int, int]]:
         file = _native.MonwriteFile.open(path)
@@ -80,7 +85,9 @@ class Monitor:
         end, held_us = cuts[-2] if len(cuts) > 1 else (0, -1)
         return Cut(window, end, now_us, None, held_us)
 
-    def last(self, path: str, begin: int, end: int, into: str, options: Options, oldest_us: int) -> Last:
+    def last(
+        self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
+    ) -> Last:
         source = open_files([path], options, None)
         group = _current(source)
         joints = MonwriteJoints(source, group)
@@ -102,11 +109,11 @@ class Monitor:
                 )
                 by = ", ".join(map(expressions.quote, subject))
                 query = (
-                    'SELECT max("offset"), epoch_us(max(tod)), '
+                    'SELECT max("offset") FILTER ("offset" < ?), epoch_us(max(tod)), '
                     'count(*) FILTER ("offset" >= ? AND epoch_us(tod) <= ?) '
-                    f'FROM raw WHERE "offset" < ? {f"GROUP BY {by}" if by else ""}'
+                    f"FROM raw {f'GROUP BY {by}' if by else ''}"
                 )
-                rows = connection.execute(query, [begin, closed, end]).fetchall()
+                rows = connection.execute(query, [end, fresh, closed]).fetchall()
                 late += sum(count for _, _, count in rows if not monitor)
                 chosen |= {
                     offset
