@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from zlens.cli import INTERRUPTED, inputs, serve
-from zlens.errors import InputError, QueryError, Wording, ZlensError
+from zlens.errors import InputError, QueryError
 from zlens.inputs.options import parse_duration
 
 if TYPE_CHECKING:
@@ -171,6 +171,8 @@ class _Watching:
         self.live = live
         self.stop = stop
         self.status = 0
+        #: What ended it early.
+        self.failed: BaseException | None = None
         self._strict = strict
         self._ended = threading.Event()
         self._reload = threading.Event()
@@ -266,10 +268,11 @@ def _serve(
     def work() -> None:
         try:
             watching.run(publisher.publish, stay=True)
-        except ZlensError as error:
-            watching.say(error.worded(Wording.as_command))
-            watching.status = 2
-        publisher.flush()
+            publisher.flush()
+        except BaseException as error:
+            # Raised again where it is told: without its thread the page would show the past.
+            watching.failed = error
+            os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=work, name="zlens-live", daemon=True)
     address.show(open=arguments.open)
@@ -283,6 +286,8 @@ def _serve(
         thread.join()
         running.cancel_all()
         following.close()
+    if watching.failed is not None:
+        raise watching.failed
 
 
 class _Publisher:

@@ -68,6 +68,7 @@ class Alerts:
         for system, _, end_us in ends:
             newest[system] = max(newest.get(system, end_us), end_us)
         own = Session.over(session.sources, session.options, computed=measures.tables(step, ends))
+        own.brief = True
         try:
             found = evaluate(own, self._rules).rows
             self.error = None

@@ -209,6 +209,7 @@ class Live:
     def _close_segment(self, stream: Stream, segment: Segment, step: Step) -> None:
         try:
             session = Session([os.fspath(segment.path)], self.options)
+            session.brief = True
             try:
                 new = self._compute(stream, session, segment.begin, segment.cut)
                 step.closed += new

@@ -85,6 +85,8 @@ class Session:
     _ungrouped: Session | None = None
     #: Measures whose rows were computed before, by name: they are read instead of compiled.
     computed: Mapping[str, RawTable] = {}
+    #: Whether it reads a few intervals and each measure once: planning its queries takes most of its time.
+    brief: bool = False
 
     @classmethod
     def over(
@@ -446,6 +448,7 @@ class Session:
             published=self.options.as_published,
             size=sum(int(file.get("bytes") or 0) for source in self.sources for file in source.info()),
             records=self._record_bytes,
+            brief=self.brief,
         )
 
     def _record_bytes(self) -> dict[str, int]:
