@@ -44,6 +44,8 @@ class Stream:
     #: Intervals that are closed, and those of them that may still be computed again.
     ends: set[End] = field(default_factory=set)
     held: set[End] = field(default_factory=set)
+    #: Whether it is of a kind that cannot be followed; it is not read any more then.
+    refused: bool = False
     #: Why it could not be read the last time.
     trouble: str | None = None
     _positions: list[tuple[int, Position]] = field(default_factory=list)
@@ -71,6 +73,8 @@ class Stream:
     @property
     def done(self) -> bool:
         """Whether nothing more will come of it."""
+        if self.refused:
+            return True
         return self.feed.ended and not self._fresh and (self._silence_told or not self._size)
 
     def form(self) -> Form:
@@ -167,6 +171,7 @@ class Stream:
                     self._raw_positions, self._positions = self._positions, []
                     self._unwrap()
                 return True
+        self.refused = True
         raise InputError(
             "this is no stream that can be followed",
             file=self.name,

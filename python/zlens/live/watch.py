@@ -154,6 +154,12 @@ class Live:
         folders = any(isinstance(feed, Folder) for feed in self._feeds)
         return not folders and all(stream.done for stream in self._streams.values())
 
+    @property
+    def _useless(self) -> bool:
+        """Whether there is nothing to follow: in a folder there may be something later."""
+        folders = any(isinstance(feed, Folder) for feed in self._feeds)
+        return not folders and all(stream.refused for stream in self.streams)
+
     def _find_streams(self) -> None:
         for feed in self._feeds:
             for each in feed.feeds() if isinstance(feed, Folder) else [feed]:
@@ -190,10 +196,14 @@ class Live:
         step = Step(self.step_number, errors=self._errors)
         self._errors = []
         for stream in self.streams:
+            if stream.refused:
+                continue
             try:
                 stream.take(self._say)
                 segment = stream.segment(self._say)
             except (ZlensError, OSError) as error:
+                if self._useless:
+                    raise
                 # Told once: it is tried again as long as it lasts.
                 if stream.trouble != str(error):
                     stream.trouble = str(error)
