@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -193,6 +193,20 @@ impl MonwriteFile {
             .collect()
     }
 
+    /// TOD value of every interval end, and where what was written together with it ends: nothing that belongs
+    /// together is cut there. The file may not be that long yet.
+    fn interval_cuts(&self) -> Vec<(u64, u64)> {
+        let ends = self.index.interval_ends.iter().zip(&self.index.wholes);
+        ends.map(|(end, &whole)| {
+            let cut = match &self.capture {
+                Some(capture) => capture.original_end(whole),
+                None => whole,
+            };
+            (end.tod, cut)
+        })
+        .collect()
+    }
+
     /// For every interval end, digests of the sample and of the event records before it, without a sign:
     /// goes over the file once more.
     fn digests(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64, u64)>> {
@@ -270,6 +284,24 @@ impl MonwriteFile {
             }
             Err(Error::Stopped) => Err(PyValueError::new_err("stopped")),
         }
+    }
+
+    /// Writes the bytes that are indexed to a file: those of a capture in the form that MONWRITE writes.
+    fn write_plain(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| {
+            let mut file = output::create(path)?;
+            let mut buffer = vec![0; HEAD];
+            let mut at = 0;
+            loop {
+                let got = self.bytes.read_at(at, &mut buffer)?;
+                if got == 0 {
+                    return file.flush();
+                }
+                file.write_all(&buffer[..got])?;
+                at += got as u64;
+            }
+        })
+        .map_err(PyOSError::new_err)
     }
 
     /// What became of the file on disk since it was opened.

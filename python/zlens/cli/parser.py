@@ -26,6 +26,7 @@ COMMANDS = {
     "lake": "show, verify or trim a lake",
     "catalog": "show and check record layouts and formulas; import IBM's record pages",
     "serve": "serve the page to the browser",
+    "live": "follow systems while they run: measures, findings and the page",
     "demo": "write sample files and show what they contain",
     "complete": "print completions for bash, zsh or tcsh",
 }

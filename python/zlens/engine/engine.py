@@ -60,6 +60,7 @@ class Engine:
     groups     subjects that the user wants to see together
     published  whether to round as published tables do, if a column has a formula for that
     size       bytes of the input, if known
+    brief      whether tables are so short that their joins need no order: finding one takes longest
     records    gives the bytes of the records of the input, by the name that their raw tables begin with
     """
 
@@ -77,6 +78,7 @@ class Engine:
         published: bool = False,
         size: int | None = None,
         records: Callable[[], Mapping[str, int]] = dict,
+        brief: bool = False,
     ) -> None:
         self._tables = tables
         self._record_bytes = records
@@ -87,6 +89,8 @@ class Engine:
         # In case nobody closes the engine: at the latest when the program ends.
         self._forget = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
         self._connection = connect(self._spill, files, 1 if size is not None and size < _SMALL else None)
+        if brief:
+            self._connection.execute("SET GLOBAL disabled_optimizers = 'join_order'")
         self._connection.execute("SET lock_configuration = true")
 
         def facts(raw: Mapping[str, Collection[str]]) -> Input:

@@ -17,7 +17,7 @@ from zlens.catalog.roles import SQL_TYPES, WHOLE, entities, entity
 from zlens.catalog.trust import Present
 from zlens.engine.cancelling import check, held, interruptible
 from zlens.engine.connection import RELEASE, Connection
-from zlens.inputs.source import ParquetTable, RawTable
+from zlens.inputs.source import KeptTable, ParquetTable, RawTable
 
 #: A condition on the rows of a raw table with some columns: our own SQL, and the columns it names.
 Condition = Callable[[Iterable[Column]], tuple[str, set[str]] | None]
@@ -142,7 +142,8 @@ class Store:
         with held(lock):
             if self.has(name, columns):
                 return
-            wanted = self._order(name) if name in self._session else self._extend_columns(name, columns)
+            whole = name in self._session and not isinstance(self._session[name], KeptTable)
+            wanted = self._order(name) if whole else self._extend_columns(name, columns)
             self._create(name, wanted)
             self._made[name] = frozenset(wanted)
 
@@ -224,7 +225,7 @@ class Store:
     def _create(self, name: str, columns: list[str]) -> None:
         cursor = self.cursor()
         if name in self._session:
-            select = self._from_session(cursor, name)
+            select = self._from_session(cursor, name, columns)
         else:
             plan = self.compiler.plan(name, columns, ordered=not self.streams(name))
             select = self.ready(cursor, plan)
@@ -256,15 +257,17 @@ class Store:
             return [column.name for column in self._session[name].columns]
         return self.compiler.columns(name)
 
-    def _from_session(self, cursor: Connection, name: str) -> str:
+    def _from_session(self, cursor: Connection, name: str, columns: Sequence[str]) -> str:
         table = self._session[name]
-        cursor.register("session#", table.stream([column.name for column in table.columns]))
         condition = None if name.startswith("_") else self._condition(table.columns)
+        read = {*columns, *(condition[1] if condition else ())} or {table.columns[0].name}
+        cursor.register("session#", table.stream([c.name for c in table.columns if c.name in read]))
+        selected = ", ".join(map(expressions.quote, columns)) or "1 AS one"
         if condition is None:
-            return 'SELECT * FROM "session#"'
+            return f'SELECT {selected} FROM "session#"'
         if "_interval" in condition[0]:
             self.make("_interval", ())
-        return f'SELECT * FROM "session#" WHERE {condition[0]}'
+        return f'SELECT {selected} FROM "session#" WHERE {condition[0]}'
 
     def ready(self, cursor: Connection, plan: Plan) -> str:
         """The text of a plan, with everything it reads available on a cursor."""

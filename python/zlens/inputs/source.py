@@ -34,6 +34,14 @@ class RawTable(Protocol):
 
 
 @runtime_checkable
+class KeptTable(RawTable, Protocol):
+    """Rows of a measure that were computed before; only the columns that are needed are read."""
+
+    @property
+    def narrow(self) -> bool: ...
+
+
+@runtime_checkable
 class ParquetTable(RawTable, Protocol):
     """A raw table in Parquet files, which the engine reads itself."""
 

@@ -97,9 +97,10 @@ def _orphans(into: Folder, manifest: Manifest, listed: dict[str, Listed]) -> Ite
     root = os.path.abspath(into.path)
     for area, folders, files in os.walk(root):
         folders.sort()
-        if area == root and names.STAGING in folders:
-            # Files on their way in, or left by a process that died: the next import cleans up.
-            folders.remove(names.STAGING)
+        if area == root:
+            # Files on their way in, or left by a process that died: the next import cleans up. Those of
+            # `zlens live` are of no input yet.
+            folders[:] = [each for each in folders if each not in (names.STAGING, names.LIVE)]
         for file in sorted(files):
             name = os.path.relpath(os.path.join(area, file), root).replace(os.sep, "/")
             if name not in expected:

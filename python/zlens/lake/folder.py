@@ -33,7 +33,7 @@ Listed = tuple[int | None, str | None]
 _PLAN = "plan.json"
 _OWNER = "owner"
 #: What a folder may contain before it becomes a lake.
-_BEGUN = frozenset({names.STAGING, names.LOCK, names.READERS})
+_BEGUN = frozenset({names.STAGING, names.LOCK, names.READERS, names.LIVE})
 #: A larger file is not a manifest: room for a century of hourly files.
 _LARGEST = 2 * 1024**3
 

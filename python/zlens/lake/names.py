@@ -24,6 +24,7 @@ MANIFEST = "manifest.json"
 MARK = b'{"zlens_lake": '
 STAGING = ".staging"
 LOCK = ".lock"
+LIVE = ".live"
 READERS = ".readers"
 INPUTS = "_inputs"
 SCHEMAS = "_schemas"

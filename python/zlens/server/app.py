@@ -28,6 +28,7 @@ from zlens.schema.kinds import Many
 from zlens.server import guard as guards
 from zlens.server import metrics, openapi, sql, static_files, users, values
 from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterError
+from zlens.server.following import MOST, Events, Following, Served
 from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.place import Place
 from zlens.server.processes import Ready
@@ -35,6 +36,8 @@ from zlens.server.request_log import RequestLog
 from zlens.server.running import Running
 from zlens.server.sending import BusyError, Lines, Sending, TooManyError
 
+#: Where clients learn of closed intervals.
+FOLLOW = f"{ROOT}/follow"
 #: Seconds in which the body of a request must arrive.
 _ARRIVAL_S = 30.0
 #: Header of every answer: the number of problems found so far; when it changes, so did the complete count.
@@ -44,7 +47,7 @@ _PATH = re.compile(r"(?<![\w./])(?!/(?:api|proc|sys|dev)/)/(?:[^\s'\";,/]+/)+([^
 
 
 def create(
-    place: Place,
+    place: Place | Served,
     guard: Guard | None = None,
     running: Running | None = None,
     sending: Sending | None = None,
@@ -53,10 +56,13 @@ def create(
 ) -> ASGIApp:
     """The application for a place; `exported` says how much its metrics contain."""
     guard, running, sending = guard or Guard(), running or Running(), sending or Sending()
+    served = place if isinstance(place, Served) else Served(place)
     pages = metrics.Pages(exported or exposition.Limits())
-    routes = [Route(path, _methods(path, place, running, sending, guard), methods=None) for path in _paths()]
-    routes.append(Route(guards.METRICS, _metrics(place, running, sending, pages), methods=None))
-    routes += [Route(path, _well(path, place), methods=None) for path in guards.HEALTH]
+    routes = [Route(path, _methods(path, served, running, sending, guard), methods=None) for path in _paths()]
+    routes.append(Route(guards.METRICS, _metrics(served, running, sending, pages), methods=None))
+    routes += [Route(path, _well(path, served), methods=None) for path in guards.HEALTH]
+    if isinstance(served, Following):
+        routes.append(_following(served))
     routes.append(Route("/{path:path}", _Any(_static), methods=None))
     app = Starlette(routes=routes)
     app.state.running = running
@@ -67,7 +73,18 @@ def _paths() -> list[str]:
     return list(dict.fromkeys(endpoint.path for endpoint in ENDPOINTS))
 
 
-def _methods(path: str, place: Place, running: Running, sending: Sending, guard: Guard) -> Any:
+def _following(served: Following) -> Route:
+    """Events of a place that is replaced."""
+
+    async def follow(request: Request) -> Response:
+        if served.clients >= MOST:
+            return failed(BusyError(f"{MOST:,} clients already follow", cure="try again later"))
+        return Events(served)
+
+    return Route(FOLLOW, follow, methods=["GET"])
+
+
+def _methods(path: str, served: Served, running: Running, sending: Sending, guard: Guard) -> Any:
     """The handler of a path, with a JSON error for a method that it lacks."""
     by_method = {endpoint.method: endpoint for endpoint in ENDPOINTS if endpoint.path == path}
 
@@ -83,8 +100,8 @@ def _methods(path: str, place: Place, running: Running, sending: Sending, guard:
             if endpoint.name == "enter":
                 return await _entered(endpoint, request, guard)
             if endpoint.lines:
-                return await _streamed(endpoint, request, place, running)
-            answer = await _answer(endpoint, request, place, running)
+                return await _streamed(endpoint, request, served, running)
+            answer = await _answer(endpoint, request, served, running)
         except ClientDisconnect:
             return refused(Refusal(400, "Disconnect", "the request did not arrive"))
         except Exception as error:
@@ -109,7 +126,7 @@ async def _entered(endpoint: Endpoint, request: Request, guard: Guard) -> Respon
     return response
 
 
-def _metrics(place: Place, running: Running, sending: Sending, pages: metrics.Pages) -> Any:
+def _metrics(served: Served, running: Running, sending: Sending, pages: metrics.Pages) -> Any:
     """The handler of the page that Prometheus scrapes."""
 
     async def handle(request: Request) -> Response:
@@ -118,7 +135,8 @@ def _metrics(place: Place, running: Running, sending: Sending, pages: metrics.Pa
         openmetrics = content.wants_openmetrics(request.headers.get("accept"))
 
         def work() -> Ready:
-            return Ready(200, 0, pages.page(place, openmetrics=openmetrics))
+            with served.use() as place:
+                return Ready(200, 0, pages.page(place, openmetrics=openmetrics))
 
         try:
             answer = await running.ask(None, "metrics", work, _never)
@@ -131,13 +149,13 @@ def _metrics(place: Place, running: Running, sending: Sending, pages: metrics.Pa
     return _Any(handle)
 
 
-def _well(path: str, place: Place) -> Any:
+def _well(path: str, served: Served) -> Any:
     """The handler of a page that says whether the server answers, or has data, and nothing of them."""
 
     async def handle(request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             return _wrong_method(f"{path} accepts GET only")
-        well = path != guards.READY or metrics.ready(place)
+        well = path != guards.READY or metrics.ready(served.newest)
         text, status = ("ok\n", 200) if well else ("no interval yet\n", 503)
         return Response(text, status, {"cache-control": "no-store"}, "text/plain")
 
@@ -182,8 +200,8 @@ class _Any:
         await response(scope, receive, send)
 
 
-async def _answer(endpoint: Endpoint, request: Request, place: Place, running: Running) -> Ready:
-    def ready(answer: Any, place: Place = place) -> Ready:
+async def _answer(endpoint: Endpoint, request: Request, served: Served, running: Running) -> Ready:
+    def ready(answer: Any, place: Place = served.newest) -> Ready:
         # A file may change while it is served; the page then asks for the problems again.
         return Ready(200, len(place.session.problems), values.body(answer))
 
@@ -197,15 +215,16 @@ async def _answer(endpoint: Endpoint, request: Request, place: Place, running: R
         return ready(running.rows())
 
     def work() -> Ready:
-        if endpoint.name == "sql" and place.processes is not None:
-            return place.processes.ask(parameters)
-        with place.of_run(parameters["run"]) as own:
-            return ready(endpoint.answer(own, parameters), own)
+        with served.use() as place:
+            if endpoint.name == "sql" and place.processes is not None:
+                return place.processes.ask(parameters)
+            with place.of_run(parameters["run"]) as own:
+                return ready(endpoint.answer(own, parameters), own)
 
     return await running.ask(parameters["id"], endpoint.name, work, lambda: _gone(request))
 
 
-async def _streamed(endpoint: Endpoint, request: Request, place: Place, running: Running) -> Response:
+async def _streamed(endpoint: Endpoint, request: Request, served: Served, running: Running) -> Response:
     """Lines of JSON as they are computed. Errors before the first one have a status of their own."""
     parameters = endpoint.check(_read(endpoint, request.query_params))
     loop = asyncio.get_running_loop()
@@ -218,7 +237,7 @@ async def _streamed(endpoint: Endpoint, request: Request, place: Place, running:
 
     def work() -> None:
         try:
-            with place.of_run(parameters["run"]) as own:
+            with served.use() as place, place.of_run(parameters["run"]) as own:
                 for part in endpoint.answer(own, parameters):
                     put(values.body(part) + b"\n")
         finally:
@@ -246,7 +265,7 @@ async def _streamed(endpoint: Endpoint, request: Request, place: Place, running:
             asked.cancel()
 
     response = Lines(lines())
-    response.headers[PROBLEMS] = str(len(place.session.problems))
+    response.headers[PROBLEMS] = str(len(served.newest.session.problems))
     return response
 
 
@@ -381,7 +400,7 @@ class Guarded:
         self._app = app
         self._guard = guard
         self._log = log
-        self._known = frozenset({*_paths(), guards.METRICS, *guards.HEALTH})
+        self._known = frozenset({*_paths(), FOLLOW, guards.METRICS, *guards.HEALTH})
 
     @property
     def running(self) -> Running:

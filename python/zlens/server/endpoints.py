@@ -121,6 +121,7 @@ ENDPOINTS = (
             "expected": "models that can be applied to a measured interval",
             "events": "whether events are recorded",
             "runs": "whether there are runs of the rig",
+            "live": "whether data still arrive: /follow has an event for each closed interval",
         },
     ),
     Endpoint(

@@ -41,12 +41,14 @@ class Place:
     inputs      as named by the user; no other file is ever read
     processes   answer SQL of the user; None: this process does
     runs        the runs of the rig that can be opened, if any
+    live        whether data still arrive
     """
 
     session: Session
     inputs: Sequence[str]
     processes: Processes | None = None
     runs: Runs | None = None
+    live: bool = False
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _narrower: KeptOpen[Session] = field(default_factory=lambda: KeptOpen(NARROWER))
     _opened_runs: KeptOpen[Place] = field(default_factory=lambda: KeptOpen(OPENED_RUNS))

@@ -34,12 +34,13 @@ def _schema(place: Place) -> dict[str, Any]:
         "version": VERSION,
         "made": any(info.made for info in session.systems),
         "inputs": [{"name": name} for name in place.names],
-        "systems": [{**_system(info), "fills": _fills(session, info)} for info in session.systems],
+        "systems": [{**system(info), "fills": _fills(session, info)} for info in session.systems],
         "tables": _tables(place),
         "reports": _reports(place),
         "subjects": subjects.entries(),
         "events": session.fills("event"),
         "runs": place.runs is not None,
+        "live": place.live,
         "throughput": session.throughput is not None,
         "models": [
             {
@@ -61,7 +62,8 @@ def _schema(place: Place) -> dict[str, Any]:
     }
 
 
-def _system(info: SystemInfo) -> dict[str, Any]:
+def system(info: SystemInfo) -> dict[str, Any]:
+    """A system of a source, and the time that its intervals span."""
     ends = [interval.end_us for interval in info.intervals]
     first = ends[0] if ends else info.first_us
     last = ends[-1] if ends else info.last_us

@@ -82,6 +82,25 @@ class Session:
 
     _own_intervals: Session | None = None
     _ungrouped: Session | None = None
+    #: Measures whose rows were computed before, by name: they are read instead of compiled.
+    computed: Mapping[str, RawTable] = {}
+    #: Whether it reads a few intervals and each measure once: planning its queries takes most of its time.
+    brief: bool = False
+
+    @classmethod
+    def over(
+        cls,
+        sources: list[Source],
+        options: Options,
+        *,
+        found: Iterable[Problem] = (),
+        computed: Mapping[str, RawTable] | None = None,
+    ) -> Self:
+        """A session over opened sources, with rows of measures that were computed before."""
+        session = cls.__new__(cls)
+        session.options, session.sources, session._found = options, sources, list(found)
+        session._engine, session.computed = None, computed or {}
+        return session
 
     def __enter__(self) -> Session:
         return self
@@ -119,14 +138,7 @@ class Session:
 
     def narrowed(self, options: Options) -> Self:
         """A session over the same opened inputs, with other systems and times."""
-        session = type(self).__new__(type(self))
-        session.options, session.sources, session._found, session._engine = (
-            options,
-            self.sources,
-            self._found,
-            None,
-        )
-        return session
+        return type(self).over(self.sources, options, found=self._found, computed=self.computed)
 
     # -- the input -----------------------------------------------------------------------------------
 
@@ -438,7 +450,10 @@ class Session:
             ends_us = [interval.end_us for _, interval in [*intervals(), *others()]]
             return (min(ends_us), max(ends_us)) if ends_us else None
 
-        session_tables_by_name = session_tables.tables(self, intervals, others, every)
+        session_tables_by_name = {
+            **session_tables.tables(self, intervals, others, every),
+            **self.computed,
+        }
         raw_tables = {
             table.name: [table] for table in session_tables.throughput_tables(self, intervals, of_load)
         }
@@ -457,6 +472,7 @@ class Session:
             published=self.options.as_published,
             size=sum(int(file.get("bytes") or 0) for source in self.sources for file in source.info()),
             records=self._record_bytes,
+            brief=self.brief,
         )
 
     def _record_bytes(self) -> dict[str, int]:
@@ -517,9 +533,7 @@ class Session:
 
 def nothing() -> Session:
     """A session without input: every table exists and is empty, so that queries can be checked."""
-    session = Session.__new__(Session)
-    session.options, session.sources, session._found, session._engine = Options(), [], [], None
-    return session
+    return Session.over([], Options())
 
 
 def _after(local: dt.datetime, moment: Moment, zone: dt.tzinfo) -> bool:

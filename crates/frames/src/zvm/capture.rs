@@ -177,6 +177,16 @@ impl Capture {
         piece.at + within.min(piece.len())
     }
 
+    /// Where in the file the data of an element end, of which the frames are shown up to `shown`.
+    #[must_use]
+    pub fn original_end(&self, shown: u64) -> u64 {
+        let before = self.pieces.partition_point(|piece| piece.shown < shown);
+        before
+            .checked_sub(1)
+            .and_then(|number| self.pieces.get(number))
+            .map_or(0, |piece| piece.at + piece.len())
+    }
+
     /// Where a byte of the file is shown.
     #[must_use]
     pub fn shown(&self, original: u64) -> u64 {

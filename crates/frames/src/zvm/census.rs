@@ -153,6 +153,11 @@ impl Census {
         id
     }
 
+    /// How many ends of intervals were met and are kept.
+    pub(crate) const fn ends(&self) -> usize {
+        self.ends.len()
+    }
+
     #[cold]
     fn new_type(&mut self, class: Class, header: &Header, count: u64, offset: u64) -> u16 {
         if self.counters.len() >= MAX_TYPES {

@@ -132,6 +132,9 @@ pub struct Index {
     pub types: Vec<TypeInfo>,
     /// The ends of intervals, in the order of the file, at most [`Index::MAX_INTERVAL_ENDS`].
     pub interval_ends: Vec<IntervalEnd>,
+    /// Where what was written together with each of them ends: the frames of its control record, or in a
+    /// capture the data of its control element. A file may be cut there.
+    pub wholes: Vec<u64>,
     /// Their digests, one for each of them; empty unless asked for.
     pub digests: Vec<IntervalDigest>,
     /// Where system configuration records are, at most [`Index::MAX_CONFIGURATIONS`]: the control record
@@ -178,6 +181,7 @@ impl Index {
         Self {
             types: Vec::new(),
             interval_ends: Vec::new(),
+            wholes: Vec::new(),
             digests: Vec::new(),
             configurations: Vec::new(),
             problems: ProblemLog::default(),

@@ -314,6 +314,14 @@ impl Scan<'_> {
         // Where the data end in what there is of the page.
         let end = limit.min(page.len());
         let (pos, types, stop) = self.census.walk(at, &page[..end], start, entry.class);
+        while self.index.wholes.len() < self.census.ends() {
+            let whole = if self.sure {
+                at + u64::from(entry.pages().saturating_sub(frame)) * PAGE as u64
+            } else {
+                self.control_at + (1 + self.control.frames()) * PAGE as u64
+            };
+            self.index.wholes.push(whole);
+        }
         if let Some(offset) = self.census.configuration.take()
             && self.index.configurations.len() < Index::MAX_CONFIGURATIONS
         {

@@ -19,7 +19,7 @@ from zlens.readers.zvm.monwrite import MonwriteSource
 from zlens.readers.zvm.times import NAME, Group, interval_begins
 from zlens.schema.wording import say
 
-_LENGTH, _DOMAIN, _RECORD = slice(0, 2), 4, slice(6, 8)
+_LENGTH, _DOMAIN, _RECORD, _TOD = slice(0, 2), 4, slice(6, 8), slice(8, 16)
 #: Problems of comparing samples; all others were reported when the file was decoded.
 _COMPARING = frozenset({"changed", "time"})
 _END_OF_FRAME, _FRAMING = "d1r13", (1, 13)
@@ -76,7 +76,8 @@ class MonwriteJoints:
     def offsets(self) -> list[int]:
         return []
 
-    def cut(self, offsets: Sequence[int], path: str) -> None:
+    def cut(self, offsets: Sequence[int], path: str, stamp: int | None = None) -> None:
+        """Write records into a file; with `stamp`, as of that moment (TOD)."""
         # Several only as parts of one file, in which other systems are between them.
         files = self._group.files
         (name,) = {file.path for file in files}
@@ -92,7 +93,7 @@ class MonwriteJoints:
             records = (_record(data.fileno(), offset, name) for offset in sorted(offsets))
             # A control record describes only one class; groups keep the order of the records.
             for sample, group in itertools.groupby(records, lambda record: _type(record) in samples):
-                batch = list(group)
+                batch = [record if stamp is None else _stamped(record, stamp) for record in group]
                 masks = _masks({_type(record)[0] for record in batch})
                 writer.write([(sample, *masks, 0, batch)])
         writer.finish()
@@ -140,6 +141,10 @@ def _record(handle: int, offset: int, path: str) -> bytes:
     if len(data) < 20 or len(data) != int.from_bytes(head[_LENGTH]):
         raise InputError("the file changed while it was read", file=path, offset=offset, cure="try again")
     return data
+
+
+def _stamped(record: bytes, tod: int) -> bytes:
+    return record[: _TOD.start] + tod.to_bytes(8) + record[_TOD.stop :]
 
 
 def _type(record: bytes) -> tuple[int, int]:

@@ -84,6 +84,8 @@ export interface Schema {
   expected: string[];
   /** Whether there are runs of the rig. */
   runs: boolean;
+  /** Whether data still arrive. */
+  live?: boolean;
   /** Measures of processor users, and how each is shown. */
   subjects: Subject[];
   /** The LSPR workload hint table as regions of L1MP and RNI. */

@@ -1,5 +1,6 @@
 /** Reactive questions: asked again when anything they read changes, canceling the previous one. */
 
+import { follow } from "../page/follow.svelte";
 import { ApiError } from "./api";
 
 /** The state of a question. */
@@ -42,6 +43,8 @@ export function ask<T>(question: (signal: AbortSignal) => Promise<T> | null): As
   const asked = new Asked<T>();
 
   $effect(() => {
+    // Data that still arrive are asked for again.
+    void follow.round;
     const stop = new AbortController();
     const answer = question(stop.signal);
     if (answer === null) {

@@ -9,6 +9,7 @@ import { seconds } from "../time/format";
 import type { Mark } from "../time/mark";
 import { titleOf } from "../page/menu";
 import { around, targetOf } from "./target";
+import { follow } from "../page/follow.svelte";
 import { place } from "../page/place.svelte";
 
 export interface SystemEvent {
@@ -33,7 +34,13 @@ class Notable {
     // Before the schema says which systems there are: the first findings come with the first charts.
     this.#asked = ask((signal) => {
       let parts: FindingsPart[] = [];
-      return api.findings((part) => (this.#parts = parts = [...parts, part]), signal);
+      const show = (): void => void (this.#parts = parts);
+      const take = (part: FindingsPart): void => {
+        parts = [...parts, part];
+        // Those of the interval before stay until all are there.
+        if (!follow.live) show();
+      };
+      return api.findings(take, signal).then(show);
     });
     this.#events = ask((signal) => {
       if (!session.schema || !session.fills("event")) return null;

@@ -6,7 +6,11 @@ import { api, ApiError } from "./api";
 import { ask, type Asked } from "./ask.svelte";
 import type { ColumnInfo, Schema, SystemInfo, TableInfo } from "./answers";
 import { present, type Subject } from "./subject";
+import { follow } from "../page/follow.svelte";
 import { place } from "../page/place.svelte";
+
+/** Intervals after which the schema is loaded again. */
+const RELOAD = 30;
 
 class Session {
   schema = $state.raw<Schema | null>(null);
@@ -15,22 +19,26 @@ class Session {
   // it.
   #system = $derived(this.#called(place.system));
 
-  #ends: Asked<number[]> | null = $state.raw(null);
-  #cores: Asked<boolean> | null = $state.raw(null);
+  // With the system that they are of: while they are asked for again, the last answer counts.
+  #ends: Asked<{ system: string; ends: number[] }> | null = $state.raw(null);
+  #cores: Asked<{ system: string; any: boolean }> | null = $state.raw(null);
 
   /** Called once, by a component that lives as long as the page. */
   begin(): void {
-    this.#ends = ask((signal) =>
-      this.schema && this.system
-        ? api.intervals(this.system, signal).then((answer) => expanded(answer.runs))
-        : null,
-    );
+    this.#ends = ask((signal) => {
+      const system = this.system;
+      if (!this.schema || !system) return null;
+      return api.intervals(system, signal).then((answer) => ({ system, ends: expanded(answer.runs) }));
+    });
     this.#cores = ask((signal) => {
       if (!this.fills("core")) return null;
-      const question = { table: "core", columns: ["core_id"], system: this.system, limit: 1 };
+      const system = this.system;
+      const question = { table: "core", columns: ["core_id"], system, limit: 1 };
       // With processors of its own a system has their view anyway, so this is not urgent.
       const first = this.fills("cpu") ? api.quiet(signal) : Promise.resolve();
-      return first.then(() => api.rows(question, signal)).then((answer) => answer.rows.length > 0);
+      return first
+        .then(() => api.rows(question, signal))
+        .then((answer) => ({ system, any: answer.rows.length > 0 }));
     });
     place.snap = (window) => snapped(this.ends, this.span[0], window);
     // Addresses are typed and sent by others: what is shown is what the window says.
@@ -70,7 +78,7 @@ class Session {
 
   /** Ends of the system's intervals in seconds UTC, rounded up; none until they are known. */
   get ends(): number[] {
-    return this.#ends?.busy ? [] : (this.#ends?.value ?? []);
+    return this.#known(this.#ends)?.ends ?? [];
   }
 
   /** Whether the selected window is without the end of an interval, and so without data. */
@@ -81,7 +89,7 @@ class Session {
 
   /** Whether it is known where the selected window ends, and whether it is empty. */
   get placed(): boolean {
-    return (place.from === null && place.to === null) || !this.#ends?.busy;
+    return (place.from === null && place.to === null) || !this.#ends?.busy || !!this.#known(this.#ends);
   }
 
   /** The window of the next interval after the selected window, or of the last one. */
@@ -91,12 +99,12 @@ class Session {
 
   /** Whether there are rows of cores, which only multithreading gives; false until that is known. */
   get cores(): boolean {
-    return this.fills("core") && !this.#cores?.busy && (this.#cores?.value ?? false);
+    return this.fills("core") && (this.#known(this.#cores)?.any ?? false);
   }
 
   /** Whether it is known which views the selected system has. */
   get settled(): boolean {
-    return this.schema !== null && (this.fills("cpu") || !this.#cores?.busy);
+    return this.schema !== null && (this.fills("cpu") || !this.#cores?.busy || !!this.#known(this.#cores));
   }
 
   /** Whether the selected system has times. */
@@ -104,10 +112,29 @@ class Session {
     return this.sources.some((source) => source.start !== null);
   }
 
+  /** An answer, if it is of the selected system. */
+  #known<T extends { system: string }>(asked: Asked<T> | null): T | null {
+    return asked?.value?.system === this.system ? asked.value : null;
+  }
+
+  /** The systems of data that still arrive, as they are now. */
+  #renew(systems: SystemInfo[], round: number): void {
+    const key = (info: SystemInfo): string => JSON.stringify([info.system, info.source]);
+    const known = new Map(this.systems.map((info) => [key(info), info.fills]));
+    const all = systems.length === known.size && systems.every((info) => known.has(key(info)));
+    // What the records tell may become more.
+    if (!this.schema || !all || round % RELOAD === 0) void this.load();
+    else {
+      const renewed = systems.map((info) => ({ ...info, fills: known.get(key(info))! }));
+      this.schema = { ...this.schema, systems: renewed };
+    }
+  }
+
   async load(): Promise<void> {
     try {
       this.schema = await api.schema();
       this.error = null;
+      if (this.schema.live) follow.begin<SystemInfo>((systems, round) => this.#renew(systems, round));
     } catch (error) {
       this.error = error instanceof ApiError ? error : new ApiError(String(error));
     }

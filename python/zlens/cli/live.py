@@ -1,0 +1,367 @@
+"""zlens live: follow systems while they run."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from zlens.cli import INTERRUPTED, address, inputs, serve
+from zlens.errors import InputError, QueryError
+from zlens.inputs.options import parse_duration
+
+if TYPE_CHECKING:
+    from zlens.cli.address import Address
+    from zlens.live.alerts import Alert
+    from zlens.live.hooks import Hooks
+    from zlens.live.sources import Feed, Folder
+    from zlens.live.watch import Live, Step
+    from zlens.server.following import Following
+
+DESCRIPTION = """\
+Follow systems while they run, print a line for each interval that closes, and serve the page, which follows.
+
+SOURCE is a file that grows, a folder that fills up, /dev/monreader, a named pipe, or - (standard input): z/VM
+monitor data as MONWRITE or the live stream gives them, or SMF records with descriptor words. Press Ctrl-C to
+stop.
+"""
+EXAMPLES = """\
+Examples:
+  zlens live monwrite.data
+  zlens live /data/monwrite --lake lake --keep 1d
+  zlens live /dev/monreader --lake lake --no-serve
+  zlens live --replay zlens-demo/zldemo.monwrite --speed 60
+"""
+#: Seconds between two looks at the sources, and between two places for the page.
+_PAUSE_S = 0.2
+_PUBLISH_S = 1.0
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("sources", metavar="SOURCE", nargs="*", help="file, folder, device, or -")
+    parser.add_argument(
+        "--replay",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="play a recording as if live (repeatable)",
+    )
+    parser.add_argument(
+        "--speed", type=float, metavar="N", help="how many times faster than real time it is played (1)"
+    )
+    bounds = parser.add_argument_group("what is kept")
+    bounds.add_argument(
+        "--lake",
+        metavar="DIR",
+        help="import what has arrived into a lake; a restart goes on where it stopped",
+    )
+    bounds.add_argument("--part", metavar="LENGTH", default="1h", help="how much is imported at a time (1h)")
+    bounds.add_argument("--raw", metavar="LENGTH", default="1h", help="raw records that can be queried (1h)")
+    bounds.add_argument("--keep", metavar="LENGTH", default="1d", help="measures kept in memory (1d)")
+    bounds.add_argument(
+        "--grace",
+        metavar="LENGTH",
+        default="10s",
+        help="how long SMF records may come after their interval (10s)",
+    )
+    told = parser.add_argument_group("findings")
+    told.add_argument(
+        "--on-finding",
+        action="append",
+        default=[],
+        metavar="COMMAND",
+        help="run COMMAND when findings appear or clear; it reads them as JSON from its input (repeatable)",
+    )
+    told.add_argument(
+        "--webhook", action="append", default=[], metavar="URL", help="send the same by POST (repeatable)"
+    )
+    told.add_argument(
+        "--finding-hold",
+        metavar="LENGTH",
+        default="0",
+        help="tell of a finding once it has held, or been away, for so long (0)",
+    )
+    told.add_argument(
+        "--finding-pause", metavar="LENGTH", default="60s", help="at least so long between two messages (60s)"
+    )
+    parser.add_argument("--no-serve", action="store_true", help="print lines only, without a page")
+    address.add_options(parser)
+    inputs.add_options(parser, selection=False, throughput=False)
+    parser.add_argument(
+        "--group", metavar="FILE", help="combine guests, devices, volumes and partitions into groups"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from zlens.live.watch import Limits, Live
+
+    if not arguments.sources and not arguments.replay:
+        raise QueryError("nothing to follow", cure="name a SOURCE, or a recording with --replay FILE")
+    if arguments.speed is not None and not (arguments.replay and arguments.speed > 0):
+        raise QueryError("--speed needs --replay FILE and a number above 0", cure="leave it out")
+    limits = Limits(
+        raw=_length(arguments.raw, "--raw"),
+        measures=_length(arguments.keep, "--keep"),
+        part=_length(arguments.part, "--part"),
+        grace=_length(arguments.grace, "--grace"),
+    )
+    options = inputs.options_of(arguments)
+    with _hooks(arguments) as hooks, _address(arguments) as where, _stopping() as stop:
+        feeds = _feeds(arguments)
+        live = Live(feeds, options, lake=arguments.lake, limits=limits)
+        watching = _Watching(live, stop, arguments.strict, hooks)
+        try:
+            if where is None:
+                watching.run()
+            else:
+                names = [feed.name for feed in live.streams] or arguments.sources
+                _serve(watching, where, names, open=arguments.open)
+        finally:
+            watching.finish()
+        return INTERRUPTED if stop.is_set() else watching.status
+
+
+@contextmanager
+def _address(arguments: argparse.Namespace) -> Iterator[Address | None]:
+    """Where the page is served, if anywhere."""
+    if arguments.no_serve:
+        yield None
+        return
+    with address.opened(arguments) as where:
+        yield where
+
+
+@contextmanager
+def _hooks(arguments: argparse.Namespace) -> Iterator[Hooks | None]:
+    """Who is told of findings, if anybody."""
+    if not arguments.on_finding and not arguments.webhook:
+        yield None
+        return
+    from zlens.live.hooks import Command, Hooks, Receiver, Webhook
+
+    receivers: list[Receiver] = [*map(Command.of, arguments.on_finding)]
+    receivers += map(Webhook.of, arguments.webhook)
+    hold = 0.0 if arguments.finding_hold == "0" else _length(arguments.finding_hold, "--finding-hold")
+    hooks = Hooks(receivers, hold, _length(arguments.finding_pause, "--finding-pause"), _Watching.say)
+    try:
+        yield hooks
+    finally:
+        hooks.close()
+
+
+def _length(text: str, option: str) -> float:
+    seconds = parse_duration(text)
+    if not seconds:
+        raise QueryError(f"{option} {text} is no length", expected="10s, 15m, 1h or 1d")
+    return float(seconds)
+
+
+def _feeds(arguments: argparse.Namespace) -> list[Feed | Folder]:
+    from zlens.live import sources
+
+    feeds: list[Feed | Folder] = []
+    for name in arguments.sources:
+        if name == "-":
+            if sys.stdin is None or sys.stdin.isatty():
+                raise InputError("standard input is a terminal", cure="pipe data into zlens, or name a file")
+            feeds.append(sources.Reading("standard input", sys.stdin.fileno()))
+        elif os.path.isdir(name):
+            feeds.append(sources.Folder(name))
+        elif sources.is_device(name):
+            feeds.append(sources.Reading(name, _open(name), device=True))
+        elif sources.is_pipe(name):
+            feeds.append(sources.Reading(name, _open(name)))
+        elif os.path.exists(name):
+            feeds.append(sources.growing(name))
+        else:
+            raise InputError(
+                "no such file or folder", file=name, cure="check the name; a folder may be empty"
+            )
+    clock = sources.Clock(arguments.speed or 1.0)
+    return [*feeds, *(sources.recording(path, clock) for path in arguments.replay)]
+
+
+def _open(name: str) -> int:
+    try:
+        return os.open(name, os.O_RDONLY)
+    except OSError as error:
+        raise InputError(
+            f"cannot be opened: {error.strerror}", file=name, cure="check its permissions"
+        ) from None
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set."""
+    stop = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Watching:
+    """Steps until the end, each with a line on standard output."""
+
+    def __init__(self, live: Live, stop: threading.Event, strict: bool, hooks: Hooks | None) -> None:
+        self.live = live
+        self._hooks = hooks
+        self.stop = stop
+        self.status = 0
+        #: What ended it early.
+        self.failed: BaseException | None = None
+        self._strict = strict
+        self._ended = threading.Event()
+        self._reload = threading.Event()
+        if hasattr(signal, "SIGHUP"):
+            signal.signal(signal.SIGHUP, lambda *_: self._reload.set())
+
+    def run(self, publish: Callable[[Step | None], None] = lambda _: None, stay: bool = False) -> None:
+        """Step until stopped or until nothing more comes; with `stay` the latter is no end."""
+        told = False
+        while not self.stop.is_set() and not self._ended.is_set():
+            if self._reload.is_set():
+                self._reload.clear()
+                self.say(self.live.reload())
+            step = self.live.step()
+            publish(step)
+            if self._hooks is not None:
+                self._tell(self._hooks)
+            if step is not None:
+                self._print(step)
+            elif self.live.done:
+                if not stay:
+                    return
+                if not told:
+                    told = True
+                    self.say("nothing more will come; press Ctrl-C to stop")
+                time.sleep(_PAUSE_S)
+            else:
+                time.sleep(_PAUSE_S)
+
+    def _tell(self, hooks: Hooks) -> None:
+        alerts = {} if self.live.alerts is None else self.live.alerts.open
+        hooks.see({key: alert.row() for key, alert in alerts.items()}, time.monotonic())
+
+    def end(self) -> None:
+        self._ended.set()
+
+    def finish(self) -> None:
+        """Bring what is closed into the lake."""
+        try:
+            self.live.finish()
+        finally:
+            self.live.close()
+
+    def _print(self, step: Step) -> None:
+        for problem in step.problems:
+            self.status = 1 if self._strict else 0
+            self.say(f"{problem.file}: {problem.detail}")
+        for error in step.errors:
+            self.say(error)
+        last = len(step.closed) - 1
+        for place, closed in enumerate(step.closed):
+            end = _EPOCH + dt.timedelta(microseconds=closed.end_us)
+            info = self.live.system(closed.system, closed.source)
+            local = end if info is None else end.astimezone(info.zone())
+            words = [f"{local:%Y-%m-%d %H:%M:%S}", closed.system]
+            if closed.seconds is not None:
+                words.append(f"{closed.seconds:g} s")
+            if closed.busy_pct is not None:
+                words.append(f"busy {closed.busy_pct:.1f} %")
+            if place == last:
+                words += [f"+ {_named(alert)}" for alert in step.opened]
+                words += [f"- {_named(alert)} after {_span(alert)}" for alert in step.cleared]
+            print("  ".join(words), flush=True)
+
+    @staticmethod
+    def say(text: str) -> None:
+        with suppress(OSError):
+            print(f"zlens: {text}", file=sys.stderr, flush=True)
+
+
+def _named(alert: Alert) -> str:
+    finding = alert.finding
+    return " ".join(filter(None, (finding.rule.id, finding.subject)))
+
+
+def _span(alert: Alert) -> str:
+    seconds = ((alert.until_us or alert.since_us) - alert.since_us) // 1_000_000
+    hours, minutes = divmod(seconds // 60, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{seconds} s"
+
+
+def _serve(watching: _Watching, where: Address, names: list[str], *, open: bool) -> None:
+    from zlens.server.app import create
+    from zlens.server.following import Following, event
+    from zlens.server.place import Place
+    from zlens.server.running import Running
+
+    live = watching.live
+
+    def place() -> Place:
+        return Place(live.session(), names, live=True)
+
+    following = Following(place())
+    running = Running(where.limits)
+    publisher = _Publisher(following, live, place, event)
+
+    def work() -> None:
+        try:
+            watching.run(publisher.publish, stay=True)
+            publisher.flush()
+        except BaseException as error:
+            # Raised again where it is told: without its thread the page would show the past.
+            watching.failed = error
+            os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=work, name="zlens-live", daemon=True)
+    where.show(open=open)
+    thread.start()
+    app = create(following, where.guard(), running, exported=where.exported, log=where.log)
+    try:
+        serve.serve_app(app, running, where.listener, following.end)
+    finally:
+        watching.stop.set()
+        thread.join()
+        running.cancel_all()
+        following.close()
+    if watching.failed is not None:
+        raise watching.failed
+
+
+class _Publisher:
+    """Gives the page a new place, not more often than it can use one."""
+
+    def __init__(
+        self, following: Following, live: Live, place: Callable[[], Any], event: Callable[..., Any]
+    ) -> None:
+        self._following, self._live, self._place, self._event = following, live, place, event
+        self._last = 0.0
+        self._pending: Step | None = None
+
+    def publish(self, step: Step | None) -> None:
+        if step is not None:
+            self._pending = step if self._pending is None else self._pending.then(step)
+        if time.monotonic() - self._last >= _PUBLISH_S:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._pending is None:
+            return
+        step, self._pending = self._pending, None
+        place = self._place()
+        self._following.replace(place, self._event(place, self._live, step))
+        self._last = time.monotonic()

@@ -1,0 +1,117 @@
+"""Findings as they appear and clear: the rules are checked on the intervals that have just closed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Protocol
+
+from zlens.catalog import rules
+from zlens.errors import CatalogError, QueryError
+from zlens.findings import Finding
+from zlens.findings.evaluate import evaluate
+from zlens.session.session import Session
+
+if TYPE_CHECKING:
+    from zlens.live.measures import Measures
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: Rule, system and subject.
+Key = tuple[str, str, str]
+
+
+class Interval(Protocol):
+    @property
+    def system(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def end_us(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """A finding that is or was there: since when, and until when, in microseconds since 1970, UTC."""
+
+    finding: Finding
+    since_us: int
+    until_us: int | None = None
+
+    @property
+    def key(self) -> Key:
+        return _key(self.finding)
+
+    def row(self) -> dict[str, Any]:
+        return {**self.finding.row(), "since_us": self.since_us, "until_us": self.until_us}
+
+
+class Alerts:
+    """Findings over time. Several intervals that close together are checked together."""
+
+    def __init__(self) -> None:
+        self.open: dict[Key, Alert] = {}
+        #: Why the rules could not be checked at the last step.
+        self.error: str | None = None
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the rules of the catalog and the user; CatalogError if one is wrong."""
+        self._rules = rules.load()
+
+    def renew(
+        self, session: Session, measures: Measures, step: int, closed: Sequence[Interval]
+    ) -> tuple[list[Alert], list[Alert]]:
+        """Check intervals that closed; returns the findings that appeared, and those that cleared."""
+        ends = [(interval.system, interval.source, interval.end_us) for interval in closed]
+        newest: dict[str, int] = {}
+        for system, _, end_us in ends:
+            newest[system] = max(newest.get(system, end_us), end_us)
+        own = Session.over(session.sources, session.options, computed=measures.tables(step, ends))
+        own.brief = True
+        try:
+            found = evaluate(own, self._rules).rows
+            self.error = None
+        except (CatalogError, QueryError) as error:
+            # A rule of the user may be wrong; what was found stays.
+            self.error = str(error)
+            return [], []
+        finally:
+            own.close()
+        opened, cleared = [], []
+        seen: set[Key] = set()
+        for finding in found:
+            if finding.system not in newest:
+                continue
+            key = _key(finding)
+            seen.add(key)
+            known = self.open.get(key)
+            end_us = newest[finding.system]
+            since_us = known.since_us if known is not None else _us(finding.first, end_us)
+            last_us = _us(finding.last, end_us)
+            if known is None:
+                opened.append(Alert(finding, since_us))
+            if last_us < end_us:
+                cleared.append(Alert(finding, since_us, _next(last_us, ends, finding.system)))
+                self.open.pop(key, None)
+            else:
+                self.open[key] = Alert(finding, since_us)
+        for key, alert in [*self.open.items()]:
+            if key[1] in newest and key not in seen:
+                first_us = min(end_us for system, _, end_us in ends if system == key[1])
+                cleared.append(Alert(alert.finding, alert.since_us, first_us))
+                del self.open[key]
+        return opened, cleared
+
+
+def _us(time: datetime | None, otherwise: int) -> int:
+    return otherwise if time is None else (time - _EPOCH) // timedelta(microseconds=1)
+
+
+def _next(us: int, ends: Sequence[tuple[str, str, int]], system: str) -> int:
+    """The end of the next interval of a system."""
+    return min((end_us for name, _, end_us in ends if name == system and end_us > us), default=us)
+
+
+def _key(finding: Finding) -> Key:
+    return finding.rule.id, finding.system or "", finding.subject

@@ -1,0 +1,268 @@
+"""Rows of measures of closed intervals, kept in memory for a time.
+
+The rows of a measure are in one table for every hour of recorded time, which is dropped as a whole: an engine
+in memory gives nothing back for single rows that are deleted.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from zlens._native import ArrowTable
+from zlens.catalog import expressions, metrics
+from zlens.catalog.columns import Column
+from zlens.catalog.roles import SQL_TYPES
+from zlens.engine.answers import Stream
+from zlens.engine.connection import Connection, connect
+
+
+class Streams(Protocol):
+    """Rows as an Arrow stream."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+#: A closed interval: system, source, end in microseconds since 1970, UTC.
+End = tuple[str, str, int]
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_HOUR_US = 3_600_000_000
+_END = (("system", "text"), ("source", "text"), ("end_us", "int"))
+#: The column with the number of the step that computed a row.
+_STEP = "_step"
+
+
+@dataclass
+class _Table:
+    """Hours of a measure by system, each the name of a table, and the intervals that it has rows of."""
+
+    hours: dict[tuple[str, int], str] = field(default_factory=dict)
+    ends: set[End] = field(default_factory=set)
+
+
+class Measures:
+    """The rows, added step by step. `stream` gives those up to a step, also while others are added."""
+
+    def __init__(self) -> None:
+        self._spill = tempfile.mkdtemp(prefix="zlens-")
+        self._connection = connect(self._spill)
+        self._lock = threading.RLock()
+        self._tables: dict[str, _Table] = {}
+        self._made = 0
+        self.rows = 0
+
+    def close(self) -> None:
+        self._connection.close()
+        shutil.rmtree(self._spill, ignore_errors=True)
+
+    def bytes(self) -> int:
+        """Bytes of memory that the rows take."""
+        with self._lock:
+            rows = self._connection.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchall()
+        return int(rows[0][0] or 0)
+
+    def names(self) -> list[str]:
+        """The measures that have rows."""
+        return list(self._tables)
+
+    def ends(self, name: str) -> set[End]:
+        """The intervals that a measure has rows of."""
+        return self._tables[name].ends if name in self._tables else set()
+
+    def add(
+        self,
+        name: str,
+        rows: Streams,
+        step: int,
+        known: Iterable[End],
+        limits: Mapping[tuple[str, str], int],
+    ) -> set[End]:
+        """Add the rows of intervals that are not `known` and end by the limit of their system and source.
+
+        A system and source without a limit have none. Rows of such an interval that are already there are
+        replaced if they differ. Returns the intervals of which there are rows now.
+        """
+        with self._lock:
+            self._bring(rows, known, limits)
+            where = (
+                "FROM incoming AS i ANTI JOIN known AS k ON i.system = k.system AND i.source = k.source "
+                "AND epoch_us(i.interval_end) = k.end_us LEFT JOIN limits AS l ON i.system = l.system "
+                "AND i.source = l.source WHERE i.interval_end IS NOT NULL "
+                "AND (l.limit_us IS NULL OR epoch_us(i.interval_end) <= l.limit_us)"
+            )
+            self._connection.execute(
+                f"CREATE OR REPLACE TEMP TABLE chosen AS SELECT i.*, epoch_us(i.interval_end) AS _us {where}"
+            )
+            ends = {*self._run("SELECT DISTINCT system, source, _us FROM chosen")}
+            again = ends & self.ends(name)
+            same = self._same(name, again)
+            self._drop(name, again - same)
+            self._connection.register("same", ArrowTable(_END, list(same)))
+            self._keep(
+                name,
+                "SELECT c.* FROM chosen AS c ANTI JOIN same AS s "
+                "ON c.system = s.system AND c.source = s.source AND c._us = s.end_us",
+                step,
+            )
+            self._tables[name].ends |= ends
+            return ends
+
+    def _same(self, name: str, ends: set[End]) -> set[End]:
+        """Those of the intervals whose rows are the chosen ones."""
+        if not ends:
+            return set()
+        columns = [column.name for column in metrics.table(name).columns]
+        times = ", ".join(str(end) for end in sorted({end for _, _, end in ends}))
+        union = self._union(name, columns, f"epoch_us(interval_end) IN ({times})")
+        row = ", ".join(map(expressions.quote, columns))
+        digest = f"SELECT system, source, epoch_us(interval_end), sum(hash({row}))::VARCHAR, count(*) FROM"
+        had, has = (
+            {*self._run(f"{digest} ({rows}) GROUP BY ALL")}
+            for rows in (union, f"SELECT * FROM chosen WHERE _us IN ({times})")
+        )
+        return {(system, source, end) for system, source, end, _, _ in had & has}
+
+    def _drop(self, name: str, ends: set[End]) -> None:
+        """Drop the rows of some intervals, which will be computed again."""
+        if not ends:
+            return
+        self._connection.register("dropped", ArrowTable(_END, list(ends)))
+        for hour in {(system, end // _HOUR_US) for system, _, end in ends} & self._tables[name].hours.keys():
+            gone = self._run(
+                f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE '
+                "(system, source, epoch_us(interval_end)) IN (SELECT (system, source, end_us) FROM dropped)"
+            )
+            self.rows -= gone[0][0]
+
+    def add_events(self, rows: Streams, step: int) -> None:
+        """Add the rows of `event` that are not there yet."""
+        name = "event"
+        with self._lock:
+            self._bring(rows, (), {})
+            columns = [column.name for column in metrics.table(name).columns]
+            same = " AND ".join(f"i.{column} IS NOT DISTINCT FROM o.{column}" for column in columns)
+            select = "SELECT i.*, epoch_us(i.time) AS _us FROM incoming AS i WHERE i.time IS NOT NULL"
+            if name in self._tables and self._tables[name].hours:
+                select += f" AND NOT EXISTS (SELECT 1 FROM ({self._union(name, columns)}) AS o WHERE {same})"
+            self._keep(name, select, step)
+
+    def _bring(self, rows: Streams, known: Iterable[End], limits: Mapping[tuple[str, str], int]) -> None:
+        bring = self._connection.register
+        bring("stream", rows)
+        self._connection.execute("CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM stream")
+        self._connection.unregister("stream")
+        bring("known", ArrowTable(_END, list(known)))
+        bring("limits", ArrowTable([*_END[:2], ("limit_us", "int")], [(*k, v) for k, v in limits.items()]))
+
+    def _keep(self, name: str, select: str, step: int) -> None:
+        """Add selected rows, which have the time in `_us`, to the tables of their hours."""
+        table = self._tables.setdefault(name, _Table())
+        run = self._connection.execute
+        run(f"CREATE OR REPLACE TEMP TABLE kept AS {select}")
+        columns = ", ".join(expressions.quote(column.name) for column in metrics.table(name).columns)
+        found = run(
+            f"SELECT system, _us // {_HOUR_US}, count(*) FROM kept GROUP BY ALL ORDER BY ALL"
+        ).fetchall()
+        for system, number, count in found:
+            hour = (system or "", number)
+            if hour not in table.hours:
+                self._made += 1
+                made = f"rows#{self._made}"
+                typed = ", ".join(
+                    f"{expressions.quote(column.name)} {SQL_TYPES[column.type]}"
+                    for column in metrics.table(name).columns
+                )
+                run(f'CREATE TABLE "{made}" ({typed}, {_STEP} BIGINT)')
+                table.hours[hour] = made
+            run(
+                f'INSERT INTO "{table.hours[hour]}" SELECT {columns}, {step} FROM kept '
+                f"WHERE _us // {_HOUR_US} = {number} AND system IS NOT DISTINCT FROM ?",
+                [system],
+            )
+            self.rows += count
+
+    def forget(self, system: str, before_us: int) -> None:
+        """Drop the hours of a system that ended before a time."""
+        with self._lock:
+            for table in self._tables.values():
+                gone = [h for h in table.hours if h[0] == system and (h[1] + 1) * _HOUR_US <= before_us]
+                for hour in gone:
+                    name = table.hours.pop(hour)
+                    self.rows -= self._run(f'SELECT count(*) FROM "{name}"')[0][0]
+                    self._run(f'DROP TABLE "{name}"')
+                if gone:
+                    table.ends = {end for end in table.ends if (end[0], end[2] // _HOUR_US) in table.hours}
+
+    def _union(self, name: str, columns: Iterable[str], condition: str = "true") -> str:
+        selected = ", ".join(map(expressions.quote, columns))
+        tables = self._tables[name].hours.values()
+        return " UNION ALL ".join(f'SELECT {selected} FROM "{table}" WHERE {condition}' for table in tables)
+
+    def stream(self, name: str, columns: list[str], step: int, ends: Iterable[End] | None = None) -> Any:
+        """Columns of a measure's rows up to a step; with `ends`, of these intervals only."""
+        with self._lock:
+            cursor = self._connection.cursor()
+            condition = f"{_STEP} <= {step}"
+            if ends is not None:
+                times = {end for _, _, end in ends}
+                listed = ", ".join(map(str, sorted(times))) or "NULL"
+                condition += f" AND epoch_us({_time(name)}) IN ({listed})"
+            if not self._tables[name].hours:
+                return ArrowTable([(c.name, c.type) for c in _columns(name, columns)], [])
+            return Stream(_relation(cursor, self._union(name, columns, condition)))
+
+    def values(self, name: str, column: str, ends: Iterable[End]) -> dict[End, float | None]:
+        """A column of a measure with one row per interval."""
+        with self._lock:
+            if name not in self._tables or not self._tables[name].hours:
+                return {}
+            times = ", ".join(str(end) for end in sorted({end for _, _, end in ends})) or "NULL"
+            union = self._union(name, ["system", "source", "interval_end", column])
+            selected = f"system, source, epoch_us(interval_end) AS us, {column}"
+            query = f"SELECT {selected} FROM ({union}) WHERE us IN ({times})"
+            return {(system, source, us): value for system, source, us, value in self._run(query)}
+
+    def _run(self, query: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(query).fetchall()
+
+    def tables(self, step: int, ends: Iterable[End] | None = None) -> dict[str, Kept]:
+        """The measures as tables of a session; with `ends`, rows of these intervals only."""
+        chosen = None if ends is None else [*ends]
+        return {name: Kept(self, name, step, chosen) for name in self.names()}
+
+
+def _relation(cursor: Connection, select: str) -> object:
+    # Read to its end at once: other statements of the cursor's database may follow before it is used.
+    return cursor.sql(select)
+
+
+def _time(name: str) -> str:
+    return "time" if name == "event" else "interval_end"
+
+
+def _columns(name: str, columns: list[str]) -> list[Column]:
+    by_name = {column.name: column for column in metrics.table(name).columns}
+    return [Column(column, by_name[column].type, "", "") for column in columns]
+
+
+class Kept:
+    """A measure as a table of a session: columns are read as they are needed."""
+
+    narrow = True
+
+    def __init__(self, measures: Measures, name: str, step: int, ends: list[End] | None) -> None:
+        self.name = name
+        self.columns = tuple(
+            Column(column.name, column.type, column.unit, column.text)
+            for column in metrics.table(name).columns
+        )
+        self._measures, self._step, self._ends = measures, step, ends
+
+    def stream(self, columns: list[str]) -> Any:
+        return self._measures.stream(self.name, columns, self._step, self._ends)

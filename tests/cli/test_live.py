@@ -1,0 +1,85 @@
+"""`zlens live` as a program: its lines, its status, and how it ends."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from zlens import _native
+
+#: Longer than any of these takes; nothing is measured by it.
+PATIENCE_S = 120
+
+
+def live(*words: str, data: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "zlens", "live", *words]
+    how = {"stdin": subprocess.DEVNULL} if data is None else {"input": data}
+    return subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False, **how)  # type: ignore[call-overload,no-any-return]
+
+
+def some(path: Path, intervals: int) -> bytes:
+    """The first intervals of a recording."""
+    cuts = _native.MonwriteFile.open(str(path)).interval_cuts()
+    return path.read_bytes()[: cuts[intervals + 1][1]]
+
+
+def test_a_line_for_each_interval_of_a_pipe(demo_folder: Path) -> None:
+    """The configuration records end an interval without samples; the next one only closes its samples."""
+    found = live("-", "--no-serve", data=some(demo_folder / "zldemo.monwrite", 4))
+    assert found.returncode == 0
+    lines = found.stdout.decode().splitlines()
+    assert [line.split("  ")[1:3] for line in lines] == [["ZLDEMO", "60 s"]] * len(lines)
+    assert [line[:19] for line in lines][:2] == ["2010-03-09 08:31:00", "2010-03-09 08:32:00"]
+    assert all("busy 3" in line for line in lines)
+    assert found.stderr == b""
+
+
+def test_it_ends_when_it_is_asked_to(tmp_path: Path, demo_folder: Path) -> None:
+    path = tmp_path / "growing"
+    path.write_bytes(some(demo_folder / "zldemo.monwrite", 2))
+    command = [
+        sys.executable,
+        "-m",
+        "zlens",
+        "live",
+        str(path),
+        "--port",
+        "0",
+        "--lake",
+        str(tmp_path / "lake"),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline().startswith(b"http://127.0.0.1:")
+        assert b"ZLDEMO" in program.stdout.readline()
+        program.send_signal(signal.SIGTERM)
+        _, said = program.communicate(timeout=PATIENCE_S)
+    assert program.returncode == 130
+    assert said == b""
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), b"nothing to follow"),
+        (("nowhere",), b"no such file or folder"),
+        (("--replay", "nowhere"), b"no such file"),
+        (("-", "--speed", "2"), b"--speed needs --replay"),
+        (("-", "--keep", "long"), b"long"),
+    ],
+)
+def test_what_cannot_be_followed_says_so(words: tuple[str, ...], sentence: bytes) -> None:
+    found = live(*words, "--no-serve", data=b"" if "-" in words else None)
+    assert found.returncode == 2
+    assert sentence in found.stderr
+    assert found.stderr.count(b"\n") == 1
+
+
+def test_a_stream_of_another_kind_says_so() -> None:
+    found = live("-", "--no-serve", data=b"nothing of the kind\n" * 1000)
+    assert b"no stream that can be followed" in found.stderr
+    assert found.returncode == 2

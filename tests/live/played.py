@@ -1,0 +1,108 @@
+"""Recordings given piece by piece, and what is expected of them: all measures of the whole recording."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from zlens import _native
+from zlens.catalog import metrics
+from zlens.live.sources import Arrived, Position
+from zlens.live.watch import Live, Step
+from zlens.session.session import Session
+
+#: Sums of the same numbers in another order differ in their last digits.
+CLOSE = 1e-12
+#: Measures that tell of files, not of the system.
+OF_FILES = frozenset({"system", "problem"})
+
+
+class Pieces:
+    """A recording that arrives in pieces: one with each read."""
+
+    seekable = True
+
+    def __init__(self, path: Path, ends: Sequence[int]) -> None:
+        self.name = str(path)
+        self.ended = False
+        self._data = path.read_bytes()
+        self._ends = list(ends)
+        self._offset = 0
+
+    def seek(self, position: Position) -> None:
+        self._offset = position["offset"]
+
+    def read(self) -> Arrived | None:
+        while self._ends and self._ends[0] <= self._offset:
+            self._ends.pop(0)
+        if not self._ends:
+            self.ended = True
+            return None
+        end = self._ends.pop(0)
+        data, self._offset = self._data[self._offset : end], end
+        return Arrived(data, {"offset": end})
+
+    def close(self) -> None:
+        return None
+
+
+def interval_cuts(path: Path, every: int) -> list[int]:
+    """Where every so many intervals of monitor data end, and the end of the file."""
+    file = _native.MonwriteFile.open(str(path))
+    return [*(cut for _, cut in file.interval_cuts()[::every]), file.size]
+
+
+def play(live: Live) -> list[Step]:
+    """All steps until nothing more comes."""
+    steps = []
+    while not live.done:
+        step = live.step()
+        if step is not None:
+            steps.append(step)
+    return steps
+
+
+def differences(recorded: Session, live: Session, names: Sequence[str] | None = None) -> list[str]:
+    """How the measures of two sessions differ, row by row; a sentence for each measure that does."""
+    found = []
+    for name in names or metrics.tables():
+        if name in OF_FILES:
+            continue
+        (columns, expected), (_, actual) = _rows(recorded, name), _rows(live, name)
+        if len(expected) != len(actual):
+            found.append(f"{name}: {len(expected)} rows recorded, {len(actual)} live")
+            continue
+        for one, other in zip(expected, actual, strict=True):
+            wrong = [
+                f"{column} {a!r} is {b!r}"
+                for column, a, b in zip(columns, one, other, strict=True)
+                if not _same(a, b)
+            ]
+            if wrong:
+                found.append(f"{name} {one[:4]}: {', '.join(wrong[:5])}")
+                break
+    return found
+
+
+def _rows(session: Session, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    answer = session.sql(f"SELECT * FROM {name}")
+    columns = answer.columns
+    rows = answer.rows
+    if "interval_end" in columns:
+        # What came after the last interval belongs to none yet.
+        place = columns.index("interval_end")
+        rows = [row for row in rows if row[place] is not None]
+    return columns, sorted(rows, key=_order)
+
+
+def _order(row: tuple[Any, ...]) -> list[tuple[bool, str]]:
+    # Rounded: their order must not hang on last digits.
+    return [(value is None, f"{value:.9g}" if isinstance(value, float) else str(value)) for value in row]
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE)
+    return bool(one == other)

@@ -1,0 +1,74 @@
+"""A recording that is played live gives the measures of the recording, row by row.
+
+The oracle is the decoding of the whole recording, whose numbers other tests hold against publications.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from played import Pieces, differences, interval_cuts, play
+
+from zlens.live.watch import Limits, Live
+from zlens.readers import following
+from zlens.session.session import Session
+
+
+def check(path: Path, ends: list[int], limits: Limits | None = None) -> None:
+    live = Live([Pieces(path, ends)], limits=limits, findings=False)
+    try:
+        play(live)
+        with Session([str(path)]) as recorded, live.session() as shown:
+            assert differences(recorded, shown) == []
+    finally:
+        live.close()
+
+
+def test_monitor_data_a_few_intervals_at_a_time(demo_folder: Path) -> None:
+    path = demo_folder / "zldemo.monwrite"
+    check(path, interval_cuts(path, 13))
+
+
+def test_monitor_data_with_events_after_the_end_of_their_interval(demo_folder: Path) -> None:
+    """The simulator writes events of an interval behind its end; nothing is cut within frames."""
+    path = demo_folder / "sim.monwrite"
+    size = path.stat().st_size
+    check(path, [*range(997_003, size, 997_003), size])
+
+
+def test_smf_records_whose_intervals_have_two_lengths(demo_folder: Path) -> None:
+    """RMF's records of 15 minutes tell more of the counters of the minutes before them."""
+    path = demo_folder / "zlzos.smf"
+    form = following.form("smf.dump")
+    assert form is not None
+    moments = form.moments(str(path))
+    check(path, [*(end for _, end in moments[::40]), moments[-1][1]], Limits(grace=5.0))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["zldemo.monwrite", "sim.monwrite"])
+def test_monitor_data_interval_by_interval(demo_folder: Path, name: str) -> None:
+    path = demo_folder / name
+    check(path, interval_cuts(path, 1))
+
+
+def test_old_measures_and_records_are_forgotten(demo_folder: Path) -> None:
+    path = demo_folder / "zldemo.monwrite"
+    limits = Limits(raw=600.0, measures=1200.0, part=600.0)
+    live = Live([Pieces(path, interval_cuts(path, 6))], limits=limits, findings=False)
+    try:
+        play(live)
+        with live.session() as shown:
+            ((count,),) = shown.sql("SELECT count(*) FROM interval").rows
+            assert count == 20
+            ((rows, newest),) = shown.sql("SELECT count(DISTINCT interval_end), max(busy_pct) FROM load").rows
+            # Whole hours are dropped.
+            assert rows == 31
+            assert not math.isnan(newest)
+            # Raw records of the current part, and of one before.
+            ((raw,),) = shown.sql("SELECT count(DISTINCT interval_end) FROM d0r2").rows
+            assert raw < 30
+    finally:
+        live.close()

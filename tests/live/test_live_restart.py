@@ -1,0 +1,87 @@
+"""`zlens live` killed at any moment: nothing is lost, nothing is there twice.
+
+The oracle is the import of the whole recording into a lake.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from played import Pieces, differences, interval_cuts, play
+
+from rounds import rounds
+from zlens import lake
+from zlens.live.watch import Limits, Live
+from zlens.session.session import Session
+
+#: A part for the lake every ten minutes.
+LIMITS = Limits(part=600.0)
+
+
+def live_program(source: Path, into: Path) -> subprocess.Popen[bytes]:
+    words = ["live", str(source), "--no-serve", "--lake", str(into), "--part", "10m"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "zlens", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+
+
+def test_killed_at_any_moment(tmp_path: Path, demo_folder: Path) -> None:
+    recording = demo_folder / "zldemo.monwrite"
+    data = recording.read_bytes()
+    source, into = tmp_path / "growing.monwrite", tmp_path / "lake"
+    chance = random.Random(19)
+    kills = rounds(20, 3)
+    ends = sorted(chance.randrange(100_000, len(data)) for _ in range(kills))
+    written = 0
+    for end in ends:
+        # It grows while the program reads it.
+        with open(source, "ab") as file:
+            file.write(data[written:end])
+        written = end
+        program = live_program(source, into)
+        time.sleep(chance.uniform(0.5, 5))
+        program.send_signal(signal.SIGKILL)
+        program.communicate()
+    with open(source, "ab") as file:
+        file.write(data[written:])
+    # What is left, to the end.
+    live = Live([Pieces(source, [len(data)])], lake=str(into), limits=LIMITS, findings=False)
+    try:
+        play(live)
+        live.finish()
+        with Session([str(recording)]) as recorded, live.session() as shown:
+            assert differences(recorded, shown) == []
+    finally:
+        live.close()
+    with Session([str(recording)]) as recorded, Session([str(into)]) as stored:
+        assert differences(recorded, stored) == []
+    assert lake.check(into).faults == []
+
+
+def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, demo_folder: Path) -> None:
+    recording = demo_folder / "zldemo.monwrite"
+    cuts = interval_cuts(recording, 7)
+    into = str(tmp_path / "lake")
+    first = Live([Pieces(recording, cuts[:5])], lake=into, limits=LIMITS, findings=False)
+    for _ in range(5):
+        first.step()
+    # Others may read at any moment.
+    with Session([into]) as stored:
+        ((ends,),) = stored.sql("SELECT count(DISTINCT interval_end) FROM load").rows
+    assert 0 < ends < 28
+    # No end: as if it had been killed.
+    assert first._lock is not None
+    first._lock.close()
+    second = Live([Pieces(recording, cuts)], lake=into, limits=LIMITS, findings=False)
+    play(second)
+    second.finish()
+    with Session([str(recording)]) as recorded, second.session() as shown, Session([into]) as stored:
+        assert differences(recorded, shown) == []
+        assert differences(recorded, stored) == []
+    first.close()
+    second.close()

@@ -1,0 +1,163 @@
+"""Where bytes come from: growing and replaced files, folders that fill up, pipes, the device, replays."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from zlens.errors import InputError
+from zlens.live import sources
+from zlens.live.sources import Arrived, Clock, Feed, Folder, Reading, Replay, growing
+
+#: Longer than any of these takes; nothing is measured by it.
+PATIENCE_S = 30
+
+
+def read_all(feed: Feed) -> bytes:
+    found = b""
+    while (arrived := feed.read()) is not None:
+        found += arrived.data
+    return found
+
+
+def wait_for(feed: Feed, size: int) -> list[Arrived]:
+    found: list[Arrived] = []
+    end = time.monotonic() + PATIENCE_S
+    while sum(len(each.data) for each in found) < size and time.monotonic() < end:
+        arrived = feed.read()
+        if arrived is not None:
+            found.append(arrived)
+        else:
+            time.sleep(0.01)
+    return found
+
+
+def age(path: Path) -> None:
+    """As if nothing had been written for a while."""
+    old = time.time() - 10
+    os.utime(path, (old, old))
+
+
+def test_a_growing_file_is_read_once_and_again_from_a_position(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(b"one")
+    feed = growing(str(path))
+    first = feed.read()
+    assert first is not None
+    assert first.data == b"one"
+    assert feed.read() is None
+    with open(path, "ab") as file:
+        file.write(b"two")
+    assert read_all(feed) == b"two"
+    again = growing(str(path))
+    again.seek(first.position)
+    assert read_all(again) == b"two"
+
+
+def test_a_replaced_file_is_read_from_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(b"a long one")
+    feed = growing(str(path))
+    read_all(feed)
+    other = tmp_path / "other"
+    other.write_bytes(b"new")
+    other.replace(path)
+    arrived = feed.read()
+    assert arrived is not None
+    assert arrived.data == b"new"
+    assert "replaced" in arrived.notes[0]
+
+
+def test_a_folder_gives_its_files_in_order_and_names_apart(tmp_path: Path) -> None:
+    for name, data in (("a-01.mon", b"1"), ("a-02.mon", b"2"), ("b-01.mon", b"x"), ("a-03.mon.part", b"-")):
+        (tmp_path / name).write_bytes(data)
+        age(tmp_path / name)
+    folder = Folder(str(tmp_path))
+    first, second = folder.feeds()
+    assert read_all(first) == b"12"
+    assert read_all(second) == b"x"
+    (tmp_path / "a-03.mon").write_bytes(b"3")
+    assert [read_all(feed) for feed in folder.feeds()] == [b"3", b""]
+
+
+def test_a_folder_goes_on_where_it_was(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        (tmp_path / f"a-{number}").write_bytes(b"%d" % number)
+        age(tmp_path / f"a-{number}")
+    (feed,) = Folder(str(tmp_path)).feeds()
+    assert feed.read() is not None
+    second = feed.read()
+    assert second is not None
+    assert second.data == b"2"
+    (again,) = Folder(str(tmp_path)).feeds()
+    again.seek(second.position)
+    assert read_all(again) == b"3"
+
+
+def test_a_pipe_ends_with_its_writer() -> None:
+    read, write = os.pipe()
+    feed = Reading("pipe", read)
+    os.write(write, b"data")
+    assert b"".join(each.data for each in wait_for(feed, 4)) == b"data"
+    os.close(write)
+    end = time.monotonic() + PATIENCE_S
+    while not feed.ended and time.monotonic() < end:
+        feed.read()
+    assert feed.ended
+
+
+def test_the_device_gives_sets_and_tells_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read without bytes ends a set; EOVERFLOW keeps it, EIO discards it (Linux, monreader)."""
+    steps: list[bytes | int] = [
+        b"ab",
+        b"c",
+        b"",
+        b"d",
+        errno.EIO,
+        b"ef",
+        errno.EOVERFLOW,
+        b"g",
+        b"",
+        errno.ENODEV,
+    ]
+
+    def device(handle: int, size: int) -> bytes:
+        step = steps.pop(0)
+        if isinstance(step, int):
+            raise OSError(step, os.strerror(step))
+        return step
+
+    monkeypatch.setattr(os, "read", device)
+    feed = Reading("/dev/monreader", -1, device=True)
+    found = wait_for(feed, 6)
+    monkeypatch.undo()
+    assert b"".join(each.data for each in found) == b"abcefg"
+    notes = [note for each in found for note in each.notes]
+    assert any("left out" in note for note in notes)
+    assert any("overflowed" in note for note in notes)
+
+
+def test_a_replay_follows_the_clock_of_its_records(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(b"abcdef")
+    now = [0.0]
+    clock = Clock(60, lambda: now[0])
+    feed = Replay(str(path), [(0, 1), (60_000_000, 3), (120_000_000, 6)], clock)
+    assert read_all(feed) == b"a"
+    now[0] = 1.0
+    assert read_all(feed) == b"bc"
+    assert not feed.ended
+    now[0] = 2.5
+    assert read_all(feed) == b"def"
+    assert feed.ended
+
+
+def test_what_cannot_be_played_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_text("nothing of the kind")
+    with pytest.raises(InputError):
+        sources.recording(str(path), Clock(1))

@@ -1,0 +1,142 @@
+"""A place that is replaced: events for those who follow, and requests that are not disturbed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+from sockets import free_socket
+
+from rounds import rounds
+from zlens import _native
+from zlens.cli.serve import config
+from zlens.live.sources import Clock, Replay
+from zlens.live.watch import Live
+from zlens.readers import following as forms
+from zlens.server.app import create
+from zlens.server.following import Following, event
+from zlens.server.place import Place
+
+#: Longer than any of these takes; nothing is measured by it.
+PATIENCE_S = 120
+
+
+class Served:
+    """A live system under a server, stepped by the test."""
+
+    def __init__(self, path: Path, intervals: int) -> None:
+        form = forms.form("zvm.monwrite")
+        assert form is not None
+        moments = form.moments(str(path))[: intervals + 1]
+        self._now = [0.0]
+        self.live = Live([Replay(str(path), moments, Clock(60, lambda: self._now[0]))])
+        self.following = Following(self.place())
+        listening = free_socket()
+        app = create(self.following, ready=lambda: self.live.ready)
+        self.server = uvicorn.Server(config(app))
+        self.thread = threading.Thread(target=lambda: self.server.run(sockets=[listening]), daemon=True)
+        self.thread.start()
+        self.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+    def place(self) -> Place:
+        return Place(self.live.session(), ["demo"], live=True)
+
+    def pass_by(self, seconds: float) -> None:
+        """Let time pass, and tell of what has closed."""
+        self._now[0] += seconds
+        step = self.live.step()
+        if step is not None:
+            place = self.place()
+            self.following.replace(place, event(place, self.live, step))
+
+    def end(self) -> None:
+        self.following.end()
+        self.server.should_exit = True
+        self.thread.join(PATIENCE_S)
+        self.following.close()
+        self.live.close()
+
+
+@pytest.fixture
+def served(demo_folder: Path) -> Iterator[Served]:
+    found = Served(demo_folder / "zldemo.monwrite", 8)
+    yield found
+    found.end()
+
+
+@contextmanager
+def events(address: str) -> Iterator[Iterator[dict[str, object]]]:
+    with httpx.stream("GET", f"{address}/api/v1/follow", timeout=PATIENCE_S) as response:
+        assert response.headers["content-type"] == "text/event-stream"
+        lines = response.iter_lines()
+        yield (json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: "))
+
+
+def test_health_and_readiness(served: Served) -> None:
+    assert httpx.get(f"{served.address}/healthz", timeout=PATIENCE_S).status_code == 200
+    assert httpx.get(f"{served.address}/readyz", timeout=PATIENCE_S).status_code == 503
+    served.pass_by(3)
+    assert httpx.get(f"{served.address}/readyz", timeout=PATIENCE_S).status_code == 200
+
+
+def test_an_event_for_what_has_closed_and_requests_see_it(served: Served) -> None:
+    with events(served.address) as found:
+        served.pass_by(3)
+        first = next(found)
+        assert {each["system"] for each in first["systems"]} == {"ZLDEMO"}  # type: ignore[attr-defined]
+        served.pass_by(2)
+        second = next(found)
+        assert second["step"] > first["step"]  # type: ignore[operator]
+        asked = {"table": "load", "columns": ["busy_pct"], "limit": 100}
+        rows = httpx.post(f"{served.address}/api/v1/rows", json=asked, timeout=PATIENCE_S).json()["rows"]
+        (system,) = second["systems"]  # type: ignore[misc]
+        # The first row is of the interval that only closes its samples.
+        assert len(rows) >= system["intervals"] > 1
+        schema = httpx.get(f"{served.address}/api/v1/schema", timeout=PATIENCE_S).json()
+        assert schema["live"] is True
+        assert schema["systems"][0]["end"] == system["end"]
+
+
+def test_a_place_in_use_stays_open_when_it_is_replaced(served: Served) -> None:
+    served.pass_by(3)
+    with served.following.use() as before:
+        served.pass_by(2)
+        assert served.following.newest is not before
+        assert before.session.sql("SELECT count(*) FROM load").rows[0][0] > 0
+    with served.following.use() as after:
+        assert after.session.sql("SELECT count(*) FROM load").rows[0][0] > 0
+
+
+def test_many_clients_get_the_newest_event(served: Served) -> None:
+    """Those that come late or are slow get the newest one, not all of them."""
+    clients = rounds(200, 10)
+    served.pass_by(3)
+    served.pass_by(1)
+    newest = served.live.step_number
+    got: list[object] = []
+
+    def follow() -> None:
+        with events(served.address) as found:
+            got.append(next(found)["step"])
+
+    threads = [threading.Thread(target=follow, daemon=True) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    assert got == [newest] * clients
+
+
+def test_cuts_are_known_without_decoding(demo_folder: Path) -> None:
+    file = _native.MonwriteFile.open(str(demo_folder / "zldemo.monwrite"))
+    cuts = file.interval_cuts()
+    assert len(cuts) == len(file.interval_ends())
+    assert all(
+        offset < cut <= file.size for (_, _, offset), (_, cut) in zip(file.interval_ends(), cuts, strict=True)
+    )
