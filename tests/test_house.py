@@ -41,6 +41,7 @@ LAYERS = (
     "compare",
     "studies",
     "demo",
+    "live",
     "server",
     "cli",
     "__main__",
@@ -136,7 +137,7 @@ def test_facts_are_toml_alone() -> None:
 
 
 #: Rooms whose data come from outside, or from the user.
-OUTSIDE = ("inputs", "readers", "lake", "session", "server", "cli", "plan", "simulation")
+OUTSIDE = ("inputs", "readers", "lake", "session", "server", "cli", "plan", "simulation", "live")
 
 
 def bare(source: str) -> list[str]:

@@ -1,0 +1,1 @@
+"""The running system: its data as they arrive."""
