@@ -1,7 +1,7 @@
 //! Sources into the spool: files that grow, pipes, and what a source that overflows loses.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -181,30 +181,33 @@ fn a_device_never_waits_and_what_found_no_room_is_counted() {
 fn a_source_that_waits_goes_on_when_there_is_room() {
     let folder = tempdir().unwrap();
     let spool = Arc::new(Spool::open(folder.path(), SMALLEST).unwrap());
+    let size = 5 * SMALLEST;
     let reader = {
         let spool = Arc::clone(&spool);
+        let mut pipe = Pipe::new(io::repeat(b'x').take(size));
         thread::spawn(move || {
-            let events = (0..400).map(|_| Event::Data(vec![b'x'; 10_000])).collect();
             collect(
-                &mut List(events),
-                SourceKind::File,
+                &mut pipe,
+                SourceKind::Stdin,
                 &spool,
                 &AtomicBool::new(false),
-            );
+            )
         })
     };
     let mut cursor = spool.cursor(0);
     let mut count = 0;
+    let end = Instant::now() + Duration::from_secs(30);
     while !(spool.is_ended() && cursor.next() == spool.next()) {
         match spool.read(&mut cursor).unwrap() {
-            Next::Frame(_) => count += 1,
+            Next::Frame(bytes) => count += decode(&bytes).unwrap().unwrap().1.len() as u64,
             Next::Hole(hole) => panic!("{hole:?}"),
             Next::Nothing => {
+                assert!(Instant::now() < end, "it waits for ever");
                 spool.acknowledge(cursor.next()).unwrap();
                 spool.wait(cursor.next(), Duration::from_millis(50));
             }
         }
     }
     reader.join().unwrap();
-    assert_eq!(count, 400);
+    assert_eq!(count - "file \ndevice 0\ninode 0\n".len() as u64, size);
 }

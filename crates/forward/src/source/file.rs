@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::{Begin, Event, Gap, Reason, Source};
+use super::{Begin, Event, Gap, READ, Reason, Source};
 use crate::error::Error;
 use crate::log::{self, Level};
 use crate::spool::Mark;
-use crate::wire::MOST;
 
 /// How often a file is looked at.
 const LOOK: Duration = Duration::from_millis(200);
@@ -97,7 +96,7 @@ impl Growing {
     }
 
     fn more(&mut self) -> io::Result<Option<Event>> {
-        let mut buffer = vec![0; MOST];
+        let mut buffer = vec![0; READ];
         let count = self.file.read_at(&mut buffer, self.offset)?;
         self.offset += count as u64;
         buffer.truncate(count);

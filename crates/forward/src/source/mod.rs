@@ -12,6 +12,9 @@ pub use pipe::Pipe;
 
 use std::time::Duration;
 
+/// The most bytes of one read. The smallest spool has room for several.
+const READ: usize = 256 << 10;
+
 /// The kind of a source, as the receiver is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -17,15 +17,13 @@ use std::time::Duration;
 use zlens_frames::ReadAt;
 use zlens_frames::zvm::{Capture, Header};
 
-use super::{Event, Gap, Reason, Source};
+use super::{Event, Gap, READ, Reason, Source};
 use crate::error::Error;
 use crate::log::{self, Level};
 
 const EIO: i32 = 5;
 const EFAULT: i32 = 14;
 const EOVERFLOW: i32 = 75;
-/// Bytes of one read.
-const READ: usize = 256 << 10;
 /// The most bytes of a set. It can be as large as the segment of the monitor, whose default is 64 MB.
 const LARGEST_SET: usize = 64 << 20;
 const RETRY: Duration = Duration::from_secs(1);

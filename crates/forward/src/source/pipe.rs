@@ -2,9 +2,8 @@
 
 use std::io::{ErrorKind, Read};
 
-use super::{Begin, Event, Source};
+use super::{Begin, Event, READ, Source};
 use crate::log::{self, Level};
-use crate::wire::MOST;
 
 /// A pipe that is read to its end.
 #[derive(Debug)]
@@ -25,7 +24,7 @@ impl<R: Read + Send> Source for Pipe<R> {
         if !std::mem::replace(&mut self.begun, true) {
             return Event::Begin(Begin::default());
         }
-        let mut buffer = vec![0; MOST];
+        let mut buffer = vec![0; READ];
         match self.pipe.read(&mut buffer) {
             Ok(0) => Event::End,
             Ok(count) => {
