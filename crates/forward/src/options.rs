@@ -32,7 +32,7 @@ SOURCE is /dev/monreader, a file that grows, or - for standard input.
   --version             print the version
   --help                print this
 
-A full spool: sets of /dev/monreader are dropped, the oldest first, and the receiver is told; files and pipes wait.
+A full spool: sets of /dev/monreader are dropped, the oldest first, and the receiver learns of it; files and pipes wait.
 
 Exit status: 0 the source ended and everything arrived, or a signal ended it; 1 the source or, with --check, the
 receiver cannot be used; 2 the options are wrong; 3 the spool cannot be used.

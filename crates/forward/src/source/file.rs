@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::{Begin, Event, Gap, READ, Reason, Source};
+use super::event::{Begin, Event, Gap, READ, Reason, Source};
 use crate::error::Error;
 use crate::log::{self, Level};
 use crate::spool::Mark;

@@ -17,7 +17,7 @@ use std::time::Duration;
 use zlens_frames::ReadAt;
 use zlens_frames::zvm::{Capture, Header};
 
-use super::{Event, Gap, READ, Reason, Source};
+use super::event::{Event, Gap, READ, Reason, Source};
 use crate::error::Error;
 use crate::log::{self, Level};
 

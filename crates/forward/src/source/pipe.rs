@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 
-use super::{Begin, Event, READ, Source};
+use super::event::{Begin, Event, READ, Source};
 use crate::log::{self, Level};
 
 /// A pipe that is read to its end.
