@@ -276,6 +276,23 @@ def test_certificates_and_tokens_are_checked(
         assert (program.returncode, received(tmp_path / "in")) == (0, b"x" * 1_000_000)
 
 
+@pytest.mark.long
+def test_the_program_for_linux_on_z_sends_the_same_bytes(tmp_path: Path, certificates: Path) -> None:
+    """Big-endian, with TLS of its own, on an emulated machine: `make forward-s390x` makes it."""
+    program = ROOT / "target/s390x/s390x-unknown-linux-gnu/forward/zlens-forward"
+    if not program.exists() or shutil.which("qemu-s390x-static") is None:
+        pytest.skip("make forward-s390x was not run")
+    pem = {path.name: str(path) for path in certificates.iterdir()}
+    access = Access(pem["receiver.pem"], pem["receiver.key"], client_ca=pem["ca.pem"])
+    data = os.urandom(2_000_000)
+    with Receiver(tmp_path / "in", port=0, access=access) as receiver:
+        port = receiver.address[1]
+        command = ["qemu-s390x-static", program, "--to", f"localhost:{port}", "--spool", tmp_path / "s", "-"]
+        shown = ["--ca", pem["ca.pem"], "--cert", pem["lnx1.pem"], "--key", pem["lnx1.key"]]
+        done = subprocess.run([*command, *shown], input=data, capture_output=True, timeout=120)
+        assert (done.returncode, received(tmp_path / "in") == data) == (0, True), done.stderr
+
+
 def test_what_cannot_begin_says_why(built: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for arguments, status, said in (

@@ -243,28 +243,6 @@ def test_frames_that_are_too_long_are_not_read(receiver: Receiver) -> None:
     assert peer.read().kind is Kind.REFUSED
 
 
-@settings(max_examples=rounds(300, 20), deadline=None)
-@given(data=st.data())
-def test_damaged_frames_are_refused(data: st.DataObject) -> None:
-    """One bit of a frame: whatever it becomes, it is not taken for the frame it was."""
-    payload = data.draw(st.binary(max_size=200))
-    frame = Frame(Kind.DATA, data.draw(st.integers(0, 2**64 - 1)), payload, data.draw(st.integers(0, 255)))
-    encoded = bytearray(frame.encode())
-    bit = data.draw(st.integers(0, len(encoded) * 8 - 1))
-    encoded[bit // 8] ^= 1 << bit % 8
-    rest = bytes(encoded)
-
-    def take(count: int) -> bytes:
-        nonlocal rest
-        if len(rest) < count:
-            raise EOFError
-        taken, rest = rest[:count], rest[count:]
-        return taken
-
-    with pytest.raises((ReceiverError, EOFError)):
-        wire.read(take)
-
-
 @settings(max_examples=rounds(200, 10), deadline=None)
 @given(noise=st.binary(max_size=300), greeted=st.booleans())
 def test_any_bytes_leave_the_receiver_at_work(
