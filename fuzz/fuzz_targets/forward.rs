@@ -19,12 +19,23 @@ fuzz_target!(|bytes: &[u8]| {
     }
     // In memory where the system has it.
     let shared = PathBuf::from("/dev/shm");
-    let parent = if shared.is_dir() { shared } else { std::env::temp_dir() };
+    let parent = if shared.is_dir() {
+        shared
+    } else {
+        std::env::temp_dir()
+    };
     let folder = parent.join(format!("zlens-fuzz-{}", process::id()));
     let _ = fs::remove_dir_all(&folder);
     let made = Spool::open(&folder, SMALLEST).expect("a new spool can be made");
-    let record = |kind, payload| Record { kind, flags: 1, payload };
-    let first = [record(Kind::Begin, &b"inode 7\n"[..]), record(Kind::Data, b"abc")];
+    let record = |kind, payload| Record {
+        kind,
+        flags: 1,
+        payload,
+    };
+    let first = [
+        record(Kind::Begin, &b"inode 7\n"[..]),
+        record(Kind::Data, b"abc"),
+    ];
     made.append(&first, true).expect("memory can be written");
     drop(made);
     // Behind a true header, and as a whole.
@@ -35,7 +46,9 @@ fuzz_target!(|bytes: &[u8]| {
     fs::write(folder.join(format!("{:020}.seg", 9)), bytes).expect("memory can be written");
 
     let spool = Spool::open(&folder, SMALLEST).expect("whatever is in it");
-    spool.append(&[record(Kind::Data, &b"more"[..])], true).expect("memory can be written");
+    spool
+        .append(&[record(Kind::Data, &b"more"[..])], true)
+        .expect("memory can be written");
     let mut cursor = spool.cursor(0);
     let mut last = Vec::new();
     loop {

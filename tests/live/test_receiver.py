@@ -19,7 +19,7 @@ from rounds import rounds
 from zlens.errors import ReceiverError
 from zlens.live import wire
 from zlens.live.received import GAPS, STATE
-from zlens.live.receiver import Access, Limits, Receiver
+from zlens.live.receiver import Access, Limits, Place, Receiver
 from zlens.live.wire import ENDS_SET, Frame, Kind
 
 
@@ -138,6 +138,29 @@ def test_a_gap_inside_of_data_begins_a_new_file(receiver: Receiver, kind: str, f
     peer.send(Kind.DATA, 5, b"whole", ENDS_SET)
     peer.acknowledged(6)
     assert contents(receiver) == [b"cut", b"whole"]
+
+
+def test_what_is_durable_is_read_once(tmp_path: Path) -> None:
+    with Receiver(tmp_path, port=0, limits=Limits(rotate_bytes=4)) as receiver:
+        peer = Peer(receiver)
+        peer.greet()
+        [source] = receiver.sources()
+        read, place = b"", Place()
+        assert source.read(place, 10) == (b"", place)
+        for number, data in enumerate([b"abcdef", b"gh", b"ij", b"k"]):
+            peer.send(Kind.DATA, number, data, ENDS_SET)
+            peer.acknowledged(number + 1)
+            while (part := source.read(place, 4))[0]:
+                assert len(part[0]) <= 4
+                read, place = read + part[0], part[1]
+        assert read == b"abcdefghijk"
+        # What is in the file and not in the state may be cut off.
+        with open(source.files[-1], "ab") as file:
+            file.write(b"later")
+        assert source.read(place, 10)[0] == b""
+        # Files that are no longer needed can go.
+        source.files[0].unlink()
+        assert source.read(Place(), 10)[0] == b"ghij"
 
 
 def test_captures_end_behind_a_set(tmp_path: Path) -> None:

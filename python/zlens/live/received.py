@@ -62,6 +62,14 @@ class State:
     ended: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the files of a source somebody reads: a file's name, and the next byte."""
+
+    file: str = ""
+    offset: int = 0
+
+
 class Received:
     """The folder of a source. One connection writes at a time, under `lock`; reading needs none."""
 
@@ -89,6 +97,24 @@ class Received:
         """Its files in the order of their time; of the last one, `durable.size` bytes are durable."""
         found = sorted(path for path in self.folder.iterdir() if _FILE.match(path.name))
         return [path for path in found if _number(path) <= self.durable.number]
+
+    def read(self, place: Place, most: int) -> tuple[bytes, Place]:
+        """What is durable behind a place, at most so many bytes of one file, and the place behind that.
+
+        Nothing if nothing is new. A place in a file that was removed is taken as its end.
+        """
+        durable = self.durable
+        for path in self.files:
+            if path.name < place.file or _number(path) > durable.number:
+                continue
+            offset = place.offset if path.name == place.file else 0
+            with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
+                size = durable.size if path.name == durable.file else os.fstat(file.fileno()).st_size
+                if size > offset:
+                    file.seek(offset)
+                    data = file.read(min(size - offset, most))
+                    return data, Place(path.name, offset + len(data))
+        return b"", place
 
     def gaps(self) -> Iterator[Mapping[str, Any]]:
         """What is missing, as the forwarder reported it, with the file and the size it had there."""

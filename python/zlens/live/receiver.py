@@ -1,17 +1,18 @@
 """The receiving end of `zlens-forward`: listens, and writes what arrives as files that grow.
 
-    with Receiver(folder, port=4739, access=Access(certificate, key, token=token)) as receiver:
+    with Receiver(folder, "0.0.0.0", access=Access(certificate, key, token=token)) as receiver:
+        places = {}
         while receiver.wait(1.0):
             for source in receiver.sources():
-                source.files, source.durable.file, source.durable.size, [*source.gaps()]
+                data, places[source.name] = source.read(places.get(source.name, Place()), 1 << 20)
+                gaps = [*source.gaps()]
 
 Each source is a folder in `folder`, named as the forwarder says. Its files are named so that they sort by
 time: `00000001-20261125T021500Z.monreader` is a capture of the device, `00000001-20261125T021500Z-day.mon`
 has the bytes of the forwarder's file `day.mon`. A capture ends behind a set of data after `rotate_bytes` or
 `rotate_s`, and another one begins; a file of another source ends only where the forwarder's does.
 `gaps.jsonl` lists what is missing, and `state.json` how much is durable: of the last file, `durable.size`
-bytes. Bytes behind these may be cut off after a crash and come again, so a program that must never read twice
-reads up to `durable.size`.
+bytes. Bytes behind these may be cut off after a crash and come again: `read` gives no such bytes.
 
 Records are acknowledged after they are durable. A forwarder that connects again is given the number of the
 next record, so that nothing is lost or doubled whichever end is killed.
@@ -36,8 +37,10 @@ from typing import BinaryIO
 
 from zlens.errors import ReceiverError
 from zlens.live import wire
-from zlens.live.received import Received, is_name
+from zlens.live.received import Place, Received, is_name
 from zlens.live.wire import Frame, Kind
+
+__all__ = ["PORT", "Access", "Limits", "Place", "Received", "Receiver"]
 
 PORT = 4739
 _LOCK = ".lock"
