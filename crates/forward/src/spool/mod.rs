@@ -3,8 +3,8 @@
 //! Records are in segments, files that begin and end between sets of data. A record is flushed to disk before it can be
 //! sent: what a receiver has was never lost here. Segments go when all their records are acknowledged. If there is no
 //! room, the oldest whole segments are dropped where the source does not wait; the numbers of their records are then a
-//! hole in the sequence, which the sender reports as a gap. The segment that is being sent is not dropped, so that no
-//! set arrives in part, and neither is the one that is being written.
+//! hole in the sequence, which the sender reports as a gap. So that no set arrives in part, two are not dropped: the first
+//! one, of which a part may have arrived, and the one that is being sent; and neither is the one that is being written.
 
 mod segment;
 
@@ -88,6 +88,12 @@ impl Cursor {
     }
 }
 
+enum Pinned {
+    Segment(Segment),
+    Hole(Hole),
+    Nothing,
+}
+
 /// The spool. All its methods may be called from any thread.
 #[derive(Debug)]
 pub struct Spool {
@@ -105,7 +111,7 @@ struct Inner {
     segments: VecDeque<Segment>,
     writer: Option<File>,
     ids: u64,
-    /// The segment that is being sent, or may have been sent in part.
+    /// The segment that is being sent.
     pinned: u64,
     /// Where the last acknowledged segment ended.
     gone: Option<Count>,
@@ -126,11 +132,8 @@ impl Inner {
     /// Drops the oldest segment that may be dropped; its bytes of the source.
     fn drop_oldest(&mut self) -> io::Result<Option<u64>> {
         let closed = self.segments.len().saturating_sub(1);
-        let oldest = self
-            .segments
-            .iter()
-            .take(closed)
-            .position(|segment| segment.id != self.pinned);
+        // Of the first one, a part may have arrived.
+        let oldest = (1..closed).find(|&index| self.segments[index].id != self.pinned);
         let Some(segment) = oldest.and_then(|index| self.segments.remove(index)) else {
             return Ok(None);
         };
@@ -185,7 +188,7 @@ impl Spool {
             segments[index].walk(before, before.is_none())?;
         }
         let mut inner = Inner {
-            pinned: segments.front().map_or(0, |segment| segment.id),
+            pinned: 0,
             ids: segments.back().map_or(0, |segment| segment.id),
             segments,
             writer: None,
@@ -210,7 +213,6 @@ impl Spool {
         let mut inner = self.inner();
         if inner.segments.is_empty() {
             self.rotate(&mut inner)?;
-            inner.pinned = inner.ids;
         }
         Ok(())
     }
@@ -312,55 +314,62 @@ impl Spool {
     /// # Errors
     /// If the disk cannot be read.
     pub fn read(&self, cursor: &mut Cursor) -> io::Result<Next> {
-        let (end, place) = {
-            let mut inner = self.inner();
-            let here = cursor.place.as_ref().and_then(|(id, ..)| {
-                let same = |segment: &&Segment| segment.id == *id;
-                inner.segments.iter().find(same)
-            });
-            if let Some(segment) = here.filter(|segment| segment.to.sequence > cursor.next) {
-                (segment.to.sequence, cursor.place.as_mut())
-            } else {
-                let later = |segment: &&Segment| segment.to.sequence > cursor.next;
-                let Some(segment) = inner.segments.iter().find(later) else {
-                    return Ok(Next::Nothing);
-                };
-                let first = segment.from;
-                if first.sequence > cursor.next {
-                    let from = cursor.next;
-                    let before = |to: &Count| to.sequence == from;
-                    let ends = inner.segments.iter().map(|segment| segment.to);
-                    let lost = ends.chain(inner.gone).find(before);
-                    (cursor.next, cursor.place) = (first.sequence, None);
-                    return Ok(Next::Hole(Hole {
-                        from,
-                        next: first.sequence,
-                        lost: lost.map(|to| (first.sets - to.sets, first.bytes - to.bytes)),
-                        damaged: false,
-                    }));
-                }
+        let segment = match self.pin(cursor.next) {
+            Pinned::Segment(segment) => segment,
+            Pinned::Hole(hole) => {
+                cursor.next = hole.next;
+                return Ok(Next::Hole(hole));
+            }
+            Pinned::Nothing => return Ok(Next::Nothing),
+        };
+        let place = match cursor.place.take().filter(|(id, ..)| *id == segment.id) {
+            Some((_, file, at)) => Some((file, at)),
+            None => {
                 let file = File::open(&segment.path)?;
-                let end = segment.to.sequence;
-                let Some(at) = segment.find(&file, cursor.next)? else {
-                    return Ok(damaged(cursor, end));
-                };
-                let id = segment.id;
-                inner.pinned = id;
-                (end, Some(cursor.place.insert((id, file, at))))
+                segment.find(&file, cursor.next)?.map(|at| (file, at))
             }
         };
-        let Some((_, file, at)) = place else {
-            return Ok(Next::Nothing);
-        };
-        if let Some(head) = head_at(file, *at, cursor.next)? {
-            let bytes = frame_at(file, *at, head)?;
+        if let Some((file, at)) = place
+            && let Some(head) = head_at(&file, at, cursor.next)?
+        {
+            let bytes = frame_at(&file, at, head)?;
             if matches!(wire::decode(&bytes), Ok(Some(_))) {
-                *at += bytes.len() as u64;
+                cursor.place = Some((segment.id, file, at + bytes.len() as u64));
                 cursor.next += 1;
                 return Ok(Next::Frame(bytes));
             }
         }
-        Ok(damaged(cursor, end))
+        // The rest of the segment cannot be found.
+        let from = cursor.next;
+        cursor.next = segment.to.sequence;
+        Ok(Next::Hole(Hole {
+            from,
+            next: cursor.next,
+            lost: None,
+            damaged: true,
+        }))
+    }
+
+    /// The segment that has a record, which is not dropped until another one is asked for.
+    fn pin(&self, next: u64) -> Pinned {
+        let mut inner = self.inner();
+        let mut later = inner.segments.iter();
+        let Some(segment) = later.find(|segment| segment.to.sequence > next).cloned() else {
+            return Pinned::Nothing;
+        };
+        let first = segment.from;
+        if first.sequence <= next {
+            inner.pinned = segment.id;
+            return Pinned::Segment(segment);
+        }
+        let ends = inner.segments.iter().map(|segment| segment.to);
+        let before = ends.chain(inner.gone).find(|to| to.sequence == next);
+        Pinned::Hole(Hole {
+            from: next,
+            next: first.sequence,
+            lost: before.map(|to| (first.sets - to.sets, first.bytes - to.bytes)),
+            damaged: false,
+        })
     }
 
     /// All records before a number are with the receiver: their segments go.
@@ -373,9 +382,6 @@ impl Spool {
             if let Some(segment) = inner.segments.pop_front() {
                 inner.gone = Some(segment.to);
                 fs::remove_file(&segment.path)?;
-                if inner.pinned == segment.id {
-                    inner.pinned = inner.segments[0].id;
-                }
             }
         }
         self.changed.notify_all();
@@ -409,18 +415,6 @@ impl Spool {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The rest of a segment is lost.
-fn damaged(cursor: &mut Cursor, end: u64) -> Next {
-    let from = cursor.next;
-    (cursor.next, cursor.place) = (end, None);
-    Next::Hole(Hole {
-        from,
-        next: end,
-        lost: None,
-        damaged: true,
-    })
 }
 
 fn write(writer: Option<&mut File>, records: &[Record<'_>], count: &mut Count) -> io::Result<()> {
