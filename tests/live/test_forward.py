@@ -157,6 +157,33 @@ def test_killed_at_any_moment_sets_arrive_once_and_what_is_missing_is_said(
     assert numbers[-1] > last
 
 
+@pytest.mark.long
+def test_a_full_spool_drops_the_oldest_sets_and_says_how_many(
+    built: Path, programs: Programs, tmp_path: Path
+) -> None:
+    port, counter, folder = free_port(), tmp_path / "counter", tmp_path / "in"
+    program = programs.start(
+        *(built / "examples" / "device", counter, "--to", f"127.0.0.1:{port}", "--spool", tmp_path / "spool"),
+        *("--spool-size", "1M", "/dev/made"),
+        stderr=subprocess.DEVNULL,
+    )
+    # Nobody listens, and the device does not wait.
+    eventually(lambda: counter.exists() and int(counter.read_text() or 0) > 900)
+    assert sum(part.stat().st_size for part in (tmp_path / "spool").glob("*.seg")) <= 1 << 20
+    with Receiver(folder, port=port) as receiver:
+        last = int(counter.read_text())
+        eventually(lambda: sets(received(folder), partial=True)[-1:] > [last])
+        program.kill()
+        program.wait()
+    # Now all that arrived is durable.
+    [source] = receiver.sources()
+    gaps, numbers = [*source.gaps()], sets(received(folder))
+    assert numbers == sorted(set(numbers))
+    missing = set(range(1, numbers[-1] + 1)) - set(numbers)
+    assert {gap["reason"] for gap in gaps} == {"spool_full"}
+    assert sum(int(gap["sets"]) for gap in gaps) == len(missing) > 0
+
+
 def sets(capture: bytes, *, partial: bool = False) -> list[int]:
     """The numbers of the sets of a capture; each must be as the device made it."""
     numbers, at = [], 0

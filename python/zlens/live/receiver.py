@@ -74,8 +74,9 @@ class Limits:
     handshake_s: float = 10.0
     #: Until a frame is there; a forwarder that has nothing to send says so every 10 s.
     idle_s: float = 60.0
-    #: Records that one flush makes durable.
+    #: Records that one flush makes durable, and how long it waits for them.
     batch_bytes: int = 8 << 20
+    batch_s: float = 0.5
     rotate_bytes: int = 256 << 20
     rotate_s: float = 3600.0
 
@@ -325,7 +326,7 @@ class Receiver:
 
     def _batch(self, channel: _Channel, source: Received) -> bool:
         """Takes what has arrived and makes it durable; whether the source ended."""
-        taken, ended = 0, False
+        taken, ended, begun = 0, False, None
         try:
             while True:
                 frame = channel.read()
@@ -340,7 +341,9 @@ class Receiver:
                 if frame.kind is Kind.GAP:
                     self._report("gap", {"source": source.name, "reason": frame.fields.get("reason", "")})
                 taken += len(frame.payload)
-                if ended or taken >= self.limits.batch_bytes or not channel.waiting():
+                begun = begun or time.monotonic()
+                is_full = taken >= self.limits.batch_bytes or time.monotonic() - begun >= self.limits.batch_s
+                if ended or is_full or not channel.waiting():
                     return ended
         finally:
             # What came whole before a peer hung up or sent nonsense counts.
