@@ -107,7 +107,6 @@ impl Sender<'_> {
         let mut retry = FIRST_RETRY;
         let mut asked = None;
         loop {
-            let begun = Instant::now();
             let mut session = Session {
                 sender: self,
                 cursor: self.spool.cursor(0),
@@ -115,7 +114,7 @@ impl Sender<'_> {
                 bytes: 0,
                 has_progress: false,
                 waiting: None,
-                spoke: begun,
+                spoke: Instant::now(),
             };
             match session.run(&mut asked) {
                 Ok(done) => return done,
