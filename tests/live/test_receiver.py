@@ -331,6 +331,21 @@ def test_a_disk_that_cannot_be_written_keeps_what_was_durable(
     assert contents(receiver) == [b"durable!"]
 
 
+def test_a_folder_that_was_removed_is_made_again(receiver: Receiver) -> None:
+    peer = Peer(receiver)
+    peer.greet()
+    peer.send(Kind.DATA, 0, b"removed", ENDS_SET)
+    peer.acknowledged(1)
+    shutil.rmtree(receiver.folder / "lnx1")
+    peer.send(Kind.DATA, 1, b"more", ENDS_SET)
+    assert "cannot write" in peer.read().fields["reason"]
+    peer = Peer(receiver)
+    assert peer.greet().sequence == 1
+    peer.send(Kind.DATA, 1, b"more", ENDS_SET)
+    peer.acknowledged(2)
+    assert contents(receiver) == [b"more"]
+
+
 def test_others_are_only_let_in_by_tls_and_a_secret(tmp_path: Path) -> None:
     for access in (
         Access(),

@@ -87,7 +87,7 @@ class Received:
         self._begun = 0.0
         #: Whether files may have more than what is durable.
         self._stale = True
-        folder.mkdir(parents=True, exist_ok=True)
+        self._make_folder()
         self.durable = self._load()
         self._now = self.durable
         self.recover()
@@ -189,13 +189,14 @@ class Received:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, self.folder / STATE)
-        self._sync_folder()
+        _sync(self.folder)
         self.durable = _copy(self._now)
 
     def recover(self) -> None:
         """Back to what is durable: what is more is cut off, and a file that lost bytes is ended."""
         self._stale = True
         self.close()
+        self._make_folder()
         now = self.durable
         for path in self.folder.iterdir():
             if _FILE.match(path.name) and _number(path) > now.number:
@@ -273,12 +274,19 @@ class Received:
         now.gaps += len(line.encode())
         return following
 
-    def _sync_folder(self) -> None:
-        handle = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    def _make_folder(self) -> None:
+        if not self.folder.is_dir():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _sync(self.folder.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Makes the names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _copy(state: State) -> State:
