@@ -44,6 +44,11 @@ class Peer:
         self.send(Kind.HELLO, payload=wire.text(hello))
         return self.read()
 
+    def deliver(self, sequence: int, data: bytes) -> None:
+        """Sends a set of one record, and waits until it is durable."""
+        self.send(Kind.DATA, sequence, data, wire.ENDS_SET)
+        self.acknowledged(sequence + 1)
+
     def acknowledged(self, sequence: int) -> None:
         """Waits until all records before one are durable."""
         while True:

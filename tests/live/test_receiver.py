@@ -78,8 +78,7 @@ def test_a_restart_cuts_off_what_was_not_acknowledged(tmp_path: Path) -> None:
     with Receiver(tmp_path, port=0) as receiver:
         peer = Peer(receiver)
         peer.greet()
-        peer.send(Kind.DATA, 0, b"durable", ENDS_SET)
-        peer.acknowledged(1)
+        peer.deliver(0, b"durable")
         [path] = receiver.sources()[0].files
     # As after a crash between writing and the state.
     path.write_bytes(b"durable and more")
@@ -90,8 +89,7 @@ def test_a_restart_cuts_off_what_was_not_acknowledged(tmp_path: Path) -> None:
         assert [*receiver.sources()[0].gaps()] == []
         peer = Peer(receiver)
         assert peer.greet().sequence == 1
-        peer.send(Kind.DATA, 1, b"!", ENDS_SET)
-        peer.acknowledged(2)
+        peer.deliver(1, b"!")
         assert contents(receiver) == [b"durable!"]
 
 
@@ -99,15 +97,13 @@ def test_a_file_that_was_removed_is_not_gone_on_with(tmp_path: Path) -> None:
     with Receiver(tmp_path, port=0) as receiver:
         peer = Peer(receiver)
         peer.greet()
-        peer.send(Kind.DATA, 0, b"imported and removed", ENDS_SET)
-        peer.acknowledged(1)
+        peer.deliver(0, b"imported and removed")
         [path] = receiver.sources()[0].files
     path.unlink()
     with Receiver(tmp_path, port=0) as receiver:
         peer = Peer(receiver)
         assert peer.greet().sequence == 1
-        peer.send(Kind.DATA, 1, b"next", ENDS_SET)
-        peer.acknowledged(2)
+        peer.deliver(1, b"next")
         [new] = receiver.sources()[0].files
         assert (new.name > path.name, new.read_bytes()) == (True, b"next")
 
@@ -118,8 +114,7 @@ def test_gaps_are_listed_with_their_place(receiver: Receiver) -> None:
     peer.send(Kind.DATA, 0, b"one", ENDS_SET)
     peer.send(Kind.GAP, 1, wire.text({"reason": "overflow"}))
     peer.send(Kind.GAP, 2, wire.text({"reason": "spool_full", "sets": 5, "next": 9}))
-    peer.send(Kind.DATA, 9, b"ten", ENDS_SET)
-    peer.acknowledged(10)
+    peer.deliver(9, b"ten")
     [source] = receiver.sources()
     assert [(gap["reason"], gap["sequence"], gap["size"]) for gap in source.gaps()] == [
         ("overflow", 1, 3),
@@ -135,8 +130,7 @@ def test_a_gap_inside_of_data_begins_a_new_file(receiver: Receiver, kind: str, f
     peer.greet(kind=kind)
     peer.send(Kind.DATA, 0, b"cut", flags)
     peer.send(Kind.GAP, 1, wire.text({"reason": "spool_full", "next": 5}))
-    peer.send(Kind.DATA, 5, b"whole", ENDS_SET)
-    peer.acknowledged(6)
+    peer.deliver(5, b"whole")
     assert contents(receiver) == [b"cut", b"whole"]
 
 
@@ -148,8 +142,7 @@ def test_what_is_durable_is_read_once(tmp_path: Path) -> None:
         read, place = b"", Place()
         assert source.read(place, 10) == (b"", place)
         for number, data in enumerate([b"abcdef", b"gh", b"ij", b"k"]):
-            peer.send(Kind.DATA, number, data, ENDS_SET)
-            peer.acknowledged(number + 1)
+            peer.deliver(number, data)
             while (part := source.read(place, 4))[0]:
                 assert len(part[0]) <= 4
                 read, place = read + part[0], part[1]
@@ -195,8 +188,7 @@ def test_each_spool_has_numbers_of_its_own(receiver: Receiver) -> None:
     for stream, following, data in ((STREAM, 0, b"a"), (other, 0, b"b"), (STREAM, 1, b"c")):
         peer = Peer(receiver)
         assert peer.greet(stream=stream).sequence == following
-        peer.send(Kind.DATA, following, data, ENDS_SET)
-        peer.acknowledged(following + 1)
+        peer.deliver(following, data)
         peer.close()
     assert contents(receiver) == [b"a", b"b", b"c"]
 
@@ -313,8 +305,7 @@ def test_a_disk_that_cannot_be_written_keeps_what_was_durable(
 ) -> None:
     peer = Peer(receiver)
     peer.greet()
-    peer.send(Kind.DATA, 0, b"durable", ENDS_SET)
-    peer.acknowledged(1)
+    peer.deliver(0, b"durable")
     with monkeypatch.context() as patch:
 
         def full(handle: int) -> None:
@@ -326,23 +317,20 @@ def test_a_disk_that_cannot_be_written_keeps_what_was_durable(
     assert contents(receiver) == [b"durable"]
     peer = Peer(receiver)
     assert peer.greet().sequence == 1
-    peer.send(Kind.DATA, 1, b"!", ENDS_SET)
-    peer.acknowledged(2)
+    peer.deliver(1, b"!")
     assert contents(receiver) == [b"durable!"]
 
 
 def test_a_folder_that_was_removed_is_made_again(receiver: Receiver) -> None:
     peer = Peer(receiver)
     peer.greet()
-    peer.send(Kind.DATA, 0, b"removed", ENDS_SET)
-    peer.acknowledged(1)
+    peer.deliver(0, b"removed")
     shutil.rmtree(receiver.folder / "lnx1")
     peer.send(Kind.DATA, 1, b"more", ENDS_SET)
     assert "cannot write" in peer.read().fields["reason"]
     peer = Peer(receiver)
     assert peer.greet().sequence == 1
-    peer.send(Kind.DATA, 1, b"more", ENDS_SET)
-    peer.acknowledged(2)
+    peer.deliver(1, b"more")
     assert contents(receiver) == [b"more"]
 
 
@@ -375,8 +363,7 @@ def test_a_lost_state_overwrites_nothing(tmp_path: Path) -> None:
     with Receiver(tmp_path, port=0) as receiver:
         peer = Peer(receiver)
         peer.greet()
-        peer.send(Kind.DATA, 0, b"new", ENDS_SET)
-        peer.acknowledged(1)
+        peer.deliver(0, b"new")
         assert contents(receiver) == [b"old", b"new"]
 
 
@@ -404,8 +391,7 @@ def test_forwarders_show_their_certificates(tmp_path: Path) -> None:
         peer = Peer(receiver, lambda plain: wrapped("ca").wrap_socket(plain))
         assert peer.greet() == Frame(Kind.WELCOME, 0)
         peer.send(Kind.DATA, 0, b"x" * 200_000, ENDS_SET)
-        peer.send(Kind.DATA, 1, b"y" * 200_000, ENDS_SET)
-        peer.acknowledged(2)
+        peer.deliver(1, b"y" * 200_000)
         with pytest.raises((ssl.SSLError, EOFError, ConnectionError)):
             Peer(receiver, lambda plain: wrapped("other").wrap_socket(plain)).greet()
         with pytest.raises((EOFError, ConnectionError)):
@@ -420,7 +406,6 @@ def _openssl(folder: Path, *arguments: str) -> None:
 def test_the_state_is_for_people_too(receiver: Receiver) -> None:
     peer = Peer(receiver)
     peer.greet()
-    peer.send(Kind.DATA, 0, b"abc", ENDS_SET)
-    peer.acknowledged(1)
+    peer.deliver(0, b"abc")
     state = json.loads((receiver.folder / "lnx1" / STATE).read_text())
     assert (state["kind"], state["streams"], state["size"]) == ("monreader", {STREAM: 1}, 3)
