@@ -103,8 +103,23 @@ test: setup $(PAGE) ## Rust, TypeScript and Python, all but long tests (some nee
 .PHONY: test-all
 test-all: setup $(PAGE) ## long tests too, properties tried many times, every view at every size: before a release
 	$(CARGO_TEST) -- --include-ignored
+	@# Where Debian's packages cannot be installed it is left out.
+	crates/forward/s390x.sh --test || [ $$? = 2 ]
 	cd ui && npm test --silent
 	$(PYTEST) --all
+
+# The forwarder is one static program; with --target, build scripts are not built so.
+FORWARD := cargo build --profile forward --locked --quiet --package zlens-forward --bin zlens-forward
+HOST := $(shell uname -m)-unknown-linux-gnu
+
+.PHONY: forward
+forward: ## zlens-forward for this machine, as one static program
+	CARGO_TARGET_$(subst -,_,$(shell echo $(HOST) | tr a-z A-Z))_RUSTFLAGS="-C target-feature=+crt-static" $(FORWARD) --target $(HOST)
+	@ls -sh --block-size=k target/$(HOST)/forward/zlens-forward
+
+.PHONY: forward-s390x
+forward-s390x: ## the same for Linux on Z, and the tests of its crates on an emulated one (Debian's packages)
+	@crates/forward/s390x.sh --test
 
 .PHONY: rig
 rig: setup ## all scenarios of the rig; their results to docs/rig-results.md

@@ -138,7 +138,7 @@ def test_facts_are_toml_alone() -> None:
 
 
 #: Rooms whose data come from outside, or from the user.
-OUTSIDE = ("inputs", "readers", "lake", "session", "server", "cli", "plan", "simulation")
+OUTSIDE = ("inputs", "readers", "lake", "session", "server", "cli", "plan", "simulation", "live")
 
 
 def bare(source: str) -> list[str]:

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use zlens_forward::wire::{Kind, encode};
 use zlens_frames::zvm::{Class, Group, Header, Writer};
 use zlens_frames::{PAGE, tod};
 
@@ -58,7 +59,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/frames");
     let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/monreader");
     fs::create_dir_all(&folder)?;
+    let frames = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/forward");
     fs::create_dir_all(&captures)?;
+    fs::create_dir_all(&frames)?;
+    // The third record of the target's spool, and an answer of a receiver.
+    for (name, kind, sequence, payload) in [
+        ("data", Kind::Data, 2, &b"more"[..]),
+        ("refused", Kind::Refused, 0, b"reason full\n"),
+    ] {
+        let mut bytes = Vec::new();
+        encode(&mut bytes, kind, 1, sequence, payload);
+        fs::write(frames.join(name), bytes)?;
+    }
     let few = [
         record(0, 2, 108, 0),
         record(0, 2, 108, 0),

@@ -82,6 +82,10 @@ class LakeError(ZlensError):
     """A lake cannot be written to, or not with what it is given."""
 
 
+class ReceiverError(ZlensError):
+    """A receiver cannot listen, or what a forwarder sends is not what it should be."""
+
+
 class ScenarioError(ZlensError):
     """A scenario file of the models is wrong."""
 

@@ -70,6 +70,10 @@ impl Header {
 
     /// Domain and number of the interval-end record.
     pub const INTERVAL_END: (u8, u16) = (1, 11);
+    /// Domain and number of the last record before event recording is suspended (documented).
+    pub const SUSPENDED: (u8, u16) = (1, 12);
+    /// Domain and number of the first record after that (documented).
+    pub const RESUMED: (u8, u16) = (1, 3);
     /// System configuration, of which name, type and serial number are those of a system.
     pub const CONFIGURATION: (u8, u16) = (1, 4);
 

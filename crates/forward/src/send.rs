@@ -1,0 +1,295 @@
+//! From the spool to the receiver: connects, goes on where the receiver is, and keeps records until it has them.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+use crate::link::{Connector, Link};
+use crate::log::{self, Level};
+use crate::source::{Kind as SourceKind, Reason};
+use crate::spool::{Cursor, Hole, Next, Spool};
+use crate::wire::{self, Kind};
+
+/// Bytes that may be on their way.
+const WINDOW: usize = 8 << 20;
+/// Until an answer is missed.
+const ANSWER: Duration = Duration::from_secs(60);
+/// After this a receiver is told that there is nothing new.
+const ALIVE: Duration = Duration::from_secs(10);
+/// How long acknowledgements are waited for before new records are looked for.
+const LOOK: Duration = Duration::from_millis(50);
+const FIRST_RETRY: Duration = Duration::from_millis(500);
+const LONGEST_RETRY: Duration = Duration::from_secs(60);
+/// How long what is left is sent after the program is asked to end.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// What a forwarder says of itself.
+#[derive(Clone, Debug)]
+pub struct Greeting {
+    /// The name of the source.
+    pub name: String,
+    /// Its kind.
+    pub kind: SourceKind,
+    /// What the receiver asks for.
+    pub token: Option<String>,
+}
+
+impl Greeting {
+    fn encode(&self, stream: String, check: bool) -> Vec<u8> {
+        let mut fields = vec![
+            ("version", wire::VERSION.to_owned()),
+            ("name", self.name.clone()),
+            ("kind", self.kind.as_str().to_owned()),
+            ("stream", stream),
+        ];
+        fields.extend(self.token.iter().map(|token| ("token", token.clone())));
+        if check {
+            fields.push(("check", "yes".to_owned()));
+        }
+        let mut bytes = Vec::new();
+        wire::encode(&mut bytes, Kind::Hello, 0, 0, &wire::text(&fields));
+        bytes
+    }
+}
+
+/// Tries the connection and leaves nothing at the receiver.
+///
+/// # Errors
+/// If it cannot be reached, or refuses.
+pub fn check(connector: &Connector, greeting: &Greeting) -> Result<(), Error> {
+    let greeted = connector
+        .connect()
+        .and_then(|mut link| greet(&mut link, &greeting.encode(String::new(), true)));
+    greeted
+        .map(|_| ())
+        .map_err(|error| Error::Check(error.to_string()))
+}
+
+/// Says who speaks; the number of the record that the receiver needs next.
+fn greet(link: &mut Link, hello: &[u8]) -> io::Result<u64> {
+    link.send(hello)?;
+    match link.receive(ANSWER)? {
+        Some((head, _)) if head.kind == Kind::Welcome => Ok(head.sequence),
+        Some((head, payload)) => Err(refused(head.kind, &payload)),
+        None => Err(ErrorKind::TimedOut.into()),
+    }
+}
+
+fn refused(kind: Kind, payload: &[u8]) -> io::Error {
+    let reason = wire::field(payload, "reason").unwrap_or("it answered something else");
+    let said = if kind == Kind::Refused {
+        "the receiver refused: "
+    } else {
+        ""
+    };
+    io::Error::other(format!("{said}{reason}"))
+}
+
+/// Sends a spool to a receiver.
+pub struct Sender<'a> {
+    /// Makes connections.
+    pub connector: &'a Connector,
+    /// Who speaks.
+    pub greeting: &'a Greeting,
+    /// What is sent.
+    pub spool: &'a Spool,
+    /// Whether the program is asked to end.
+    pub stop: &'a AtomicBool,
+}
+
+impl Sender<'_> {
+    /// Sends until the source ended and everything is with the receiver, or until a while after the program is asked to
+    /// end. Whether everything is.
+    pub fn run(&self) -> bool {
+        let mut retry = FIRST_RETRY;
+        let mut asked = None;
+        loop {
+            let mut session = Session {
+                sender: self,
+                cursor: self.spool.cursor(0),
+                under_way: VecDeque::new(),
+                bytes: 0,
+                has_progress: false,
+                waiting: None,
+                spoke: Instant::now(),
+            };
+            match session.run(&mut asked) {
+                Ok(done) => return done,
+                Err(error) => log::line(Level::Warning, "disconnected", &[("error", &error)]),
+            }
+            if session.has_progress {
+                retry = FIRST_RETRY;
+            }
+            let until = Instant::now() + retry;
+            while Instant::now() < until {
+                if self.stop.load(Ordering::Relaxed) {
+                    // Nobody is there to send to; the spool keeps it.
+                    return false;
+                }
+                sleep(LOOK);
+            }
+            retry = (retry * 2).min(LONGEST_RETRY);
+        }
+    }
+
+    /// Whether the time to end is over.
+    fn is_late(&self, asked: &mut Option<Instant>) -> bool {
+        if self.stop.load(Ordering::Relaxed) {
+            return asked.get_or_insert_with(Instant::now).elapsed() > GRACE;
+        }
+        false
+    }
+}
+
+/// One connection.
+struct Session<'a> {
+    sender: &'a Sender<'a>,
+    cursor: Cursor,
+    /// The number behind each record that is under way, and its bytes.
+    under_way: VecDeque<(u64, usize)>,
+    /// The sum of these.
+    bytes: usize,
+    /// Whether the receiver took anything.
+    has_progress: bool,
+    /// Since when an answer is waited for.
+    waiting: Option<Instant>,
+    spoke: Instant,
+}
+
+impl Session<'_> {
+    fn run(&mut self, asked: &mut Option<Instant>) -> io::Result<bool> {
+        let Sender {
+            connector,
+            greeting,
+            spool,
+            stop,
+        } = self.sender;
+        let mut link = connector.connect()?;
+        let next = greet(&mut link, &greeting.encode(spool.stream(), false))?;
+        if next > spool.next() {
+            return Err(io::Error::other(format!(
+                "the receiver has records up to {next} of this spool, which ends at {}: it is an old copy; \
+                 remove it to begin a new one",
+                spool.next()
+            )));
+        }
+        log::line(Level::Info, "connected", &[("next", &next)]);
+        spool.acknowledge(next)?;
+        self.cursor = spool.cursor(next);
+        loop {
+            let is_all = self.send(&mut link)? && self.under_way.is_empty();
+            if is_all && spool.is_ended() && self.cursor.next() == spool.next() {
+                if !stop.load(Ordering::Relaxed) {
+                    self.end(&mut link)?;
+                }
+                return Ok(true);
+            }
+            if self.sender.is_late(asked) {
+                return Ok(false);
+            }
+            if is_all && stop.load(Ordering::Relaxed) {
+                // The source may be blocked for long.
+                return Ok(true);
+            }
+            if is_all && self.waiting.is_none() {
+                spool.wait(self.cursor.next(), LOOK * 4);
+            } else {
+                self.answers(&mut link)?;
+            }
+        }
+    }
+
+    /// Sends what may be under way; whether that is all there is.
+    fn send(&mut self, link: &mut Link) -> io::Result<bool> {
+        let spool = self.sender.spool;
+        while self.bytes < WINDOW {
+            let bytes = match spool.read(&mut self.cursor)? {
+                Next::Frame(bytes) => bytes,
+                Next::Hole(hole) => gap(hole),
+                Next::Nothing => {
+                    if self.spoke.elapsed() > ALIVE {
+                        self.say(link, Kind::Alive)?;
+                    }
+                    return Ok(true);
+                }
+            };
+            link.send(&bytes)?;
+            self.under_way.push_back((self.cursor.next(), bytes.len()));
+            self.bytes += bytes.len();
+            self.spoke = Instant::now();
+            self.waiting.get_or_insert(self.spoke);
+        }
+        Ok(false)
+    }
+
+    fn say(&mut self, link: &mut Link, kind: Kind) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        wire::encode(&mut bytes, kind, 0, self.cursor.next(), &[]);
+        link.send(&bytes)?;
+        self.spoke = Instant::now();
+        self.waiting = Some(self.spoke);
+        Ok(())
+    }
+
+    fn end(&mut self, link: &mut Link) -> io::Result<()> {
+        self.say(link, Kind::End)?;
+        while self.waiting.is_some() {
+            self.answers(link)?;
+        }
+        Ok(())
+    }
+
+    /// Takes acknowledgements.
+    fn answers(&mut self, link: &mut Link) -> io::Result<()> {
+        let Some((head, payload)) = link.receive(LOOK)? else {
+            if self.waiting.is_some_and(|since| since.elapsed() > ANSWER) {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            return Ok(());
+        };
+        if head.kind != Kind::Acknowledged || head.sequence > self.cursor.next() {
+            return Err(refused(head.kind, &payload));
+        }
+        while let Some(&(behind, size)) = self.under_way.front()
+            && behind <= head.sequence
+        {
+            self.under_way.pop_front();
+            self.bytes -= size;
+            self.has_progress = true;
+        }
+        self.waiting = (!self.under_way.is_empty()).then(Instant::now);
+        self.sender.spool.acknowledge(head.sequence)
+    }
+}
+
+/// The frame that stands for records that are gone.
+fn gap(hole: Hole) -> Vec<u8> {
+    let reason = if hole.damaged {
+        Reason::SpoolDamaged
+    } else {
+        Reason::SpoolFull
+    };
+    log::line(
+        Level::Warning,
+        "gap",
+        &[
+            ("reason", &reason.as_str()),
+            ("from", &hole.from),
+            ("next", &hole.next),
+        ],
+    );
+    let mut fields = vec![
+        ("reason", reason.as_str().to_owned()),
+        ("next", hole.next.to_string()),
+    ];
+    if let Some((sets, bytes)) = hole.lost {
+        fields.push(("sets", sets.to_string()));
+        fields.push(("bytes", bytes.to_string()));
+    }
+    let mut bytes = Vec::new();
+    wire::encode(&mut bytes, Kind::Gap, 0, hole.from, &wire::text(&fields));
+    bytes
+}

@@ -1,0 +1,135 @@
+//! What sources give.
+
+use std::time::Duration;
+
+/// The most bytes of one read. The smallest spool has room for several.
+pub(super) const READ: usize = 256 << 10;
+
+/// The kind of a source, as the receiver is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The monitor device of a Linux guest of z/VM.
+    Monreader,
+    /// A file that grows.
+    File,
+    /// A pipe.
+    Stdin,
+}
+
+impl Kind {
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Monreader => "monreader",
+            Self::File => "file",
+            Self::Stdin => "stdin",
+        }
+    }
+
+    /// Whether it loses data if nobody reads it. The others wait until there is room.
+    #[must_use]
+    pub const fn overflows(self) -> bool {
+        matches!(self, Self::Monreader)
+    }
+}
+
+/// Why something is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The device was not read fast enough.
+    Overflow,
+    /// The device said that a set cannot be used (EIO).
+    SetInvalid,
+    /// The device could not hand out a set (EFAULT).
+    SetNotCopied,
+    /// A set is larger than what is kept.
+    SetTooLarge,
+    /// The device was lost and opened again.
+    DeviceLost,
+    /// The monitor suspended its records.
+    Suspended,
+    /// The forwarder did not run.
+    Restart,
+    /// The file became shorter, or is another one.
+    FileReplaced,
+    /// There was no room in the spool.
+    SpoolFull,
+    /// The spool was damaged on disk.
+    SpoolDamaged,
+}
+
+impl Reason {
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Overflow => "overflow",
+            Self::SetInvalid => "set_invalid",
+            Self::SetNotCopied => "set_not_copied",
+            Self::SetTooLarge => "set_too_large",
+            Self::DeviceLost => "device_lost",
+            Self::Suspended => "suspended",
+            Self::Restart => "restart",
+            Self::FileReplaced => "file_replaced",
+            Self::SpoolFull => "spool_full",
+            Self::SpoolDamaged => "spool_damaged",
+        }
+    }
+}
+
+/// Something that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// Why.
+    pub reason: Reason,
+    /// Sets that are lost, where that is known.
+    pub sets: Option<u64>,
+    /// Bytes that were read and are lost.
+    pub bytes: Option<u64>,
+    /// When it began, since 1970, where that is known.
+    pub from: Option<Duration>,
+}
+
+impl Gap {
+    /// A gap of which only the reason is known.
+    #[must_use]
+    pub const fn of(reason: Reason) -> Self {
+        Self {
+            reason,
+            sets: None,
+            bytes: None,
+            from: None,
+        }
+    }
+}
+
+/// A file begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Begin {
+    /// Its name, without folders.
+    pub file: String,
+    /// Its device and inode.
+    pub id: (u64, u64),
+}
+
+/// What a source gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Bytes that belong together.
+    Data(Vec<u8>),
+    /// Something is missing here.
+    Gap(Gap),
+    /// A file begins.
+    Begin(Begin),
+    /// Nothing is new; the caller may do something else.
+    Nothing,
+    /// Nothing comes any more.
+    End,
+}
+
+/// Where data come from.
+pub trait Source: Send {
+    /// What comes next. Errors of the source are gaps, and are tried to overcome.
+    fn next(&mut self) -> Event;
+}

@@ -1,0 +1,213 @@
+//! Sources into the spool: files that grow, pipes, and what a source that overflows loses.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::tempdir;
+use zlens_forward::collect::collect;
+use zlens_forward::source::{Event, Growing, Kind as SourceKind, Pipe, Source};
+use zlens_forward::spool::{Mark, Next, SMALLEST, Spool};
+use zlens_forward::wire::{Kind, decode, field};
+
+/// A source that is a list.
+struct List(Vec<Event>);
+
+impl Source for List {
+    fn next(&mut self) -> Event {
+        if self.0.is_empty() {
+            Event::End
+        } else {
+            self.0.remove(0)
+        }
+    }
+}
+
+/// Everything in a spool: bytes as they are, files and gaps by their names.
+fn read(spool: &Spool) -> Vec<String> {
+    let mut cursor = spool.cursor(0);
+    let mut found: Vec<String> = Vec::new();
+    let mut follows = false;
+    loop {
+        let bytes = match spool.read(&mut cursor).unwrap() {
+            Next::Frame(bytes) => bytes,
+            Next::Hole(hole) => {
+                found.push(format!("hole of {}", hole.next - hole.from));
+                continue;
+            }
+            Next::Nothing => return found,
+        };
+        let (head, payload) = decode(&bytes).unwrap().unwrap();
+        let data = head.kind == Kind::Data;
+        match head.kind {
+            Kind::Data if follows => found
+                .last_mut()
+                .unwrap()
+                .push_str(std::str::from_utf8(payload).unwrap()),
+            Kind::Data => found.push(String::from_utf8(payload.to_vec()).unwrap()),
+            Kind::Begin => found.push(format!(
+                "begin {}",
+                field(payload, "file").unwrap_or_default()
+            )),
+            _ => found.push(format!(
+                "gap {} {}",
+                field(payload, "reason").unwrap(),
+                field(payload, "sets").unwrap_or("?")
+            )),
+        }
+        follows = data;
+    }
+}
+
+/// Reads a source for a while.
+fn follow(mut source: impl Source + 'static, spool: &Arc<Spool>, until: impl Fn() -> bool) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let reader = {
+        let (spool, stop) = (Arc::clone(spool), Arc::clone(&stop));
+        thread::spawn(move || collect(&mut source, SourceKind::File, &spool, &stop))
+    };
+    eventually(until);
+    stop.store(true, Ordering::Relaxed);
+    reader.join().unwrap();
+}
+
+fn eventually(until: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !until() {
+        assert!(Instant::now() < end, "it never came to this");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn write(path: &Path, text: &str) {
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+#[test]
+fn a_file_is_followed_where_it_grows() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("day.smf");
+    write(&path, "one");
+    let spool = Arc::new(Spool::open(&folder.path().join("spool"), SMALLEST).unwrap());
+    let grown = || read(&spool);
+    follow(Growing::open(&path, spool.mark()).unwrap(), &spool, || {
+        eventually(|| grown() == ["begin day.smf", "one"]);
+        write(&path, "two");
+        eventually(|| grown() == ["begin day.smf", "onetwo"]);
+        true
+    });
+    // Once more, where it was; then shorter; then another file.
+    write(&path, "three");
+    follow(Growing::open(&path, spool.mark()).unwrap(), &spool, || {
+        grown() == ["begin day.smf", "onetwothree"]
+    });
+    fs::write(&path, "four").unwrap();
+    follow(Growing::open(&path, spool.mark()).unwrap(), &spool, || {
+        grown().len() == 5
+    });
+    assert_eq!(
+        grown()[2..],
+        ["gap file_replaced ?", "begin day.smf", "four"]
+    );
+    follow(Growing::open(&path, spool.mark()).unwrap(), &spool, || {
+        write(&path, "-");
+        fs::rename(&path, folder.path().join("old")).unwrap();
+        write(&folder.path().join("old"), "end");
+        write(&path, "five");
+        eventually(|| grown().len() == 7);
+        true
+    });
+    assert_eq!(grown()[4..], ["four-end", "begin day.smf", "five"]);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_said() {
+    let error = Growing::open(Path::new("/nowhere/day.smf"), Mark::default()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("/nowhere/day.smf: cannot be opened"),
+        "{error}"
+    );
+    assert_eq!(error.status(), 1);
+}
+
+#[test]
+fn a_pipe_is_read_to_its_end() {
+    let folder = tempdir().unwrap();
+    let spool = Spool::open(folder.path(), SMALLEST).unwrap();
+    let stop = AtomicBool::new(false);
+    collect(
+        &mut Pipe::new(&b"all of it"[..]),
+        SourceKind::Stdin,
+        &spool,
+        &stop,
+    );
+    assert!(spool.is_ended());
+    collect(
+        &mut Pipe::new(&b"more"[..]),
+        SourceKind::Stdin,
+        &spool,
+        &stop,
+    );
+    assert_eq!(
+        read(&spool),
+        ["begin ", "all of it", "gap restart ?", "begin ", "more"]
+    );
+}
+
+#[test]
+fn a_device_never_waits_and_what_found_no_room_is_counted() {
+    let folder = tempdir().unwrap();
+    let spool = Spool::open(folder.path(), SMALLEST).unwrap();
+    let stop = AtomicBool::new(false);
+    let set = |size: usize| Event::Data(vec![b'x'; size]);
+    // Larger than the spool, twice; then one that fits.
+    let events = vec![set(2 << 20), set(3 << 20), set(3)];
+    collect(&mut List(events), SourceKind::Monreader, &spool, &stop);
+    assert_eq!(read(&spool), ["gap spool_full 2", "xxx"]);
+}
+
+#[test]
+fn a_source_that_waits_goes_on_when_there_is_room() {
+    let folder = tempdir().unwrap();
+    let spool = Arc::new(Spool::open(folder.path(), SMALLEST).unwrap());
+    let size = 5 * SMALLEST;
+    let reader = {
+        let spool = Arc::clone(&spool);
+        let mut pipe = Pipe::new(io::repeat(b'x').take(size));
+        thread::spawn(move || {
+            collect(
+                &mut pipe,
+                SourceKind::Stdin,
+                &spool,
+                &AtomicBool::new(false),
+            )
+        })
+    };
+    let mut cursor = spool.cursor(0);
+    let mut count = 0;
+    let end = Instant::now() + Duration::from_secs(30);
+    while !(spool.is_ended() && cursor.next() == spool.next()) {
+        match spool.read(&mut cursor).unwrap() {
+            Next::Frame(bytes) => count += decode(&bytes).unwrap().unwrap().1.len() as u64,
+            Next::Hole(hole) => panic!("{hole:?}"),
+            Next::Nothing => {
+                assert!(Instant::now() < end, "it waits for ever");
+                spool.acknowledge(cursor.next()).unwrap();
+                spool.wait(cursor.next(), Duration::from_millis(50));
+            }
+        }
+    }
+    reader.join().unwrap();
+    assert_eq!(count - "file \ndevice 0\ninode 0\n".len() as u64, size);
+}

@@ -1,0 +1,218 @@
+//! The device, by a fake that does what the kernel's documentation says of /dev/monreader (Documentation/arch/s390/
+//! monreader.rst): no real one was at hand.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use zlens_forward::source::{Device, Event, Gap, Reason, Sets, Source};
+use zlens_frames::zvm::Header;
+
+const EIO: i32 = 5;
+const EFAULT: i32 = 14;
+const EAGAIN: i32 = 11;
+const EINTR: i32 = 4;
+const EOVERFLOW: i32 = 75;
+
+/// What a read of the device does.
+enum Read {
+    Bytes(Vec<u8>),
+    Error(i32),
+}
+
+#[derive(Default)]
+struct Fake {
+    reads: VecDeque<Read>,
+    /// What opening it again gives; success where nothing is left.
+    opens: VecDeque<i32>,
+    opened: Arc<Mutex<u32>>,
+}
+
+impl Device for Fake {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // Later it would block.
+        match self.reads.pop_front().unwrap_or(Read::Error(EAGAIN)) {
+            Read::Bytes(bytes) => {
+                buffer[..bytes.len()].copy_from_slice(&bytes);
+                Ok(bytes.len())
+            }
+            Read::Error(number) => Err(io::Error::from_raw_os_error(number)),
+        }
+    }
+
+    fn reopen(&mut self) -> io::Result<()> {
+        *self.opened.lock().unwrap() += 1;
+        match self.opens.pop_front() {
+            Some(number) => Err(io::Error::from_raw_os_error(number)),
+            None => Ok(()),
+        }
+    }
+
+    fn pause(&mut self, _: Duration) {}
+}
+
+/// Sets, gaps as their reasons and bytes, until nothing comes any more.
+fn all(mut sets: Sets<Fake>) -> Vec<(Option<Reason>, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut nothing = 0;
+    while nothing < 5 {
+        match sets.next() {
+            Event::Data(bytes) => found.push((None, bytes)),
+            Event::Gap(gap) => {
+                let bytes = gap.bytes.unwrap_or_default() as usize;
+                assert_eq!(gap.sets.is_some(), bytes > 0);
+                found.push((Some(gap.reason), vec![b'-'; bytes]));
+            }
+            Event::Nothing => nothing += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    found
+}
+
+/// A script in short: letters are bytes, `.` a read of none, `!` an overflow, `?` EIO, `*` EFAULT, `~` EAGAIN, `^` EINTR.
+fn script(text: &str) -> Fake {
+    let mut reads = VecDeque::new();
+    for part in text.split(' ') {
+        reads.push_back(match part {
+            "." => Read::Bytes(Vec::new()),
+            "!" => Read::Error(EOVERFLOW),
+            "?" => Read::Error(EIO),
+            "*" => Read::Error(EFAULT),
+            "~" => Read::Error(EAGAIN),
+            "^" => Read::Error(EINTR),
+            bytes => Read::Bytes(bytes.as_bytes().to_vec()),
+        });
+    }
+    Fake {
+        reads,
+        ..Fake::default()
+    }
+}
+
+fn given(text: &str) -> String {
+    all(Sets::new(script(text)))
+        .into_iter()
+        .map(|(reason, bytes)| {
+            let reason = reason.map_or(String::new(), |reason| format!("{}:", reason.as_str()));
+            format!("{reason}{}", String::from_utf8(bytes).unwrap())
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn sets_are_what_the_documentation_says() {
+    for (reads, sets) in [
+        // A read of nothing ends a set.
+        ("ab cd . ef .", "abcd ef"),
+        ("^ ab ^ .", "ab"),
+        // What was not ended is no set.
+        ("ab . cd", "ab"),
+        // EOVERFLOW comes instead of the next set; what was read is valid.
+        ("ab . ! cd .", "ab overflow: cd"),
+        ("ab ! cd .", "ab overflow: cd"),
+        // EIO comes where the set would end, and the next read begins another one.
+        ("ab ? cd .", "set_invalid:-- cd"),
+        // EFAULT comes inside of a set, which goes on.
+        ("ab * cd . ef .", "set_not_copied:-- ef"),
+        ("ab * cd ? ef .", "set_not_copied:-- ef"),
+        ("ab * cd ! ef .", "set_not_copied:-- overflow:"),
+        // An error of which nothing is known.
+        ("ab . ? . cd .", "ab set_invalid: cd"),
+    ] {
+        assert_eq!(given(reads), sets, "{reads}");
+    }
+}
+
+#[test]
+fn a_severed_device_is_opened_again() {
+    // The connection is gone: EIO at once and for ever.
+    let mut fake = script("ab . cd ? ? ef .");
+    fake.opens = VecDeque::from([EIO, EIO]);
+    let opened = Arc::clone(&fake.opened);
+    let found = all(Sets::new(fake));
+    assert_eq!(
+        found,
+        [
+            (None, b"ab".to_vec()),
+            (Some(Reason::SetInvalid), b"--".to_vec()),
+            (Some(Reason::DeviceLost), Vec::new()),
+            (None, b"ef".to_vec()),
+        ]
+    );
+    assert_eq!(*opened.lock().unwrap(), 3);
+}
+
+#[test]
+fn a_device_that_faults_for_ever_is_opened_again() {
+    assert_eq!(given("ab * * cd ."), "set_not_copied:-- cd");
+}
+
+#[test]
+fn a_set_that_is_too_large_is_given_up() {
+    let sets = Sets::new(script("abcd ef gh . ij .")).with_largest(5);
+    assert_eq!(
+        all(sets),
+        [
+            (Some(Reason::SetTooLarge), vec![b'-'; 6]),
+            (None, b"ij".to_vec())
+        ]
+    );
+}
+
+#[test]
+fn a_device_that_has_nothing_lets_others_work() {
+    let mut sets = Sets::new(script(". . ~ ab ."));
+    assert_eq!(sets.next(), Event::Nothing);
+    assert_eq!(sets.next(), Event::Nothing);
+    assert_eq!(sets.next(), Event::Data(b"ab".to_vec()));
+}
+
+/// A set of one frame of event records: an element, and headers without more.
+fn events(types: &[(u8, u16)]) -> Vec<u8> {
+    let records: Vec<u8> = types
+        .iter()
+        .flat_map(|&(domain, record)| {
+            Header {
+                length: 20,
+                domain,
+                record,
+                tod: 0xE200_0000_0000_0000,
+            }
+            .encode()
+        })
+        .collect();
+    let mut bytes = vec![0xC5, 0x80, 0, 0];
+    bytes.extend(0x1000_u32.to_be_bytes());
+    bytes.extend((0x1000 + records.len() as u32 - 1).to_be_bytes());
+    bytes.extend(records);
+    bytes
+}
+
+#[test]
+fn suspended_event_records_are_a_gap() {
+    let mut fake = Fake::default();
+    let normal = events(&[(4, 1), (1, 13)]);
+    let last = events(&[(4, 1), Header::SUSPENDED]);
+    let first = events(&[Header::RESUMED, (4, 1)]);
+    for set in [&normal, &last, &normal, &first, &normal, &first] {
+        fake.reads.push_back(Read::Bytes(set.clone()));
+        fake.reads.push_back(Read::Bytes(Vec::new()));
+    }
+    let mut sets = Sets::new(fake);
+    for set in [&normal, &last, &normal] {
+        assert_eq!(sets.next(), Event::Data(set.clone()));
+    }
+    let Event::Gap(gap) = sets.next() else {
+        panic!("no gap");
+    };
+    assert_eq!(gap.reason, Reason::Suspended);
+    assert!(gap.from.is_some());
+    assert_eq!(sets.next(), Event::Data(first.clone()));
+    assert_eq!(sets.next(), Event::Data(normal));
+    // Of the second suspension only the end was seen.
+    assert_eq!(sets.next(), Event::Gap(Gap::of(Reason::Suspended)));
+    assert_eq!(sets.next(), Event::Data(first));
+}

@@ -1,0 +1,69 @@
+//! Any bytes from a receiver, and any bytes as a segment of the spool: what is read of it is whole, and the rest is a hole.
+
+#![no_main]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process;
+
+use libfuzzer_sys::fuzz_target;
+use zlens_forward::spool::{Next, Record, SMALLEST, Spool};
+use zlens_forward::wire::{Kind, decode, encode, field};
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(Some((head, payload))) = decode(bytes) {
+        let _ = field(payload, "reason");
+        let mut again = Vec::new();
+        encode(&mut again, head.kind, head.flags, head.sequence, payload);
+        assert_eq!(again, bytes[..again.len()]);
+    }
+    // In memory where the system has it.
+    let shared = PathBuf::from("/dev/shm");
+    let parent = if shared.is_dir() {
+        shared
+    } else {
+        std::env::temp_dir()
+    };
+    let folder = parent.join(format!("zlens-fuzz-{}", process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let made = Spool::open(&folder, SMALLEST).expect("a new spool can be made");
+    let record = |kind, payload| Record {
+        kind,
+        flags: 1,
+        payload,
+    };
+    let first = [
+        record(Kind::Begin, &b"inode 7\n"[..]),
+        record(Kind::Data, b"abc"),
+    ];
+    made.append(&first, true).expect("memory can be written");
+    drop(made);
+    // Behind a true header, and as a whole.
+    let path = folder.join(format!("{:020}.seg", 0));
+    let mut segment = fs::read(&path).expect("it was made");
+    segment.extend(bytes);
+    fs::write(&path, segment).expect("memory can be written");
+    fs::write(folder.join(format!("{:020}.seg", 9)), bytes).expect("memory can be written");
+
+    let spool = Spool::open(&folder, SMALLEST).expect("whatever is in it");
+    spool
+        .append(&[record(Kind::Data, &b"more"[..])], true)
+        .expect("memory can be written");
+    let mut cursor = spool.cursor(0);
+    let mut last = Vec::new();
+    loop {
+        let before = cursor.next();
+        match spool.read(&mut cursor).expect("memory can be read") {
+            Next::Frame(frame) => {
+                let (head, payload) = decode(&frame).expect("it is whole").expect("it is whole");
+                assert_eq!(head.sequence, before);
+                last = payload.to_vec();
+            }
+            Next::Hole(hole) => assert!(hole.from == before && hole.next > before),
+            Next::Nothing => break,
+        }
+    }
+    assert_eq!(cursor.next(), spool.next());
+    assert_eq!(last, b"more");
+    let _ = fs::remove_dir_all(&folder);
+});

@@ -1,0 +1,452 @@
+"""The receiving end of `zlens-forward`: listens, and writes what arrives as files that grow.
+
+    with Receiver(folder, "0.0.0.0", access=Access(certificate, key, token=token)) as receiver:
+        places = {}
+        while receiver.wait(1.0):
+            for source in receiver.sources():
+                data, places[source.name] = source.read(places.get(source.name, Place()), 1 << 20)
+                gaps = [*source.gaps()]
+
+Each source is a folder in `folder`, named as the forwarder says. Its files are named so that they sort by
+time: `00000001-20261125T021500Z.monreader` is a capture of the device, `00000001-20261125T021500Z-day.mon`
+has the bytes of the forwarder's file `day.mon`. A capture ends behind a set of data after `rotate_bytes` or
+`rotate_s`, and another one begins; a file of another source ends only where the forwarder's does.
+`gaps.jsonl` lists what is missing, and `state.json` how much is durable: of the last file, `durable.size`
+bytes. Bytes behind these may be cut off after a crash and come again: `read` gives no such bytes.
+
+Records are acknowledged after they are durable. A forwarder that connects again is given the number of the
+next record, so that nothing is lost or doubled whichever end is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hmac
+import os
+import select
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from zlens.errors import ReceiverError
+from zlens.live import wire
+from zlens.live.received import Place, Received, is_name
+from zlens.live.wire import Frame, Kind
+
+__all__ = ["PORT", "Access", "Limits", "Place", "Received", "Receiver"]
+
+PORT = 4739
+_LOCK = ".lock"
+_KINDS = ("monreader", "file", "stdin")
+_READ = 256 * 1024
+
+#: What happens: an event and its facts, never data or secrets.
+Report = Callable[[str, Mapping[str, object]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may connect, and how."""
+
+    #: PEM files of the receiver's certificate, with those that signed it, and of its key: TLS 1.3.
+    certificate: str | None = None
+    key: str | None = None
+    #: PEM file of the authority whose certificates forwarders must have.
+    client_ca: str | None = None
+    #: What forwarders must know.
+    token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What bounds memory, threads and waiting."""
+
+    connections: int = 32
+    sources: int = 256
+    #: Until a peer has said who it is.
+    handshake_s: float = 10.0
+    #: Until a frame is there; a forwarder that has nothing to send says so every 10 s.
+    idle_s: float = 60.0
+    #: Records that one flush makes durable, and how long it waits for them.
+    batch_bytes: int = 8 << 20
+    batch_s: float = 0.5
+    rotate_bytes: int = 256 << 20
+    rotate_s: float = 3600.0
+
+
+class Receiver:
+    """Listens for forwarders between `start` and `stop`. Used as a context, it does both."""
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        host: str = "127.0.0.1",
+        port: int = PORT,
+        *,
+        access: Access | None = None,
+        limits: Limits | None = None,
+        report: Report | None = None,
+    ) -> None:
+        """`folder` is made if it is missing; port 0 takes a free one; `report` is called from threads."""
+        self.folder = Path(folder)
+        self.limits = limits or Limits()
+        self._access = access or Access()
+        self._host, self._port = host, port
+        self._report: Report = report or (lambda event, facts: None)
+        self._sources: dict[str, Received] = {}
+        self._changed = threading.Condition()
+        self._changes = self._seen = 0
+        self._open: dict[_Channel, threading.Thread] = {}
+        self._writing: dict[str, _Channel] = {}
+        self._listener: socket.socket | None = None
+        self._lock_file: BinaryIO | None = None
+        self._stopped = threading.Event()
+        self._acceptor: threading.Thread | None = None
+        self._context: ssl.SSLContext | None = None
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port that it listens on."""
+        if self._listener is None:
+            return self._host, self._port
+        host, port = self._listener.getsockname()[:2]
+        return str(host), int(port)
+
+    def start(self) -> None:
+        """Opens the folder and listens.
+
+        Raises ReceiverError if the folder is in use, certificates cannot be used, the address is not free, or
+        others could reach it without TLS and a token or certificates of their own.
+        """
+        self._check_access()
+        self._context = _context(self._access)
+        self._open_folder()
+        try:
+            family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+            self._listener = socket.create_server((self._host, self._port), family=family, backlog=16)
+        except OSError as error:
+            self.stop()
+            raise ReceiverError(
+                f"cannot listen on {self._host} port {self._port}: {error.strerror or error}",
+                cure="choose another port, or an address of this machine",
+            ) from None
+        self._acceptor = threading.Thread(target=self._accept, name="receiver", daemon=True)
+        self._acceptor.start()
+        host, port = self.address
+        self._report("listening", {"host": host, "port": port, "tls": self._context is not None})
+
+    def stop(self) -> None:
+        """Ends all connections; what was acknowledged is durable."""
+        self._stopped.set()
+        if self._listener is not None:
+            with contextlib.suppress(OSError):
+                self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+        if self._acceptor is not None:
+            self._acceptor.join()
+        with self._changed:
+            left = list(self._open.items())
+            self._changed.notify_all()
+        for channel, _ in left:
+            channel.hang_up()
+        for _, thread in left:
+            thread.join()
+        for source in self._sources.values():
+            source.close()
+        if self._lock_file is not None:
+            self._lock_file.close()
+            self._lock_file = None
+
+    def sources(self) -> list[Received]:
+        """What was received, now or before, in the order of names."""
+        with self._changed:
+            return [self._sources[name] for name in sorted(self._sources)]
+
+    def wait(self, seconds: float) -> bool:
+        """Waits until something new is durable, at most so long; whether the receiver still runs."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._changes > self._seen or self._stopped.is_set(), seconds)
+            self._seen = self._changes
+        return not self._stopped.is_set()
+
+    def __enter__(self) -> Receiver:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _check_access(self) -> None:
+        access = self._access
+        if bool(access.certificate) != bool(access.key):
+            raise ReceiverError("a certificate needs its key, and a key its certificate")
+        if access.client_ca and not access.certificate:
+            raise ReceiverError("certificates of forwarders need a certificate of the receiver")
+        if self._host in {"127.0.0.1", "::1", "localhost"}:
+            return
+        if not access.certificate or not (access.token or access.client_ca):
+            raise ReceiverError(
+                f"{self._host} can be reached by others",
+                expected="a certificate with its key, and a token or the authority of forwarders",
+                cure="give them, or listen on 127.0.0.1",
+            )
+
+    def _open_folder(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock_file = open(self.folder / _LOCK, "ab")  # noqa: SIM115
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for path in sorted(self.folder.iterdir()):
+                if path.is_dir() and is_name(path.name):
+                    self._sources[path.name] = self._received(path.name)
+        except BlockingIOError:
+            self.stop()
+            raise ReceiverError(
+                "another receiver writes to this folder", file=str(self.folder), cure="choose another folder"
+            ) from None
+        except OSError as error:
+            self.stop()
+            raise ReceiverError(
+                f"cannot be written: {error.strerror or error}",
+                file=str(error.filename or self.folder),
+                cure="check the disk and the permissions of the folder",
+            ) from None
+        except ReceiverError:
+            self.stop()
+            raise
+
+    def _received(self, name: str) -> Received:
+        limits = self.limits
+        return Received(self.folder / name, rotate_bytes=limits.rotate_bytes, rotate_s=limits.rotate_s)
+
+    def _accept(self) -> None:
+        assert self._listener is not None
+        while not self._stopped.is_set():
+            try:
+                peer, address = self._listener.accept()
+            except OSError:
+                # Too many open files, or a peer that is gone; the end is told by the event.
+                self._stopped.wait(0.1)
+                continue
+            channel = _Channel(peer, str(address[0]), self.limits.handshake_s)
+            with self._changed:
+                if len(self._open) >= self.limits.connections or self._stopped.is_set():
+                    peer.close()
+                    self._report("turned_away", {"peer": channel.peer, "connections": len(self._open)})
+                    continue
+                thread = threading.Thread(target=self._serve, args=(channel,), daemon=True)
+                self._open[channel] = thread
+                thread.start()
+
+    def _serve(self, channel: _Channel) -> None:
+        try:
+            channel.secure(self._context)
+            self._receive(channel)
+        except ReceiverError as error:
+            self._report("refused", {"peer": channel.peer, "reason": error.message})
+            channel.refuse(error.message)
+        except TimeoutError:
+            self._report("silent", {"peer": channel.peer})
+        except (OSError, EOFError) as error:
+            reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or "it hung up"
+            self._report("disconnected", {"peer": channel.peer, "reason": str(reason)})
+        finally:
+            with self._changed:
+                del self._open[channel]
+            with contextlib.suppress(OSError):
+                channel.socket.close()
+
+    def _greeting(self, channel: _Channel) -> dict[str, str]:
+        """What a forwarder says of itself, after it showed that it may connect."""
+        hello = channel.read(wire.MOST_TEXT)
+        if hello.kind is not Kind.HELLO:
+            raise ReceiverError("a forwarder did not say who it is", expected="a greeting")
+        fields = hello.fields
+        if fields.get("version") != wire.VERSION:
+            raise ReceiverError("another version of the protocol", expected=f"version {wire.VERSION}")
+        token = self._access.token
+        if token is not None and not hmac.compare_digest(fields.get("token", "").encode(), token.encode()):
+            raise ReceiverError("the token is not the receiver's")
+        if not is_name(fields.get("name", "")):
+            raise ReceiverError("the name of the source is not allowed", expected="letters, digits, . _ -")
+        if fields.get("kind") not in _KINDS:
+            raise ReceiverError("the kind of the source is unknown", expected=", ".join(_KINDS))
+        return fields
+
+    def _source(self, name: str) -> Received:
+        with self._changed:
+            source = self._sources.get(name)
+            if source is None:
+                if len(self._sources) >= self.limits.sources:
+                    raise ReceiverError(f"there are {self.limits.sources} sources, which is the limit")
+                with _storage():
+                    source = self._sources[name] = self._received(name)
+        return source
+
+    def _receive(self, channel: _Channel) -> None:
+        fields = self._greeting(channel)
+        if "check" in fields:
+            channel.send(Frame(Kind.WELCOME))
+            return
+        source, stream = self._source(fields["name"]), fields.get("stream", "")
+        with self._changed:
+            earlier = self._writing.get(source.name)
+            self._writing[source.name] = channel
+        if earlier is not None:
+            # The forwarder connects again because the old connection is dead.
+            earlier.hang_up()
+        if not source.lock.acquire(timeout=self.limits.handshake_s):
+            raise ReceiverError(f"{source.name} is still being written by an earlier connection")
+        try:
+            with _storage(source):
+                following = source.meet(fields["kind"], stream)
+                self._commit(source)
+            self._report("connected", {"peer": channel.peer, "source": source.name, "next": following})
+            channel.idle_s = self.limits.idle_s
+            channel.send(Frame(Kind.WELCOME, following))
+            ended = False
+            while not ended:
+                ended = self._batch(channel, source)
+                channel.send(Frame(Kind.ACKNOWLEDGED, source.next_of(stream)))
+            self._report("ended", {"peer": channel.peer, "source": source.name})
+        finally:
+            source.lock.release()
+            with self._changed:
+                if self._writing.get(source.name) is channel:
+                    del self._writing[source.name]
+
+    def _batch(self, channel: _Channel, source: Received) -> bool:
+        """Takes what has arrived and makes it durable; whether the source ended."""
+        taken, ended, begun = 0, False, None
+        try:
+            while True:
+                frame = channel.read()
+                with _storage(source):
+                    if frame.kind in {Kind.BEGIN, Kind.DATA, Kind.GAP}:
+                        source.take(frame)
+                    elif frame.kind is Kind.END:
+                        source.end()
+                        ended = True
+                    elif frame.kind is not Kind.ALIVE:
+                        raise ReceiverError(f"a forwarder does not send {frame.kind.name}")
+                if frame.kind is Kind.GAP:
+                    self._report("gap", {"source": source.name, "reason": frame.fields.get("reason", "")})
+                taken += len(frame.payload)
+                begun = begun or time.monotonic()
+                is_full = taken >= self.limits.batch_bytes or time.monotonic() - begun >= self.limits.batch_s
+                if ended or is_full or not channel.waiting():
+                    return ended
+        finally:
+            # What came whole before a peer hung up or sent nonsense counts.
+            with _storage(source):
+                self._commit(source)
+
+    def _commit(self, source: Received) -> None:
+        before = source.durable
+        source.commit()
+        if source.durable is not before:
+            with self._changed:
+                self._changes += 1
+                self._changed.notify_all()
+
+
+@contextlib.contextmanager
+def _storage(source: Received | None = None) -> Iterator[None]:
+    """A disk that cannot be written sends the forwarder away; it keeps what it has."""
+    try:
+        yield
+    except OSError as error:
+        if source is not None:
+            with contextlib.suppress(OSError):
+                source.recover()
+        raise ReceiverError(f"the receiver cannot write: {error.strerror or error}") from None
+
+
+class _Channel:
+    """A connection that frames are read from, each within a time."""
+
+    def __init__(self, connection: socket.socket, peer: str, handshake_s: float) -> None:
+        connection.settimeout(handshake_s)
+        self.socket = connection
+        self.peer = peer
+        self.idle_s = handshake_s
+        self._buffer = bytearray()
+        self._deadline = 0.0
+
+    def secure(self, context: ssl.SSLContext | None) -> None:
+        if context is not None:
+            wrapped = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+            self.socket = wrapped
+            wrapped.do_handshake()
+
+    def hang_up(self) -> None:
+        """Ends it from another thread, which an SSL socket's own method must not."""
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
+
+    def read(self, most: int = wire.MOST) -> Frame:
+        self._deadline = time.monotonic() + self.idle_s
+        return wire.read(self._take, most)
+
+    def send(self, frame: Frame) -> None:
+        self.socket.settimeout(self.idle_s)
+        self.socket.sendall(frame.encode())
+
+    def refuse(self, reason: str) -> None:
+        with contextlib.suppress(OSError):
+            self.send(Frame(Kind.REFUSED, payload=wire.text({"reason": reason})))
+
+    def waiting(self) -> bool:
+        """Whether more has arrived."""
+        if self._buffer:
+            return True
+        if isinstance(self.socket, ssl.SSLSocket) and self.socket.pending():
+            return True
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def _take(self, count: int) -> bytes:
+        while len(self._buffer) < count:
+            left = self._deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self.socket.settimeout(left)
+            data = self.socket.recv(_READ)
+            if not data:
+                raise EOFError
+            self._buffer += data
+        taken = bytes(self._buffer[:count])
+        del self._buffer[:count]
+        return taken
+
+
+def _context(access: Access) -> ssl.SSLContext | None:
+    if not access.certificate:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    for path in (access.certificate, access.key, access.client_ca):
+        if path and not os.access(path, os.R_OK):
+            raise ReceiverError("cannot be read", file=path, expected="a PEM file")
+    try:
+        context.load_cert_chain(access.certificate, access.key)
+        if access.client_ca:
+            context.load_verify_locations(access.client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except OSError as error:
+        raise ReceiverError(
+            f"this certificate cannot be used: {getattr(error, 'reason', None) or error}",
+            file=access.certificate,
+            expected="PEM files of a certificate and its key",
+        ) from None
+    return context

@@ -1,0 +1,92 @@
+"""Frames between a forwarder and a receiver: docs/forward.md describes them, crates/forward has the other
+end."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+from zlens.errors import ReceiverError
+
+VERSION = "1"
+_MAGIC = b"ZF"
+#: Magic, kind, flags, bytes of the payload, sequence number, checksum of all that and the payload.
+_HEADER = struct.Struct(">2sBBIQI")
+_CHECKED = _HEADER.size - 4
+#: Most bytes of a record, and of the text that greets or explains.
+MOST = 1 << 20
+MOST_TEXT = 4096
+_MOST_FIELDS = 32
+#: The record ends a set of data: nothing is cut off if the next one is missing.
+ENDS_SET = 1
+
+
+class Kind(IntEnum):
+    """What a frame is. The forwarder sends the first six, the receiver the others."""
+
+    HELLO = 1
+    BEGIN = 2
+    DATA = 3
+    GAP = 4
+    ALIVE = 5
+    END = 6
+    WELCOME = 17
+    ACKNOWLEDGED = 18
+    REFUSED = 19
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    kind: Kind
+    sequence: int = 0
+    payload: bytes = b""
+    flags: int = 0
+
+    def encode(self) -> bytes:
+        start = struct.pack(">2sBBIQ", _MAGIC, self.kind, self.flags, len(self.payload), self.sequence)
+        return start + struct.pack(">I", zlib.crc32(self.payload, zlib.crc32(start))) + self.payload
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The payload as lines of `key value`.
+
+        Raises ReceiverError if it is nothing like that.
+        """
+        try:
+            lines = self.payload.decode("utf-8").splitlines()
+        except UnicodeDecodeError:
+            raise ReceiverError("a frame of text is not UTF-8") from None
+        if len(self.payload) > MOST_TEXT or len(lines) > _MOST_FIELDS:
+            raise ReceiverError(
+                f"a frame of text has {len(self.payload)} bytes and {len(lines)} lines",
+                expected=f"at most {MOST_TEXT} and {_MOST_FIELDS}",
+            )
+        return {key: value for key, _, value in (line.partition(" ") for line in lines)}
+
+
+def text(fields: Mapping[str, object]) -> bytes:
+    """Fields as the payload of a frame; what would break a line is replaced."""
+    lines = (f"{key} {' '.join(str(value).split())}\n" for key, value in fields.items())
+    return "".join(lines).encode()[:MOST_TEXT]
+
+
+def read(take: Callable[[int], bytes], most: int = MOST) -> Frame:
+    """The next frame; `take` gives exactly as many bytes as it is asked for.
+
+    Raises ReceiverError if they are no frame of at most `most` bytes of payload, or a damaged one.
+    """
+    header = take(_HEADER.size)
+    magic, kind, flags, length, sequence, checksum = _HEADER.unpack(header)
+    if magic != _MAGIC or kind not in Kind.__members__.values():
+        raise ReceiverError(
+            "what arrived is no frame of a forwarder", cure="is this the port of something else?"
+        )
+    if length > most:
+        raise ReceiverError(f"a frame has {length} bytes", expected=f"at most {most}")
+    payload = take(length) if length else b""
+    if zlib.crc32(payload, zlib.crc32(header[:_CHECKED])) != checksum:
+        raise ReceiverError("a frame was damaged on its way", expected=f"checksum {checksum:08x}")
+    return Frame(Kind(kind), sequence, payload, flags)

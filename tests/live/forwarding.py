@@ -1,0 +1,70 @@
+"""A forwarder in Python, which may do what the real one never does."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from zlens.live import wire
+from zlens.live.receiver import Receiver
+from zlens.live.wire import Frame, Kind
+
+STREAM = "0123456789abcdef0123456789abcdef"
+
+
+class Peer:
+    """A connection to a receiver."""
+
+    def __init__(
+        self, receiver: Receiver, wrap: Callable[[socket.socket], socket.socket] | None = None
+    ) -> None:
+        plain = socket.create_connection(receiver.address, timeout=10)
+        self.socket = wrap(plain) if wrap else plain
+
+    def send(self, kind: Kind, sequence: int = 0, payload: bytes = b"", flags: int = 0) -> None:
+        self.socket.sendall(Frame(kind, sequence, payload, flags).encode())
+
+    def read(self) -> Frame:
+        return wire.read(self._take)
+
+    def _take(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            more = self.socket.recv(count - len(data))
+            if not more:
+                raise EOFError
+            data += more
+        return data
+
+    def greet(self, **fields: Any) -> Frame:
+        """Says hello; what the receiver answers."""
+        hello = {"version": wire.VERSION, "name": "lnx1", "kind": "monreader", "stream": STREAM} | fields
+        self.send(Kind.HELLO, payload=wire.text(hello))
+        return self.read()
+
+    def deliver(self, sequence: int, data: bytes) -> None:
+        """Sends a set of one record, and waits until it is durable."""
+        self.send(Kind.DATA, sequence, data, wire.ENDS_SET)
+        self.acknowledged(sequence + 1)
+
+    def acknowledged(self, sequence: int) -> None:
+        """Waits until all records before one are durable."""
+        while True:
+            answer = self.read()
+            assert answer.kind is Kind.ACKNOWLEDGED, answer
+            if answer.sequence >= sequence:
+                assert answer.sequence == sequence
+                return
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+def eventually(what: Callable[[], bool]) -> None:
+    """Waits until something is so."""
+    end = time.monotonic() + 20
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.01)

@@ -1,0 +1,348 @@
+"""The forwarder as a program: whatever is killed, what arrives is what was sent."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from forwarding import eventually
+
+from rounds import rounds
+from zlens.live.receiver import Access, Receiver
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+
+pytestmark = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is missing")
+
+
+@pytest.fixture(scope="module")
+def built() -> Path:
+    """The folder of the programs, as `cargo test` builds them."""
+    command = ["cargo", "build", "--package", "zlens-forward", "--bins", "--examples", "--profile", "test"]
+    subprocess.run([*command, "--locked", "--quiet"], cwd=ROOT, check=True)
+    return ROOT / "target" / "debug"
+
+
+class Programs:
+    """Programs that are killed at the end, whatever happens."""
+
+    def __init__(self) -> None:
+        self.running: list[subprocess.Popen[str]] = []
+
+    def start(self, *command: object, **options: object) -> subprocess.Popen[str]:
+        options = {"stderr": subprocess.PIPE, "text": True, "stdin": subprocess.DEVNULL} | options
+        program: subprocess.Popen[str] = subprocess.Popen([str(part) for part in command], **options)  # type: ignore[call-overload]
+        self.running.append(program)
+        return program
+
+
+@pytest.fixture
+def programs() -> Iterator[Programs]:
+    programs = Programs()
+    yield programs
+    for program in programs.running:
+        program.kill()
+        program.wait()
+        if program.stderr is not None:
+            program.stderr.close()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def received(folder: Path) -> bytes:
+    """What arrived of the only source."""
+    files = sorted(folder.glob("*/0*"))
+    return b"".join(path.read_bytes() for path in files)
+
+
+def kill_them(
+    starts: dict[str, Callable[[], subprocess.Popen[str]]], kills: int, chance: random.Random
+) -> dict[str, subprocess.Popen[str]]:
+    """Starts programs, and kills one or the other, or both, so many times at any moment."""
+    running = {name: start() for name, start in starts.items()}
+    for _ in range(kills):
+        time.sleep(chance.choice([0.02, 0.1, 0.4, 0.8]) * chance.random())
+        for name in chance.choice([[*starts], *([name] for name in starts)]):
+            running[name].kill()
+            running[name].wait()
+            running[name] = starts[name]()
+    return running
+
+
+def test_killed_at_any_moment_a_file_arrives_as_it_is(
+    built: Path, programs: Programs, tmp_path: Path
+) -> None:
+    chance = random.Random(19)
+    port, path, folder = free_port(), tmp_path / "day.smf", tmp_path / "in"
+    path.touch()
+    done = threading.Event()
+
+    def write() -> None:
+        with open(path, "ab", buffering=0) as file:
+            while not done.wait(0.005):
+                file.write(chance.randbytes(chance.choice([1, 100, 30_000])))
+
+    quiet = {"stderr": subprocess.DEVNULL}
+    command = (built / "zlens-forward", "--to", f"127.0.0.1:{port}", "--spool", tmp_path / "spool")
+    starts = {
+        "receiver": lambda: programs.start(sys.executable, HERE / "receiving.py", folder, port, **quiet),
+        "forwarder": lambda: programs.start(*command, "--spool-size", "1M", path, **quiet),
+    }
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        kill_them(starts, rounds(100, 5), random.Random(20))
+    finally:
+        done.set()
+        writer.join()
+    sent = path.read_bytes()
+    eventually(lambda: len(received(folder)) >= len(sent))
+    time.sleep(0.3)
+    assert received(folder) == sent
+    [source] = [one for one in folder.iterdir() if one.is_dir()]
+    assert [name.name.split("Z-")[1] for name in source.glob("0*")] == ["day.smf"]
+    assert not (source / "gaps.jsonl").exists()
+
+
+def test_killed_at_any_moment_sets_arrive_once_and_what_is_missing_is_said(
+    built: Path, programs: Programs, tmp_path: Path
+) -> None:
+    """A device does not wait: a set that was read but not yet on disk is lost, and the restart is a gap."""
+    port, counter, folder = free_port(), tmp_path / "counter", tmp_path / "in"
+    quiet = {"stderr": subprocess.DEVNULL}
+    device = (
+        built / "examples" / "device",
+        counter,
+        "--to",
+        f"127.0.0.1:{port}",
+        "--spool",
+        tmp_path / "spool",
+    )
+    starts = {
+        "receiver": lambda: programs.start(sys.executable, HERE / "receiving.py", folder, port, **quiet),
+        "forwarder": lambda: programs.start(*device, "/dev/made", **quiet),
+    }
+    running = kill_them(starts, rounds(100, 5), random.Random(21))
+    last = int(counter.read_text())
+    eventually(lambda: sets(received(folder), partial=True)[-1:] > [last])
+    for name in ("forwarder", "receiver"):
+        running[name].kill()
+        running[name].wait()
+        # What the receiver got last is to become durable.
+        time.sleep(0.5)
+    with Receiver(folder, port=0) as receiver:
+        [source] = receiver.sources()
+        numbers = sets(received(folder))
+        restarts = [gap for gap in source.gaps() if gap["reason"] == "restart"]
+        assert len(restarts) == len([*source.gaps()])
+    assert numbers == sorted(set(numbers))
+    missing = set(range(1, numbers[-1] + 1)) - set(numbers)
+    # Of each time that the forwarder was killed at most the set that it was reading.
+    assert len(missing) <= len(restarts)
+    assert numbers[-1] > last
+
+
+@pytest.mark.long
+def test_a_full_spool_drops_the_oldest_sets_and_says_how_many(
+    built: Path, programs: Programs, tmp_path: Path
+) -> None:
+    port, counter, folder = free_port(), tmp_path / "counter", tmp_path / "in"
+    program = programs.start(
+        *(built / "examples" / "device", counter, "--to", f"127.0.0.1:{port}", "--spool", tmp_path / "spool"),
+        *("--spool-size", "1M", "/dev/made"),
+        stderr=subprocess.DEVNULL,
+    )
+    # Nobody listens, and the device does not wait.
+    eventually(lambda: counter.exists() and int(counter.read_text() or 0) > 900)
+    assert sum(part.stat().st_size for part in (tmp_path / "spool").glob("*.seg")) <= 1 << 20
+    with Receiver(folder, port=port) as receiver:
+        last = int(counter.read_text())
+        eventually(lambda: sets(received(folder), partial=True)[-1:] > [last])
+        program.kill()
+        program.wait()
+    # Now all that arrived is durable.
+    [source] = receiver.sources()
+    gaps, numbers = [*source.gaps()], sets(received(folder))
+    assert numbers == sorted(set(numbers))
+    missing = set(range(1, numbers[-1] + 1)) - set(numbers)
+    assert {gap["reason"] for gap in gaps} == {"spool_full"}
+    assert sum(int(gap["sets"]) for gap in gaps) == len(missing) > 0
+
+
+def sets(capture: bytes, *, partial: bool = False) -> list[int]:
+    """The numbers of the sets of a capture; each must be as the device made it."""
+    numbers, at = [], 0
+    while at < len(capture):
+        start, end = (int.from_bytes(capture[at + place : at + place + 4], "big") for place in (4, 8))
+        data = capture[at + 12 : at + 12 + end - start + 1]
+        if partial and len(data) <= end - start:
+            break
+        number = int.from_bytes(data[20:28], "big")
+        assert capture[at] == 0xC5
+        assert len(data) == 100 + number * 7919 % 3800
+        assert set(data[28:]) == {number & 0xFF}
+        numbers.append(number)
+        at += 12 + len(data)
+    return numbers
+
+
+def test_standard_input_is_sent_to_its_end(built: Path, programs: Programs, tmp_path: Path) -> None:
+    with Receiver(tmp_path / "in", port=0) as receiver:
+        port = receiver.address[1]
+        program = programs.start(
+            *(built / "zlens-forward", "--to", f"localhost:{port}", "--spool", tmp_path / "spool"),
+            *("--name", "smf", "-"),
+            stdin=subprocess.PIPE,
+        )
+        data = os.urandom(3_000_000).hex()
+        _, log = program.communicate(data, timeout=30)
+        assert program.returncode == 0, log
+        assert received(tmp_path / "in") == data.encode()
+        eventually(lambda: receiver.sources()[0].durable.ended)
+        assert [line.split()[2] for line in log.splitlines()] == [
+            "event=started",
+            "event=connected",
+            "event=ended",
+        ]
+
+
+def test_a_signal_ends_it_and_what_was_read_is_not_lost(
+    built: Path, programs: Programs, tmp_path: Path
+) -> None:
+    path = tmp_path / "day.smf"
+    path.write_bytes(b"a" * 2_000_000)
+    spool = tmp_path / "spool"
+    port = free_port()
+    command = (built / "zlens-forward", "--to", f"127.0.0.1:{port}", "--spool", spool, path)
+    # Nobody listens: it ends with what it read in its spool.
+    program = programs.start(*command)
+    eventually(lambda: sum(part.stat().st_size for part in spool.glob("*.seg")) > 2_000_000)
+    program.send_signal(signal.SIGTERM)
+    _, log = program.communicate(timeout=30)
+    assert (program.returncode, "complete=false" in log) == (0, True), log
+    with Receiver(tmp_path / "in", port=port):
+        program = programs.start(*command)
+        eventually(lambda: len(received(tmp_path / "in")) == 2_000_000)
+        program.send_signal(signal.SIGTERM)
+        _, log = program.communicate(timeout=30)
+        assert (program.returncode, "complete=true" in log) == (0, True), log
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made by the commands of docs/forward.md."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is missing")
+    folder = tmp_path_factory.mktemp("certificates")
+    text = (ROOT / "docs" / "forward.md").read_text(encoding="utf-8")
+    [commands] = [part for part in text.split("```") if part.startswith("sh\nopenssl")]
+    script = commands.removeprefix("sh\n").replace("perf.example.com", "localhost")
+    subprocess.run(["bash", "-ec", script], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize("secret", ["token", "certificate"])
+def test_certificates_and_tokens_are_checked(
+    built: Path, programs: Programs, tmp_path: Path, certificates: Path, secret: str
+) -> None:
+    pem = {path.name: str(path) for path in certificates.iterdir()}
+    (tmp_path / "token").write_text("a-secret\n")
+    (tmp_path / "wrong").write_text("another\n")
+    token = secret == "token"
+    access = Access(
+        pem["receiver.pem"],
+        pem["receiver.key"],
+        client_ca=None if token else pem["ca.pem"],
+        token="a-secret" if token else None,
+    )
+    with Receiver(tmp_path / "in", port=0, access=access) as receiver:
+        command = [
+            built / "zlens-forward",
+            "--to",
+            f"localhost:{receiver.address[1]}",
+            "--spool",
+            tmp_path / "s",
+        ]
+        right = ["--ca", pem["ca.pem"]]
+        secrets = {
+            "right": ["--token-file", tmp_path / "token"],
+            "wrong": ["--token-file", tmp_path / "wrong"],
+        }
+        if not token:
+            secrets["right"] = ["--cert", pem["lnx1.pem"], "--key", pem["lnx1.key"]]
+        for trust, shown, status, said in (
+            (right, secrets["right"], 0, "accepted"),
+            (right, secrets["wrong"], 1, "token is not the receiver's" if token else "cannot be reached"),
+            (right, [], 1, "cannot be reached"),
+            (["--ca", pem["lnx1.pem"]], secrets["right"], 1, "cannot be reached"),
+            ([*right, "--server-name", "other"], secrets["right"], 1, "not valid for name"),
+            ([], secrets["right"], 1 if token else 2, "cannot be reached" if token else "--ca"),
+        ):
+            program = programs.start(*command, *trust, *shown, "--check", "-")
+            _, log = program.communicate(timeout=30)
+            assert (program.returncode, said in log) == (status, True), log
+            assert "a-secret" not in log
+        assert receiver.sources() == []
+        program = programs.start(*command, *right, *secrets["right"], "-", stdin=subprocess.PIPE)
+        program.communicate("x" * 1_000_000, timeout=30)
+        assert (program.returncode, received(tmp_path / "in")) == (0, b"x" * 1_000_000)
+
+
+@pytest.mark.long
+def test_the_program_for_linux_on_z_sends_the_same_bytes(tmp_path: Path, certificates: Path) -> None:
+    """Big-endian, with TLS of its own, on an emulated machine: `make forward-s390x` makes it."""
+    program = ROOT / "target/s390x/s390x-unknown-linux-gnu/forward/zlens-forward"
+    if not program.exists() or shutil.which("qemu-s390x-static") is None:
+        pytest.skip("make forward-s390x was not run")
+    pem = {path.name: str(path) for path in certificates.iterdir()}
+    access = Access(pem["receiver.pem"], pem["receiver.key"], client_ca=pem["ca.pem"])
+    data = os.urandom(2_000_000)
+    with Receiver(tmp_path / "in", port=0, access=access) as receiver:
+        port = receiver.address[1]
+        command = ["qemu-s390x-static", program, "--to", f"localhost:{port}", "--spool", tmp_path / "s", "-"]
+        shown = ["--ca", pem["ca.pem"], "--cert", pem["lnx1.pem"], "--key", pem["lnx1.key"]]
+        done = subprocess.run([*command, *shown], input=data, capture_output=True, timeout=120)
+        assert (done.returncode, received(tmp_path / "in") == data) == (0, True), done.stderr
+
+
+def test_what_cannot_begin_says_why(built: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for arguments, status, said in (
+        (["--help"], 0, ""),
+        (["-"], 2, "--to says where the receiver is; see zlens-forward --help"),
+        (["--to", "perf.example.com:1", "-"], 2, "give --ca"),
+        (
+            ["--to", "localhost:1", "--ca", tmp_path / "file", "-"],
+            2,
+            "has no certificate; expected a PEM file",
+        ),
+        (["--to", "localhost:1", "--spool", tmp_path / "s", "/dev/no/monreader"], 1, "modprobe monreader"),
+        (["--to", "localhost:1", "--spool", tmp_path / "s", tmp_path / "no"], 1, "name a file that exists"),
+        (["--to", "localhost:1", "--spool", tmp_path / "file", "-"], 3, "the spool"),
+    ):
+        done = subprocess.run(
+            [built / "zlens-forward", *map(str, arguments)], capture_output=True, text=True, timeout=30
+        )
+        assert (done.returncode, said in done.stderr) == (status, True), done.stderr
+        assert done.stderr.count("\n") <= 1
+
+
+def test_the_document_has_the_help(built: Path) -> None:
+    text = (ROOT / "docs" / "forward.md").read_text(encoding="utf-8")
+    done = subprocess.run([built / "zlens-forward", "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout in text

@@ -1,0 +1,411 @@
+"""The receiver: what is acknowledged is durable, and no peer makes it fail, grow or wait for ever."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import ssl
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from forwarding import STREAM, Peer, eventually
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rounds import rounds
+from zlens.errors import ReceiverError
+from zlens.live import wire
+from zlens.live.received import GAPS, STATE
+from zlens.live.receiver import Access, Limits, Place, Receiver
+from zlens.live.wire import ENDS_SET, Frame, Kind
+
+
+@pytest.fixture
+def receiver(tmp_path: Path) -> Iterator[Receiver]:
+    with Receiver(tmp_path / "in", port=0) as receiver:
+        yield receiver
+
+
+def contents(receiver: Receiver, name: str = "lnx1") -> list[bytes]:
+    source = next((one for one in receiver.sources() if one.name == name), None)
+    return [path.read_bytes() for path in source.files] if source else []
+
+
+def test_records_arrive_in_a_file_and_are_acknowledged(receiver: Receiver) -> None:
+    peer = Peer(receiver)
+    assert peer.greet() == Frame(Kind.WELCOME, 0)
+    for number, data in enumerate([b"ab", b"c", b"def"]):
+        peer.send(Kind.DATA, number, data, ENDS_SET)
+    peer.acknowledged(3)
+    assert contents(receiver) == [b"abcdef"]
+    [source] = receiver.sources()
+    assert source.durable.size == 6
+    assert source.files[0].suffix == ".monreader"
+    assert receiver.wait(5)
+
+
+def test_a_forwarder_that_returns_goes_on_where_it_was(receiver: Receiver) -> None:
+    first = Peer(receiver)
+    first.greet()
+    first.send(Kind.DATA, 0, b"ab")
+    first.acknowledged(1)
+    first.send(Kind.DATA, 1, b"half of a frame")
+    first.socket.shutdown(socket.SHUT_WR)
+    first.close()
+    second = Peer(receiver)
+    following = second.greet().sequence
+    assert following == 2
+    second.send(Kind.DATA, 2, b"!")
+    second.acknowledged(3)
+    assert contents(receiver) == [b"abhalf of a frame!"]
+
+
+def test_the_new_connection_wins(receiver: Receiver) -> None:
+    old = Peer(receiver)
+    old.greet()
+    new = Peer(receiver)
+    assert new.greet().kind is Kind.WELCOME
+    new.send(Kind.DATA, 0, b"new")
+    new.acknowledged(1)
+    with pytest.raises((EOFError, ConnectionError)):
+        old.read()
+
+
+def test_a_restart_cuts_off_what_was_not_acknowledged(tmp_path: Path) -> None:
+    with Receiver(tmp_path, port=0) as receiver:
+        peer = Peer(receiver)
+        peer.greet()
+        peer.deliver(0, b"durable")
+        [path] = receiver.sources()[0].files
+    # As after a crash between writing and the state.
+    path.write_bytes(b"durable and more")
+    (path.parent / "00000002-20261125T021500Z.monreader").write_bytes(b"never listed")
+    (path.parent / GAPS).write_text('{"half')
+    with Receiver(tmp_path, port=0) as receiver:
+        assert contents(receiver) == [b"durable"]
+        assert [*receiver.sources()[0].gaps()] == []
+        peer = Peer(receiver)
+        assert peer.greet().sequence == 1
+        peer.deliver(1, b"!")
+        assert contents(receiver) == [b"durable!"]
+
+
+def test_a_file_that_was_removed_is_not_gone_on_with(tmp_path: Path) -> None:
+    with Receiver(tmp_path, port=0) as receiver:
+        peer = Peer(receiver)
+        peer.greet()
+        peer.deliver(0, b"imported and removed")
+        [path] = receiver.sources()[0].files
+    path.unlink()
+    with Receiver(tmp_path, port=0) as receiver:
+        peer = Peer(receiver)
+        assert peer.greet().sequence == 1
+        peer.deliver(1, b"next")
+        [new] = receiver.sources()[0].files
+        assert (new.name > path.name, new.read_bytes()) == (True, b"next")
+
+
+def test_gaps_are_listed_with_their_place(receiver: Receiver) -> None:
+    peer = Peer(receiver)
+    peer.greet()
+    peer.send(Kind.DATA, 0, b"one", ENDS_SET)
+    peer.send(Kind.GAP, 1, wire.text({"reason": "overflow"}))
+    peer.send(Kind.GAP, 2, wire.text({"reason": "spool_full", "sets": 5, "next": 9}))
+    peer.deliver(9, b"ten")
+    [source] = receiver.sources()
+    assert [(gap["reason"], gap["sequence"], gap["size"]) for gap in source.gaps()] == [
+        ("overflow", 1, 3),
+        ("spool_full", 2, 3),
+    ]
+    # Between sets a capture goes on behind a gap.
+    assert contents(receiver) == [b"oneten"]
+
+
+@pytest.mark.parametrize(("kind", "flags"), [("monreader", 0), ("file", ENDS_SET)])
+def test_a_gap_inside_of_data_begins_a_new_file(receiver: Receiver, kind: str, flags: int) -> None:
+    peer = Peer(receiver)
+    peer.greet(kind=kind)
+    peer.send(Kind.DATA, 0, b"cut", flags)
+    peer.send(Kind.GAP, 1, wire.text({"reason": "spool_full", "next": 5}))
+    peer.deliver(5, b"whole")
+    assert contents(receiver) == [b"cut", b"whole"]
+
+
+def test_what_is_durable_is_read_once(tmp_path: Path) -> None:
+    with Receiver(tmp_path, port=0, limits=Limits(rotate_bytes=4)) as receiver:
+        peer = Peer(receiver)
+        peer.greet()
+        [source] = receiver.sources()
+        read, place = b"", Place()
+        assert source.read(place, 10) == (b"", place)
+        for number, data in enumerate([b"abcdef", b"gh", b"ij", b"k"]):
+            peer.deliver(number, data)
+            while (part := source.read(place, 4))[0]:
+                assert len(part[0]) <= 4
+                read, place = read + part[0], part[1]
+        assert read == b"abcdefghijk"
+        # What is in the file and not in the state may be cut off.
+        with open(source.files[-1], "ab") as file:
+            file.write(b"later")
+        assert source.read(place, 10)[0] == b""
+        # Files that are no longer needed can go.
+        source.files[0].unlink()
+        assert source.read(Place(), 10)[0] == b"ghij"
+
+
+def test_captures_end_behind_a_set(tmp_path: Path) -> None:
+    with Receiver(tmp_path, port=0, limits=Limits(rotate_bytes=4)) as receiver:
+        peer = Peer(receiver)
+        peer.greet()
+        for number, (data, flags) in enumerate(
+            [(b"abcd", 0), (b"ef", ENDS_SET), (b"g", ENDS_SET), (b"hij", 0)]
+        ):
+            peer.send(Kind.DATA, number, data, flags)
+        peer.acknowledged(4)
+        assert contents(receiver) == [b"abcdef", b"ghij"]
+
+
+def test_files_are_the_forwarders(receiver: Receiver) -> None:
+    peer = Peer(receiver)
+    peer.greet(kind="file")
+    peer.send(Kind.BEGIN, 0, wire.text({"file": "../../day one.smf"}))
+    peer.send(Kind.DATA, 1, b"1" * 500_000, ENDS_SET)
+    peer.send(Kind.BEGIN, 2, wire.text({"file": "day2.smf"}))
+    peer.send(Kind.DATA, 3, b"2", ENDS_SET)
+    peer.send(Kind.END, 4)
+    peer.acknowledged(4)
+    assert contents(receiver) == [b"1" * 500_000, b"2"]
+    [source] = receiver.sources()
+    assert [path.name.split("Z-")[1] for path in source.files] == [".._.._day_one.smf", "day2.smf"]
+    assert source.durable.ended
+
+
+def test_each_spool_has_numbers_of_its_own(receiver: Receiver) -> None:
+    other = STREAM[::-1]
+    for stream, following, data in ((STREAM, 0, b"a"), (other, 0, b"b"), (STREAM, 1, b"c")):
+        peer = Peer(receiver)
+        assert peer.greet(stream=stream).sequence == following
+        peer.deliver(following, data)
+        peer.close()
+    assert contents(receiver) == [b"a", b"b", b"c"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"version": "9"}, "version"),
+        ({"name": "../etc"}, "name"),
+        ({"name": ".lock"}, "name"),
+        ({"name": "x" * 65}, "name"),
+        ({"kind": "disk"}, "kind"),
+        ({"stream": "short"}, "stream"),
+    ],
+)
+def test_who_is_not_understood_is_refused(receiver: Receiver, fields: dict[str, str], reason: str) -> None:
+    answer = Peer(receiver).greet(**fields)
+    assert answer.kind is Kind.REFUSED
+    assert reason in answer.fields["reason"]
+    assert not any((receiver.folder / "lnx1").glob("0*"))
+
+
+def test_a_token_is_asked_for(tmp_path: Path) -> None:
+    with Receiver(tmp_path, port=0, access=Access(token="secret")) as receiver:
+        assert Peer(receiver).greet().kind is Kind.REFUSED
+        assert Peer(receiver).greet(token="secret2").kind is Kind.REFUSED
+        assert Peer(receiver).greet(token="secret").kind is Kind.WELCOME
+
+
+def test_a_check_leaves_nothing(receiver: Receiver) -> None:
+    assert Peer(receiver).greet(check="yes").kind is Kind.WELCOME
+    assert receiver.sources() == []
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [Frame(Kind.DATA, 7, b"x")],
+        [Frame(Kind.HELLO)],
+        [Frame(Kind.WELCOME)],
+        [Frame(Kind.GAP, 0, wire.text({"next": 0}))],
+        [Frame(Kind.GAP, 0, wire.text({"next": "many"}))],
+        [Frame(Kind.GAP, 0, b"\xff\xfe")],
+        [Frame(Kind.GAP, 0, b"a\n" * 100)],
+    ],
+)
+def test_what_is_no_next_record_ends_the_connection(receiver: Receiver, frames: list[Frame]) -> None:
+    peer = Peer(receiver)
+    peer.greet()
+    for frame in frames:
+        peer.socket.sendall(frame.encode())
+    assert peer.read().kind is Kind.REFUSED
+    peer = Peer(receiver)
+    assert peer.greet() == Frame(Kind.WELCOME, 0)
+
+
+def test_frames_that_are_too_long_are_not_read(receiver: Receiver) -> None:
+    peer = Peer(receiver)
+    # Before it is known who speaks, only a greeting's length.
+    peer.socket.sendall(Frame(Kind.HELLO, 0, b"a" * (wire.MOST_TEXT + 1)).encode())
+    assert peer.read().kind is Kind.REFUSED
+    peer = Peer(receiver)
+    peer.greet()
+    head = bytearray(Frame(Kind.DATA).encode())
+    head[4:8] = (wire.MOST + 1).to_bytes(4, "big")
+    peer.socket.sendall(head)
+    assert peer.read().kind is Kind.REFUSED
+
+
+@settings(max_examples=rounds(200, 10), deadline=None)
+@given(noise=st.binary(max_size=300), greeted=st.booleans())
+def test_any_bytes_leave_the_receiver_at_work(
+    tmp_path_factory: pytest.TempPathFactory, noise: bytes, greeted: bool
+) -> None:
+    with Receiver(tmp_path_factory.mktemp("in"), port=0) as receiver:
+        peer = Peer(receiver)
+        if greeted:
+            peer.greet()
+        peer.socket.sendall(noise)
+        peer.socket.shutdown(socket.SHUT_WR)
+        peer.close()
+        assert Peer(receiver).greet() == Frame(Kind.WELCOME, 0)
+
+
+def test_a_silent_peer_is_left(tmp_path: Path) -> None:
+    events: list[str] = []
+    limits = Limits(handshake_s=0.1, idle_s=0.1)
+    with Receiver(
+        tmp_path, port=0, limits=limits, report=lambda event, facts: events.append(event)
+    ) as receiver:
+        silent = Peer(receiver)
+        greeted = Peer(receiver)
+        greeted.greet()
+        # Half a frame, and then nothing.
+        greeted.socket.sendall(Frame(Kind.DATA, 0, b"abc").encode()[:-1])
+        for peer in (silent, greeted):
+            with pytest.raises((EOFError, ConnectionError)):
+                peer.read()
+        eventually(lambda: events.count("silent") == 2)
+        assert contents(receiver) == []
+
+
+def test_only_so_many_connections(tmp_path: Path) -> None:
+    with Receiver(tmp_path, port=0, limits=Limits(connections=2, sources=1)) as receiver:
+        peers = [Peer(receiver), Peer(receiver)]
+        assert peers[0].greet().kind is Kind.WELCOME
+        with pytest.raises((EOFError, ConnectionError)):
+            Peer(receiver).greet()
+        assert "limit" in peers[1].greet(name="lnx2").fields["reason"]
+
+
+def test_a_disk_that_cannot_be_written_keeps_what_was_durable(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer = Peer(receiver)
+    peer.greet()
+    peer.deliver(0, b"durable")
+    with monkeypatch.context() as patch:
+
+        def full(handle: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        patch.setattr("zlens.live.received.os.fsync", full)
+        peer.send(Kind.DATA, 1, b"lost", ENDS_SET)
+        assert "No space left" in peer.read().fields["reason"]
+    assert contents(receiver) == [b"durable"]
+    peer = Peer(receiver)
+    assert peer.greet().sequence == 1
+    peer.deliver(1, b"!")
+    assert contents(receiver) == [b"durable!"]
+
+
+def test_a_folder_that_was_removed_is_made_again(receiver: Receiver) -> None:
+    peer = Peer(receiver)
+    peer.greet()
+    peer.deliver(0, b"removed")
+    shutil.rmtree(receiver.folder / "lnx1")
+    peer.send(Kind.DATA, 1, b"more", ENDS_SET)
+    assert "cannot write" in peer.read().fields["reason"]
+    peer = Peer(receiver)
+    assert peer.greet().sequence == 1
+    peer.deliver(1, b"more")
+    assert contents(receiver) == [b"more"]
+
+
+def test_others_are_only_let_in_by_tls_and_a_secret(tmp_path: Path) -> None:
+    for access in (
+        Access(),
+        Access(token="secret"),
+        Access(certificate="c", key="k"),
+        Access(certificate="c"),
+        Access(client_ca="c", token="secret"),
+    ):
+        with pytest.raises(ReceiverError) as error:
+            Receiver(tmp_path, "0.0.0.0", 0, access=access).start()
+        assert error.value.file is None
+
+
+@pytest.mark.parametrize("state", ["", "{", "[]", '{"streams": {"a": "b"}}', '{"color": 1}'])
+def test_a_state_that_cannot_be_read_is_said(tmp_path: Path, state: str) -> None:
+    (tmp_path / "lnx1").mkdir()
+    (tmp_path / "lnx1" / STATE).write_text(state)
+    with pytest.raises(ReceiverError, match="state of a received source") as error:
+        Receiver(tmp_path, port=0).start()
+    assert error.value.file == str(tmp_path / "lnx1" / STATE)
+
+
+def test_a_lost_state_overwrites_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "lnx1"
+    folder.mkdir()
+    (folder / "00000007-20261125T021500Z.monreader").write_bytes(b"old")
+    with Receiver(tmp_path, port=0) as receiver:
+        peer = Peer(receiver)
+        peer.greet()
+        peer.deliver(0, b"new")
+        assert contents(receiver) == [b"old", b"new"]
+
+
+def test_one_receiver_writes_to_a_folder(receiver: Receiver) -> None:
+    with pytest.raises(ReceiverError, match="another receiver"):
+        Receiver(receiver.folder, port=0).start()
+    with pytest.raises(ReceiverError, match="cannot listen"):
+        Receiver(receiver.folder.parent / "other", port=receiver.address[1]).start()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is missing")
+def test_forwarders_show_their_certificates(tmp_path: Path) -> None:
+    for name in ("ca", "other"):
+        request = f"-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={name} -keyout {name}.key -out {name}.pem"
+        _openssl(tmp_path, "req", *request.split())
+    access = Access(*(str(tmp_path / name) for name in ("ca.pem", "ca.key", "ca.pem")))
+
+    def wrapped(name: str) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+        context.check_hostname = False
+        context.load_cert_chain(tmp_path / f"{name}.pem", tmp_path / f"{name}.key")
+        return context
+
+    with Receiver(tmp_path / "in", "0.0.0.0", 0, access=access) as receiver:
+        peer = Peer(receiver, lambda plain: wrapped("ca").wrap_socket(plain))
+        assert peer.greet() == Frame(Kind.WELCOME, 0)
+        peer.send(Kind.DATA, 0, b"x" * 200_000, ENDS_SET)
+        peer.deliver(1, b"y" * 200_000)
+        with pytest.raises((ssl.SSLError, EOFError, ConnectionError)):
+            Peer(receiver, lambda plain: wrapped("other").wrap_socket(plain)).greet()
+        with pytest.raises((EOFError, ConnectionError)):
+            Peer(receiver).greet()
+        assert contents(receiver) == [b"x" * 200_000 + b"y" * 200_000]
+
+
+def _openssl(folder: Path, *arguments: str) -> None:
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_the_state_is_for_people_too(receiver: Receiver) -> None:
+    peer = Peer(receiver)
+    peer.greet()
+    peer.deliver(0, b"abc")
+    state = json.loads((receiver.folder / "lnx1" / STATE).read_text())
+    assert (state["kind"], state["streams"], state["size"]) == ("monreader", {STREAM: 1}, 3)
