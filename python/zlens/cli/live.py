@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from zlens.cli.address import Address
     from zlens.live.alerts import Alert
     from zlens.live.hooks import Hooks
-    from zlens.live.sources import Feed, Folder
+    from zlens.live.receiver import Access
+    from zlens.live.sources import Feed, Many
     from zlens.live.watch import Live, Step
     from zlens.server.following import Following
 
@@ -29,19 +30,23 @@ DESCRIPTION = """\
 Follow systems while they run, print a line for each interval that closes, and serve the page, which follows.
 
 SOURCE is a file that grows, a folder that fills up, /dev/monreader, a named pipe, or - (standard input): z/VM
-monitor data as MONWRITE or the live stream gives them, or SMF records with descriptor words. Press Ctrl-C to
-stop.
+monitor data as MONWRITE or the live stream gives them, or SMF records with descriptor words. With
+forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. Press Ctrl-C to stop.
 """
 EXAMPLES = """\
 Examples:
   zlens live monwrite.data
   zlens live /data/monwrite --lake lake --keep 1d
   zlens live /dev/monreader --lake lake --no-serve
+  zlens live forwarder://0.0.0.0:4739 --certificate receiver.pem --key receiver.key --client-ca ca.pem \\
+    --lake lake
   zlens live --replay zlens-demo/zldemo.monwrite --speed 60
 """
 #: Seconds between two looks at the sources, and between two places for the page.
 _PAUSE_S = 0.2
 _PUBLISH_S = 1.0
+#: Prefix of a source that is an address for forwarders.
+_FORWARDER = "forwarder://"
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -92,6 +97,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     told.add_argument(
         "--finding-pause", metavar="LENGTH", default="60s", help="at least so long between two messages (60s)"
     )
+    forwarders = parser.add_argument_group("forwarders")
+    forwarders.add_argument(
+        "--received", metavar="DIR", help="folder for what forwarders send (LAKE/.live/received)"
+    )
+    forwarders.add_argument("--certificate", metavar="FILE", help="certificate of this receiver (PEM)")
+    forwarders.add_argument("--key", metavar="FILE", help="its key (PEM)")
+    forwarders.add_argument(
+        "--client-ca", metavar="FILE", help="forwarders must have certificates of this authority (PEM)"
+    )
+    forwarders.add_argument(
+        "--forwarder-token", metavar="FILE", help="forwarders must know the token in this file"
+    )
     parser.add_argument("--no-serve", action="store_true", help="print lines only, without a page")
     address.add_options(parser)
     inputs.add_options(parser, selection=False, throughput=False)
@@ -114,8 +131,13 @@ def run(arguments: argparse.Namespace) -> int:
         grace=_length(arguments.grace, "--grace"),
     )
     options = inputs.options_of(arguments)
-    with _hooks(arguments) as hooks, _address(arguments) as where, _stopping() as stop:
-        feeds = _feeds(arguments)
+    with (
+        _hooks(arguments) as hooks,
+        _address(arguments) as where,
+        _forwarders(arguments) as received,
+        _stopping() as stop,
+    ):
+        feeds = _feeds(arguments, received)
         live = Live(feeds, options, lake=arguments.lake, limits=limits)
         watching = _Watching(live, stop, arguments.strict, hooks)
         try:
@@ -157,6 +179,45 @@ def _hooks(arguments: argparse.Namespace) -> Iterator[Hooks | None]:
         hooks.close()
 
 
+@contextmanager
+def _forwarders(arguments: argparse.Namespace) -> Iterator[list[Many]]:
+    """What forwarders send to the addresses that are named as sources."""
+    names = [name for name in arguments.sources if name.startswith(_FORWARDER)]
+    if not names:
+        yield []
+        return
+    if len(names) > 1:
+        raise QueryError("there is one address for forwarders", cure="they may all send to it")
+    from zlens.live.forwarded import Forwarded
+    from zlens.live.receiver import Receiver
+
+    if arguments.received is None and arguments.lake is None:
+        raise QueryError("what forwarders send is kept in a folder", cure="name it with --received or --lake")
+    folder = arguments.received or os.path.join(arguments.lake, ".live", "received")
+    host, colon, port = names[0].removeprefix(_FORWARDER).rstrip("/").rpartition(":")
+    if not colon or not host or not (port.isascii() and port.isdecimal()) or int(port) > 65535:
+        raise QueryError(f"{names[0]!r} is not an address", expected="forwarder://HOST:PORT")
+    receiver = Receiver(host=host.strip("[]"), port=int(port), folder=folder, access=_access(arguments))
+    with receiver:
+        host, number = receiver.address
+        _Watching.say(f"listening for forwarders on {host}:{number}")
+        yield [Forwarded(receiver)]
+
+
+def _access(arguments: argparse.Namespace) -> Access:
+    from zlens.live.receiver import Access
+    from zlens.schema import user_files
+
+    token = None
+    if arguments.forwarder_token is not None:
+        cure = "write one line of 16 or more characters"
+        data = user_files.content(arguments.forwarder_token, 4096, "token", cure)
+        token = data.decode("utf-8", "replace").strip()
+        if len(token) < 16:
+            raise InputError("contains no token", file=arguments.forwarder_token, cure=cure)
+    return Access(arguments.certificate, arguments.key, arguments.client_ca, token)
+
+
 def _length(text: str, option: str) -> float:
     seconds = parse_duration(text)
     if not seconds:
@@ -164,11 +225,13 @@ def _length(text: str, option: str) -> float:
     return float(seconds)
 
 
-def _feeds(arguments: argparse.Namespace) -> list[Feed | Folder]:
+def _feeds(arguments: argparse.Namespace, received: list[Many]) -> list[Feed | Many]:
     from zlens.live import sources
 
-    feeds: list[Feed | Folder] = []
+    feeds: list[Feed | Many] = [*received]
     for name in arguments.sources:
+        if name.startswith(_FORWARDER):
+            continue
         if name == "-":
             if sys.stdin is None or sys.stdin.isatty():
                 raise InputError("standard input is a terminal", cure="pipe data into zlens, or name a file")

@@ -12,7 +12,8 @@ import re
 import stat
 import threading
 import time
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -58,6 +59,14 @@ class Feed(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Many(ABC):
+    """Something with sources, of which there may be more later."""
+
+    @abstractmethod
+    def feeds(self) -> Sequence[Feed]:
+        """Its sources by now."""
 
 
 class Files:
@@ -138,7 +147,7 @@ def growing(path: str) -> Files:
     return Files(path, lambda: [path])
 
 
-class Folder:
+class Folder(Many):
     """A folder that fills up. Files whose names differ in digits only are one source."""
 
     def __init__(self, path: str) -> None:

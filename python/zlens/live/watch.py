@@ -23,7 +23,7 @@ from zlens.inputs.source import Interval, Source, SystemInfo
 from zlens.lake.names import LIVE, is_lake
 from zlens.live.alerts import Alert, Alerts
 from zlens.live.measures import End, Measures
-from zlens.live.sources import Feed, Folder
+from zlens.live.sources import Feed, Many
 from zlens.live.spool import Spool
 from zlens.live.stream import Segment, Stream
 from zlens.live.told import Told
@@ -103,7 +103,7 @@ class Live:
 
     def __init__(
         self,
-        feeds: Iterable[Feed | Folder],
+        feeds: Iterable[Feed | Many],
         options: Options | None = None,
         *,
         lake: str | None = None,
@@ -151,18 +151,18 @@ class Live:
     @property
     def done(self) -> bool:
         """Whether nothing more will come of any source."""
-        folders = any(isinstance(feed, Folder) for feed in self._feeds)
-        return not folders and all(stream.done for stream in self._streams.values())
+        more = any(isinstance(feed, Many) for feed in self._feeds)
+        return not more and all(stream.done for stream in self._streams.values())
 
     @property
     def _useless(self) -> bool:
         """Whether there is nothing to follow: in a folder there may be something later."""
-        folders = any(isinstance(feed, Folder) for feed in self._feeds)
-        return not folders and all(stream.refused for stream in self.streams)
+        more = any(isinstance(feed, Many) for feed in self._feeds)
+        return not more and all(stream.refused for stream in self.streams)
 
     def _find_streams(self) -> None:
         for feed in self._feeds:
-            for each in feed.feeds() if isinstance(feed, Folder) else [feed]:
+            for each in feed.feeds() if isinstance(feed, Many) else [feed]:
                 if each.name not in self._streams:
                     spool = Spool(self._folder / _folder_name(each.name))
                     stream = Stream(each, spool, self.options, self.limits.grace)

@@ -1,0 +1,93 @@
+"""What forwarders send is followed like a file that grows here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from forwarding import Peer
+from played import differences
+
+import zlens
+from zlens.cli import main
+from zlens.live import wire
+from zlens.live.forwarded import Forwarded
+from zlens.live.receiver import Receiver
+from zlens.live.watch import Live
+from zlens.live.wire import Kind
+
+#: Bytes of a record.
+SIZE = 200_000
+
+
+def deliver(receiver: Receiver, data: bytes, at: int, until: int) -> None:
+    """Send the records of a file from one number to another, as a forwarder that begins anew."""
+    peer = Peer(receiver)
+    needed = peer.greet(kind="file").sequence
+    assert needed == at
+    for number in range(at, until):
+        if number == 0:
+            peer.send(Kind.BEGIN, 0, wire.text({"file": "day.monwrite"}))
+        else:
+            peer.send(Kind.DATA, number, data[(number - 1) * SIZE : number * SIZE])
+    peer.acknowledged(until)
+    peer.close()
+
+
+def test_measures_are_those_of_the_file(demo_folder: Path, tmp_path: Path) -> None:
+    file = demo_folder / "zldemo.monwrite"
+    data = file.read_bytes()
+    records = 1 + -(-len(data) // SIZE)
+    with Receiver(tmp_path / "received", port=0) as receiver:
+        live = Live([Forwarded(receiver)], lake=None)
+        try:
+            assert live.step() is None
+            for at, until in ((0, 4), (4, records // 2), (records // 2, records)):
+                deliver(receiver, data, at, until)
+                while live.step() is not None:
+                    pass
+            live.finish()
+            [stream] = live.streams
+            assert stream.name == "forwarder lnx1"
+            with zlens.open(file) as recorded, live.session() as session:
+                assert differences(recorded, session) == []
+        finally:
+            live.close()
+
+
+def test_a_gap_is_a_problem(demo_folder: Path, tmp_path: Path) -> None:
+    data = (demo_folder / "zldemo.monwrite").read_bytes()
+    with Receiver(tmp_path / "received", port=0) as receiver:
+        live = Live([Forwarded(receiver)], lake=None)
+        try:
+            deliver(receiver, data, 0, 8)
+            while live.step() is not None:
+                pass
+            peer = Peer(receiver)
+            peer.greet(kind="file")
+            peer.send(Kind.GAP, 8, wire.text({"reason": "restart", "sets": "0", "bytes": "0"}))
+            peer.acknowledged(9)
+            peer.close()
+            peer = Peer(receiver)
+            assert peer.greet(kind="file").sequence == 9
+            for number in range(9, 16):
+                peer.send(Kind.DATA, number, data[(number - 2) * SIZE : (number - 1) * SIZE])
+            peer.acknowledged(16)
+            peer.close()
+            problems = []
+            while (step := live.step()) is not None:
+                problems += step.problems
+            assert any("the forwarder reports a gap: restart" in str(problem.detail) for problem in problems)
+        finally:
+            live.close()
+
+
+def test_addresses_of_forwarders(tmp_path: Path, capsys) -> None:
+    for words, message in (
+        (["forwarder://127.0.0.1"], "is not an address"),
+        (["forwarder://127.0.0.1:0", "forwarder://127.0.0.1:1"], "there is one address for forwarders"),
+        (["forwarder://0.0.0.0:0"], "0.0.0.0 can be reached by others"),
+    ):
+        assert main(["live", *words, "--no-serve", "--received", str(tmp_path / "r")]) == 2
+        assert message in capsys.readouterr().err
+    assert main(["live", "forwarder://127.0.0.1:0", "--no-serve"]) == 2
+    assert "name it with --received or --lake" in capsys.readouterr().err
