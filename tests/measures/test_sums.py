@@ -25,7 +25,8 @@ def test_the_last_digit_of_a_pool_does_not_depend_on_the_order_of_partitions() -
             "CREATE TABLE role.partition AS SELECT 'S' AS system, 'x' AS source, now() AS interval_end, "
             "60.0 AS seconds, NULL AS flag, 'IFL' AS cpu_type, name, time AS effective_time, "
             "time AS dispatch_time, time AS weight, false AS dedicated, 1.0 AS logical_cpus, "
-            "false AS incomplete FROM (SELECT unnest($names) AS name, unnest($times) AS time)",
+            "false AS incomplete, false AS apart "
+            "FROM (SELECT unnest($names) AS name, unnest($times) AS time)",
             {"names": [name for name, _ in rows], "times": [time for _, time in rows]},
         )
         for entity, columns in (

@@ -161,9 +161,9 @@ def test_the_laboratory_opens_on_what_this_file_measured(page: Page, address: st
     expect(page.locator('[data-testid="moment"]')).to_contain_text("which ended 2010-03-09 09:11:00")
     answer = page.locator('[data-testid="answer-expected-partitions"]')
     expect(answer).to_contain_text("ZLDEMO")
-    # Of a system without samples of aliases and multithreading, their models have nothing to observe.
+    # Of a system without samples of multithreading, its model has nothing to observe.
     models = page.locator("label", has_text="Model").locator("option").all_inner_texts()
-    assert models == ["partitions", "shares", "capacity"]
+    assert models == ["partitions", "shares", "aliases", "capacity"]
     for mode in ("Expected and observed", "What if", "Scenario"):
         page.get_by_role("button", name=mode, exact=True).click()
         ready(page, "lab")

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from zlens.cli import serve
+from zlens.cli import listening
 from zlens.server import sending
 from zlens.server.connections import Patient
 from zlens.server.sending import Sending
@@ -35,9 +35,9 @@ def test_no_answer_waits_for_the_acknowledgment_of_the_one_before():
             )
             writer.close()
 
-        with serve._bound("127.0.0.1", 0) as listening:
-            async with await asyncio.start_server(meet, sock=listening):
-                _, writer = await asyncio.open_connection(*listening.getsockname())
+        with listening._bound("127.0.0.1", 0) as listener:
+            async with await asyncio.start_server(meet, sock=listener):
+                _, writer = await asyncio.open_connection(*listener.getsockname())
                 found = await accepted
                 writer.close()
                 return found

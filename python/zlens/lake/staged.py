@@ -31,6 +31,7 @@ from zlens.lake.manifest import INPUT, Input, Manifest, input_facts, input_of
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.tables import Draft
 from zlens.schema.kinds import Integer, Key, Maybe, Named, Row, Spec
+from zlens.schema.wording import say
 
 #: Describes a staged input; the folder has it when everything else is there.
 NAME = "staged.json"
@@ -222,7 +223,7 @@ def _found(areas: Iterable[str | os.PathLike[str]]) -> tuple[list[_Staged], list
         raise InputError(
             "no staged input is here",
             file=", ".join(map(str, areas)),
-            cure="stage one first: zlens import INPUT --stage DIR",
+            cure=say("lake_stage"),
         )
     return sorted(by_digest.values(), key=_Staged.order), twice
 
