@@ -110,16 +110,6 @@ def test_an_alias_pool_is_chosen(page: Page, address: str):
     expect(page.locator('[data-testid="chart-alias-entitlement-mdisk"] header')).to_contain_text(pool)
 
 
-def test_what_an_input_has_not_is_said(page: Page, address: str):
-    """A table of the I/O view that this system's records do not fill is left out, not drawn empty."""
-    opened(page, address, "io", system="ZLDEMO")
-    main = page.locator("main")
-    expect(main).to_contain_text("Response in parts")
-    assert "null" not in main.inner_text().lower()
-    opened(page, address, "reports", system="ZLDEMO", report="smtmet")
-    expect(main).to_contain_text("no data for this report")
-
-
 def test_counters_of_a_window_are_ratios_of_sums(page: Page, address: str, demo: Path):
     """CPI of the window is its cycles over its instructions, not a mean of means."""
     opened(page, address, "cpumf", system="ZLZ1")
