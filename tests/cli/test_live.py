@@ -81,5 +81,5 @@ def test_what_cannot_be_followed_says_so(words: tuple[str, ...], sentence: bytes
 
 def test_a_stream_of_another_kind_says_so() -> None:
     found = live("-", "--no-serve", data=b"nothing of the kind\n" * 1000)
-    assert b"no stream that can be followed" in found.stderr
+    assert b"this stream cannot be followed" in found.stderr
     assert found.returncode == 2

@@ -103,7 +103,7 @@ impl World {
         idle.then(|| vcpus.iter().map(|vcpu| vcpu.since).max().unwrap_or(0))
     }
 
-    /// Tells of the end of a user's transaction once it has been idle for as long as CP waits for more to do.
+    /// Reports the end of a user's transaction once it has been idle for as long as CP waits for more to do.
     pub(crate) fn tell_transaction_end(&mut self, user: usize) {
         let state = &self.users[user];
         let system = &self.scenario.systems[state.system as usize];

@@ -163,7 +163,7 @@ def _address(arguments: argparse.Namespace) -> Iterator[Address | None]:
 
 @contextmanager
 def _hooks(arguments: argparse.Namespace) -> Iterator[Hooks | None]:
-    """Who is told of findings, if anybody."""
+    """The receivers of findings, if any are named."""
     if not arguments.on_finding and not arguments.webhook:
         yield None
         return

@@ -152,7 +152,7 @@ _OPENER = urllib.request.build_opener(_Stay)
 
 @dataclass
 class _Seen:
-    """A finding that is open, or that others were told of."""
+    """A finding that is open, or that receivers know of."""
 
     row: Row
     #: Since when it is there, or since when it is not.
@@ -163,9 +163,9 @@ class _Seen:
 
 @dataclass
 class Hooks:
-    """Findings that others are told of.
+    """Sends findings to receivers when they appear and clear.
 
-    receivers  who is told
+    receivers  what gets the messages
     hold_s     a finding is told once it has held for so long, and cleared once it has been away for so long
     pause_s    seconds between two messages, at least
     problem    is told what went wrong with a receiver, in words without data

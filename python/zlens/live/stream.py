@@ -173,7 +173,7 @@ class Stream:
                 return True
         self.refused = True
         raise InputError(
-            "this is no stream that can be followed",
+            "this stream cannot be followed",
             file=self.name,
             offset=0,
             expected="z/VM monitor data or SMF records",

@@ -22,11 +22,11 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, Source, SystemInfo
 from zlens.lake.names import LIVE, is_lake
 from zlens.live.alerts import Alert, Alerts
+from zlens.live.kept_source import KeptSource
 from zlens.live.measures import End, Measures
 from zlens.live.sources import Feed, Many
 from zlens.live.spool import Spool
 from zlens.live.stream import Segment, Stream
-from zlens.live.told import Told
 from zlens.readers import recognition
 from zlens.readers.following import Cut
 from zlens.session.session import Session
@@ -204,7 +204,7 @@ class Live:
             except (ZlensError, OSError) as error:
                 if self._useless:
                     raise
-                # Told once: it is tried again as long as it lasts.
+                # KeptSource once: it is tried again as long as it lasts.
                 if stream.trouble != str(error):
                     stream.trouble = str(error)
                     step.errors.append(str(error))
@@ -459,10 +459,10 @@ class Live:
                 opened = recognition.reader(stream.spool.state.reader).open_files(
                     [os.fspath(path) for path in parts], self.options, None
                 )
-                sources.append(Told(opened, self._infos, self._intervals))
+                sources.append(KeptSource(opened, self._infos, self._intervals))
         shown = {(info.system, info.source) for source in sources for info in source.systems}
         sources.append(
-            Told.alone(
+            KeptSource.alone(
                 [info for key, info in self._infos.items() if key not in shown],
                 self._intervals,
                 [*self.problems],

@@ -17,7 +17,7 @@ class Pages:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._lock = threading.Lock()
-        #: By form: the newest intervals, and the page that tells of them.
+        #: By form: the newest intervals, and their page.
         self._kept: dict[bool, tuple[Any, bytes]] = {}
 
     def page(self, place: Place, *, openmetrics: bool) -> bytes:

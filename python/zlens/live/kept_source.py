@@ -12,8 +12,8 @@ from zlens.inputs.source import Interval, InventoryRow, RawTable, Source, System
 Intervals = Mapping[tuple[str, str], Mapping[int, Interval]]
 
 
-class Told:
-    """A source with the intervals that are kept. Its own problems were told when they arrived."""
+class KeptSource:
+    """A source with the intervals that are kept. Its own problems were reported when they arrived."""
 
     def __init__(
         self, source: Source, infos: Mapping[tuple[str, str], SystemInfo], intervals: Intervals
@@ -22,19 +22,19 @@ class Told:
         self._problems: list[Problem] = []
         self.name = source.name
         self.systems = [
-            _told(replace(info, made=infos[info.system, info.source].made), intervals)
+            _with_intervals(replace(info, made=infos[info.system, info.source].made), intervals)
             for info in source.systems
             if (info.system, info.source) in infos
         ]
         self.tables: dict[str, list[RawTable]] = source.tables
 
     @classmethod
-    def alone(cls, infos: Iterable[SystemInfo], intervals: Intervals, problems: list[Problem]) -> Told:
+    def alone(cls, infos: Iterable[SystemInfo], intervals: Intervals, problems: list[Problem]) -> KeptSource:
         """Systems of which there are no raw records, and the problems of all."""
-        told = cls(_Nothing(), {}, {})
-        told.systems = [_told(info, intervals) for info in infos]
-        told._problems = problems
-        return told
+        source = cls(_Nothing(), {}, {})
+        source.systems = [_with_intervals(info, intervals) for info in infos]
+        source._problems = problems
+        return source
 
     @property
     def paths(self) -> list[str]:
@@ -73,7 +73,7 @@ class _Nothing:
         return []
 
 
-def _told(info: SystemInfo, intervals: Intervals) -> SystemInfo:
+def _with_intervals(info: SystemInfo, intervals: Intervals) -> SystemInfo:
     kept = intervals.get((info.system, info.source), {})
     ordered = [kept[end] for end in sorted(kept)]
     if not ordered:
