@@ -38,7 +38,7 @@ class Served:
         self.live = Live([Replay(str(path), moments, Clock(60, lambda: self._now[0]))])
         self.following = Following(self.place())
         listening = free_socket()
-        app = create(self.following, ready=lambda: self.live.ready)
+        app = create(self.following)
         self.server = uvicorn.Server(config(app))
         self.thread = threading.Thread(target=lambda: self.server.run(sockets=[listening]), daemon=True)
         self.thread.start()

@@ -11,6 +11,11 @@ impl<W: Write> Recorder<W> {
         let system = &world.scenario.systems[self.system];
         for (at, volume) in system.volumes.iter().enumerate() {
             let device = u64::from(volume.device);
+            let unit = &system.control_units[volume.control_unit as usize];
+            let mut paths = [0; 8];
+            for (place, chpid) in paths.iter_mut().zip(&unit.chpids) {
+                *place = *chpid;
+            }
             for (off, on) in &volume.offline_s {
                 let moment = world.begin + seconds(*off);
                 if *off > 0.0 && (from..to).contains(&moment) {
@@ -29,6 +34,8 @@ impl<W: Write> Recorder<W> {
                             .number("RDEVCLAS", 4)
                             .number("RDEVDVID", 0x3390)
                             .number("CALMODLN", 9)
+                            .bytes("RDEVCHPS", &paths)
+                            .bytes("RDEVCUID", &[0x21, 0x07])
                             .text("RDEVSER", &volume.name);
                     });
                 }
