@@ -1,4 +1,4 @@
-"""The first machine of the demo: what its z/VM system recorded, and what its z/OS system is told of it."""
+"""The first machine of the demo: the records of its z/VM system, and those of z/OS made from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands and webhooks that are told of findings."""
+"""Commands and webhooks that receive findings."""
 
 from __future__ import annotations
 

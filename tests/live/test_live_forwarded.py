@@ -20,7 +20,7 @@ SIZE = 200_000
 
 
 def deliver(receiver: Receiver, data: bytes, at: int, until: int) -> None:
-    """Send the records of a file from one number to another, as a forwarder that begins anew."""
+    """Send the records of a file from one number to another, over a connection of their own."""
     peer = Peer(receiver)
     needed = peer.greet(kind="file").sequence
     assert needed == at

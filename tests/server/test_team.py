@@ -19,7 +19,6 @@ import pytest
 from sockets import free_socket
 
 import zlens
-from zlens.server import users
 from zlens.server.guard import Guard
 from zlens.server.limits import Limits
 from zlens.server.proxy import Proxy
@@ -193,10 +192,6 @@ def test_sql_of_one_user_runs_in_one_process(demo_files: list[Path], tmp_path: P
         httpx.post(f"{address}api/v1/cancel", json={"id": "A"}, headers={"X-User": "A"})
         for thread in threads:
             thread.join(30)
-
-
-def test_the_user_of_a_request_is_not_that_of_another():
-    assert users.current() is None
 
 
 @pytest.mark.parametrize(

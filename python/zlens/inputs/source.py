@@ -163,6 +163,22 @@ class Source(Protocol):
         ...
 
 
+class WithoutFiles:
+    """The part of a Source that tables computed from other data do not have."""
+
+    def problems(self, *, complete: bool = False) -> list[Problem]:
+        return []
+
+    def resets(self) -> list[tuple[str, int, str, str, str]]:
+        return []
+
+    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
+        return []
+
+    def info(self) -> list[dict[str, Any]]:
+        return []
+
+
 @runtime_checkable
 class Accompanied(Protocol):
     """A source that takes name and machine of its systems from another one, `beside`."""

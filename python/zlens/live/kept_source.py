@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, InventoryRow, RawTable, Source, SystemInfo
+from zlens.inputs.source import Interval, InventoryRow, RawTable, Source, SystemInfo, WithoutFiles
 
 Intervals = Mapping[tuple[str, str], Mapping[int, Interval]]
 
@@ -53,24 +53,12 @@ class KeptSource:
         return self._source.info()
 
 
-class _Nothing:
+class _Nothing(WithoutFiles):
     name = "live"
 
     def __init__(self) -> None:
         self.systems: list[SystemInfo] = []
         self.tables: dict[str, list[RawTable]] = {}
-
-    def problems(self, *, complete: bool = False) -> list[Problem]:
-        return []
-
-    def resets(self) -> list[tuple[str, int, str, str, str]]:
-        return []
-
-    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        return []
-
-    def info(self) -> list[dict[str, Any]]:
-        return []
 
 
 def _with_intervals(info: SystemInfo, intervals: Intervals) -> SystemInfo:

@@ -470,11 +470,6 @@ class Live:
         )
         return Session.over(sources, self.options, computed=self.measures.tables(self.step_number))
 
-    @property
-    def ready(self) -> bool:
-        """Whether an interval is closed."""
-        return bool(self._newest)
-
     def system(self, system: str, source: str) -> SystemInfo | None:
         """What is known of a system."""
         return self._infos.get((system, source))

@@ -33,9 +33,6 @@ MOST = 1000
 class Served:
     """A place that is served until the end."""
 
-    #: Whether the place is replaced.
-    follows = False
-
     def __init__(self, place: Place) -> None:
         self._place = place
         self._guard = threading.Lock()
@@ -74,8 +71,6 @@ class Served:
 
 class Following(Served):
     """A place that is replaced when an interval has closed. Clients wait for events; slow ones skip some."""
-
-    follows = True
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)

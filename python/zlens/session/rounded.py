@@ -18,8 +18,7 @@ from zlens.catalog import listings
 from zlens.catalog.columns import Column
 from zlens.catalog.expressions import quote
 from zlens.engine.answers import Answer
-from zlens.inputs.problems import Problem
-from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable
+from zlens.inputs.source import ArrowSource, Interval, RawTable, WithoutFiles
 from zlens.readers.rows import typed
 from zlens.session.session import Session
 
@@ -126,7 +125,7 @@ class _Stream:
         return self._answer.__arrow_c_stream__(requested_schema)
 
 
-class _Rounded:
+class _Rounded(WithoutFiles):
     """A source of systems once for each change."""
 
     name = listings.SOURCES[0]
@@ -156,15 +155,3 @@ class _Rounded:
             for name in source.tables
             if name in listings.tables()
         }
-
-    def problems(self, *, complete: bool = False) -> list[Problem]:
-        return []
-
-    def resets(self) -> list[tuple[str, int, str, str, str]]:
-        return []
-
-    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        return []
-
-    def info(self) -> list[dict[str, Any]]:
-        return []
