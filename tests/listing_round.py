@@ -77,7 +77,9 @@ def differs(expected: Any, row: dict[str, Any], column: definition.Column) -> st
     if column.type == "time":
         return "" if (value is None) == (expected is None) else f"{value!r} for {expected!r}"
     if column.type == "bool":
-        return "" if (value is None) == (expected is None) else f"{value!r} for {expected!r}"
+        # A total has none.
+        missing = expected is None or expected == ""
+        return "" if (value is None) == missing else f"{value!r} for {expected!r}"
     if isinstance(value, int):
         return "" if expected is not None and value == int(expected) else f"{value!r} for {expected!r}"
     text = None if expected in (None, "") else " ".join(str(expected).split())

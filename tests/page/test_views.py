@@ -49,6 +49,10 @@ def test_views_open(page: Page, address: str, system: str):
             opened(page, address, "io", "overview", system=system)
             expect(page.locator('nav a[href*="/io"]')).to_have_count(0)
             continue
+        if system == "ZLDEMO" and view == "cpumf":
+            # A machine of 2005 has no counters.
+            opened(page, address, view, "overview", system=system)
+            continue
         opened(page, address, view, system=system)
         assert page.locator('[role="alert"]').count() == 0, view
         assert page.locator("main").inner_text().strip(), view

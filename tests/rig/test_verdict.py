@@ -74,6 +74,15 @@ def test_order_is_that_of_the_expected_values() -> None:
     assert off.failures == ("same has 1.5, not less than fast with 1.5",)
 
 
+def test_no_order_within_the_uncertainty() -> None:
+    one = replace(ONE, largest=None, order=True)
+    cases = {"slow": {"": Expected(0.649)}, "fast": {"": Expected(1.303)}}
+    # Half-widths of 0.0908 each (12.706 / sqrt(2) times 0.0101), so 0.128 for the difference.
+    near = {"slow": {"": [1.0, 1.014286]}, "fast": {"": [1.1, 1.114286]}}
+    assert judge(one, cases, near).failures == ("slow and fast do not differ: 1.0071 and 1.1071",)
+    assert judge(one, cases, {**near, "fast": {"": [1.2, 1.214286]}}).passed
+
+
 def test_what_was_not_observed_fails() -> None:
     assert judge(ONE, FOUR, seen(25, 50, 25, None)).failures == ("D: not observed",)
     assert len(judge(ONE, FOUR, {}).failures) == 4

@@ -26,12 +26,16 @@ class Job:
 
 
 def of(rig: Rig, seeds: int | None = None) -> Iterator[tuple[Case, Policy | Control, list[Job]]]:
-    """The runs of each case and policy, then of each case and control, which has one seed."""
+    """The runs of each case and policy, then of each case and control.
+
+    A control has one seed, or all where an order is judged: a single run of each case has one by chance.
+    """
     first = int(rig.scenario.get("simulation", {}).get("seed", 1))
     variants: list[Policy | Control] = [*rig.policies, *rig.controls]
     for variant in variants:
         control = isinstance(variant, Control)
-        count = 1 if control else seeds or rig.seeds
+        one = control and not any(each.order for each in rig.observations)
+        count = 1 if one else seeds or rig.seeds
         for case in rig.cases:
             values = rig.values(case, variant.set)
             parts = [case.name, f"control {variant.name}" if control else variant.name]

@@ -142,16 +142,23 @@ def _relative(one: Observation, error: float, expected: float, whole: float) -> 
 
 
 def _disorder(compared: Sequence[Compared]) -> list[str]:
-    """Pairs of cases whose observed values are not in the order of the expected ones."""
+    """Pairs of cases whose observed values are not in the order of the expected ones.
+
+    Two values that differ by no more than the uncertainty of their difference have no order.
+    """
     failures = []
     for subject in dict.fromkeys(row.subject for row in compared):
         rows = [
-            (row.expected.value, row.observed, row.case)
+            (row.expected.value, row.observed, row.half or 0.0, row.case)
             for row in compared
             if row.subject == subject and row.expected.value is not None and row.observed is not None
         ]
         rows.sort(key=lambda row: row[0])
-        for (low, less, first), (high, more, second) in pairwise(rows):
-            if low < high and less >= more:
+        for (low, less, one, first), (high, more, other, second) in pairwise(rows):
+            if low >= high:
+                continue
+            if less >= more:
                 failures.append(f"{first} has {less:.5g}, not less than {second} with {more:.5g}")
+            elif more - less <= math.hypot(one, other):
+                failures.append(f"{first} and {second} do not differ: {less:.5g} and {more:.5g}")
     return failures

@@ -32,7 +32,7 @@ WITH ends AS (
 placed AS (
     SELECT
         e.*, i.interval_end, i.seconds AS whole, i.before,
-        (e.system, e.source) IN (SELECT (system, source) FROM role.guest WHERE cpu_time_total IS NOT NULL)
+        (e.system, e.source) IN (SELECT (system, source) FROM role.guest_sample WHERE cpu_time IS NOT NULL)
             AS sampled
     FROM ends AS e
     JOIN _interval AS within
@@ -51,16 +51,16 @@ last_sample AS (
         p.system, p.source, p.userid, p.vcpu, p.tod,
         arg_max(
             [
-                g.cpu_time_total, g.cpu_time_mt1_total, g.cpu_time_prorated_total,
-                g.virtual_time_total, g.virtual_time_mt1_total, g.virtual_time_prorated_total
+                g.cpu_time, g.cpu_time_mt1, g.cpu_time_prorated,
+                g.virtual_time, g.virtual_time_mt1, g.virtual_time_prorated
             ],
             g.moment
         ) AS used,
         max(g.moment) AS moment
     FROM placed AS p
-    JOIN role.guest AS g
+    JOIN role.guest_sample AS g
         ON g.system = p.system AND g.source = p.source AND g.userid = p.userid AND g.vcpu = p.vcpu
-        AND g.interval_end BETWEEN p.before AND p.interval_end
+        AND g.told_in BETWEEN p.before AND p.interval_end
         AND coalesce(g.logon = p.logon, true) AND g.moment < p.tod
     WHERE p.sampled AND p.kind = 'logoff'
     GROUP BY p.system, p.source, p.userid, p.vcpu, p.tod
