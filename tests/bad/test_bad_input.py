@@ -3,9 +3,9 @@ that can be read is read."""
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
-import gc
 import os
 import random
 import shutil

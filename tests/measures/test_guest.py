@@ -91,6 +91,17 @@ def test_what_was_used_after_the_last_sample_counts_when_a_user_logs_off(tmp_pat
     )
 
 
+def test_a_logoff_right_after_the_first_sample_is_held_against_it(tmp_path: Path) -> None:
+    """In a recording that begins with the sample, or in a window: its own interval has no length there."""
+    path = leaving(tmp_path / "data")
+    query = "SELECT basis, seconds, cpu_s FROM guest_cpu ORDER BY interval_end"
+    expected = [("logoff", pytest.approx(30, abs=0.01), pytest.approx(38))]
+    with zlens.open(path) as session:
+        ends = session.sql("SELECT interval_end FROM interval ORDER BY 1").rows
+    start = parse_moment(f"{ends[1][0]:%Y-%m-%d %H:%M:%S}Z")
+    assert rows(path, query, start=start) == expected
+
+
 def test_with_every_a_logoff_is_held_against_the_last_sample_too(tmp_path: Path) -> None:
     path = leaving(tmp_path / "data", 118)
     found = rows(path, "SELECT basis, cpu_s FROM guest_cpu ORDER BY basis DESC", every_s=3600)
