@@ -33,25 +33,11 @@ def write_table(
 ) -> None:
     """Write aligned columns under their names: numbers right, the rest left, cut at `widest`."""
     cells = columns_of(types, rows, show_time)
-    widths = [
-        max([_width(name), *(_width(cell) for cell in column)])
-        for name, column in zip(columns, cells, strict=True)
+    aligned = [
+        _aligned(name, column, kind in ("int", "float"), widest)
+        for name, column, kind in zip(columns, cells, types, strict=True)
     ]
-    if widest is not None:
-        widths = [min(widest, width) for width in widths]
-    right = [kind in ("int", "float") for kind in types]
-
-    def put(parts: Sequence[str]) -> None:
-        padded = [
-            _pad(_clip(part, width), width, side)
-            for part, width, side in zip(parts, widths, right, strict=True)
-        ]
-        out.write("  ".join(padded).rstrip() + "\n")
-
-    put(columns)
-    put(["-" * width for width in widths])
-    for row in zip(*cells, strict=True):
-        put(row)
+    out.writelines(f"{'  '.join(row).rstrip()}\n" for row in zip(*aligned, strict=True))
 
 
 def columns_of(types: Sequence[str], rows: Sequence[Sequence[Any]], show_time: Show) -> list[list[str]]:
@@ -140,7 +126,10 @@ def _cell(value: Any, row: Sequence[Any], show_time: Show) -> str:
         return show_time(value, row)
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(value))
+    text = str(value)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def _numbers(values: Sequence[Any]) -> list[str]:
@@ -156,6 +145,21 @@ def _numbers(values: Sequence[Any]) -> list[str]:
     texts = [f"{value:.{most}f}" for value in finite]
     needed = max((len(text.rstrip("0").partition(".")[2]) for text in texts if "." in text), default=0)
     return ["NULL" if value is None else f"{value:.{needed}f}" for value in values]
+
+
+def _aligned(name: str, column: Sequence[str], right: bool, widest: int | None) -> list[str]:
+    """A name, a line below it and the cells of its column, all of one width."""
+    texts = [name, "", *column]
+    # Nearly all columns: one character is one place.
+    plain = all(map(str.isascii, texts))
+    width = max(map(len if plain else _width, texts))
+    if widest is not None and width > widest:
+        width = widest
+        texts = [_clip(text, width) for text in texts]
+    texts[1] = "-" * width
+    if plain:
+        return [text.rjust(width) if right else text.ljust(width) for text in texts]
+    return [_pad(text, width, right) for text in texts]
 
 
 def _width(text: str) -> int:
