@@ -60,6 +60,17 @@ class Survey:
     rows: dict[str, set[str]] = field(default_factory=dict)
     listing: bool = False
 
+    def facts(self) -> list[Any]:
+        """Itself as JSON can write it, if it names all its columns."""
+        rows = {name: sorted(tables) for name, tables in self.rows.items()}
+        return [sorted(self.tables), sorted(self.columns or ()), rows, self.listing]
+
+    @classmethod
+    def of(cls, facts: list[Any]) -> Survey:
+        """The survey that wrote these facts."""
+        tables, columns, rows, listing = facts
+        return cls({*tables}, {*columns}, {name: {*names} for name, names in rows.items()}, listing)
+
 
 def admit(tree: Tree) -> Survey:
     """The names in a statement; QueryError unless it only reads zlens' tables and lists of them."""

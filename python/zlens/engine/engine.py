@@ -24,7 +24,7 @@ from zlens.catalog.compile.plan import Input
 from zlens.catalog.compile.tree import rename
 from zlens.catalog.groups import Groups
 from zlens.catalog.trust import SURE, Trust
-from zlens.engine.admission import shows_tables
+from zlens.engine.admission import Survey, shows_tables
 from zlens.engine.answers import Answer, Form, cut, first_rows, leaving, plain, type_name, with_times
 from zlens.engine.asked import Asked
 from zlens.engine.cancelling import check, interruptible
@@ -233,8 +233,9 @@ class Engine:
         joined: dict[int, str] = {}
         try:
             cursor = self._store.cursor()
+            statements = self._own(cursor, queries)
             for number, query in enumerate(queries):
-                statement = self._parse(cursor, query)
+                statement = statements[query] if query in statements else self._parse(cursor, query)
                 named = self._named_tables(statement)
                 if self._columns_named(statement) is None or any(name.startswith("role.") for name in named):
                     continue
@@ -296,9 +297,10 @@ class Engine:
         wrong: list[str] = []
         try:
             cursor = self._store.cursor()
-            for query in dict.fromkeys(queries):
+            statements = self._own(cursor, queries := [*dict.fromkeys(queries)])
+            for query in queries:
                 try:
-                    statement = self._parse(cursor, query)
+                    statement = statements[query] if query in statements else self._parse(cursor, query)
                     named = self._reads(statement, self._named_tables(statement))
                 except (Error, QueryError):
                     # Running the query reports what is wrong with it.
@@ -342,6 +344,32 @@ class Engine:
                 self._statements.clear()
             self._statements[query] = parse(cursor, query, self._kept)
         return self._statements[query]
+
+    def _own(self, cursor: Connection, queries: Sequence[str]) -> dict[str, Statement]:
+        """Several of zlens' own SELECTs that name all their columns, without their trees, from one cache entry.
+
+        Only what they read is learned from it: whether a statement may run is never cached.
+        """
+        queries = [query for query in dict.fromkeys(queries) if query not in self._statements]
+        if not queries:
+            return {}
+        surveys = self._kept.read("surveys", queries)
+        if surveys is None:
+            surveys = []
+            for query in queries:
+                try:
+                    statement = self._parse(cursor, query)
+                except (Error, QueryError):
+                    surveys.append(None)
+                else:
+                    whole = statement.question == query and statement.survey.columns is not None
+                    surveys.append(statement.survey.facts() if whole else None)
+            self._kept.write(surveys, "surveys", queries)
+        return {
+            query: Statement(query, query, {}, Survey.of(facts))
+            for query, facts in zip(queries, surveys, strict=True)
+            if facts is not None
+        }
 
     def _named_tables(self, statement: Statement) -> set[str]:
         return {name for name in statement.survey.tables if self._store.names(name) is not None}
