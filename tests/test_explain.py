@@ -41,6 +41,7 @@ def test_every_example_can_be_run() -> None:
         database.execute(example(table, column))
 
 
+@pytest.mark.long
 def test_every_report_and_each_of_its_columns() -> None:
     for name in _report_names():
         assert explain(name)

@@ -124,7 +124,7 @@ def held(files: dict[str, Path], name: str, every_s: int, folder: Path | None) -
 @pytest.mark.parametrize(
     ("name", "least", "every_s", "loaded"),
     [
-        ("sim.monwrite", 3500, WHOLE, False),
+        pytest.param("sim.monwrite", 3500, WHOLE, False, marks=pytest.mark.long),
         ("zlzos.smf", 900, WHOLE, True),
         ("zldemo.monwrite", 350, WHOLE, True),
         pytest.param("sim.monwrite", 3500, 15 * 60, True, marks=pytest.mark.long),

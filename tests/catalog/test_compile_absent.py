@@ -115,6 +115,7 @@ def test_what_surely_gives_no_rows(sql: str, nothing: bool) -> None:
     assert absent.empty(node, gone) is nothing
 
 
+@pytest.mark.long
 def test_measures_are_the_same_with_all_their_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = demo.write(tmp_path)
 

@@ -63,7 +63,7 @@ def test_the_end_of_the_program_ends_its_question(demo_files: list[Path], tmp_pa
     "query",
     [
         "SELECT list_sum(range(3000000000))",
-        "SELECT length(repeat('x', 3000000000 + range)) FROM range(20)",
+        pytest.param("SELECT length(repeat('x', 3000000000 + range)) FROM range(20)", marks=pytest.mark.long),
     ],
 )
 def test_memory_has_a_limit_that_the_error_names(demo_files: list[Path], tmp_path: Path, query: str) -> None:

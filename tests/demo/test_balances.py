@@ -51,6 +51,7 @@ def test_balances_are_held(demo_folder: Path, name: str) -> None:
     held(demo_folder / name, HELD[name])
 
 
+@pytest.mark.long
 def test_pages_of_a_release_hold_them_too_and_tell_the_same(
     demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,7 @@ def test_cycles_are_what_the_hypervisor_dispatched(demo_folder: Path) -> None:
         assert dispatched == pytest.approx(used, abs=0.0011)
 
 
+@pytest.mark.long
 def test_counters_speak_for_no_partitions(
     demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,6 +104,7 @@ def everything(demo_files: list[Path]) -> Iterator[Session]:
         yield session
 
 
+@pytest.mark.long
 def test_alerts_hold_where_rules_hold(tmp_path: Path, everything: Session) -> None:
     """Of each alert, also with a threshold that half of the subjects exceed, so that something is found."""
     page = render(everything, openmetrics=False, limits=Limits(None))

@@ -31,6 +31,7 @@ def test_monitor_data_a_few_intervals_at_a_time(demo_folder: Path) -> None:
     check(path, interval_cuts(path, 13))
 
 
+@pytest.mark.long
 def test_monitor_data_with_events_after_the_end_of_their_interval(demo_folder: Path) -> None:
     """The simulator writes events of an interval behind its end; nothing is cut within frames."""
     path = demo_folder / "sim.monwrite"

@@ -65,6 +65,7 @@ def program(large: Path, table: str, column: str, width: int, only: str = "true"
     ]
 
 
+@pytest.mark.long
 def test_a_wide_window_shows_the_least_the_median_and_the_most(wide: Page, place: str, large: Path):
     opened(wide, place, "overview")
     shown = held(chart_rows(wide, "busy"), "busy")

@@ -82,6 +82,7 @@ def test_a_run_opens_in_the_other_views_and_closes(page: Page):
     expect(page.locator('[data-testid="run"]')).to_contain_text("run equal/2")
 
 
+@pytest.mark.long
 def test_a_run_without_its_data_does_not_open(page: Page):
     runs = page.locator('[data-testid="table-rig-runs"] tbody tr')
     gone = runs.filter(has_text="1").first

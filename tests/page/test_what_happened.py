@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from browsing import opened, ready
@@ -30,6 +31,7 @@ def test_one_look_leads_to_the_vary_off_and_the_logon(page: Page, address: str):
     assert box["y"] < 400
 
 
+@pytest.mark.long
 def test_everything_links_to_the_view_that_shows_it(page: Page, address: str):
     opened(page, address, "overview", system="ZLDEMO")
     card = page.locator(CARD)
