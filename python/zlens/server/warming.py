@@ -38,7 +38,7 @@ def warm(place: Place) -> None:
     every_system = endpoints.find("GET", "findings/stream").check({})
     # The others are computed when the page asks for them; the charts of the overview come before.
     next((part for part in findings.stream(place, every_system) if part["rows"]), None)
-    # First those that requests reach last: charts ask for the others themselves, and then both are made at once.
+    # First those that no chart of the overview asks for, beside the others that charts ask for themselves.
     for table in sorted(wanted, key=lambda table: table in SHOWN):
         if metrics.table(table).lazy:
             place.kept(table, wanted[table])
