@@ -134,10 +134,24 @@ def test_the_overview_is_worked_out_before_it_is_asked_for(place, monkeypatch):
         place.session.engine._store, "_create", lambda name, columns: pytest.fail(f"{name} was not made")
     )
     for table, columns in SHOWN.items():
-        if columns:
-            place.kept(table, columns)
-        else:
-            place.session.sql(f"SELECT count(*) FROM {table}").first(1)
+        if place.session.fills(table):
+            names = ", ".join(columns) or "count(*)"
+            place.session.sql(f"SELECT {names} FROM {place.kept(table, columns)}").first(1)
+
+
+@pytest.mark.parametrize(
+    ("table", "first", "later"), [("guest", "userid", "cpu_pct"), ("load", "tv", "busy_pct")]
+)
+def test_the_first_question_makes_all_columns_that_are_announced(place, monkeypatch, table, first, later):
+    def ask(column):
+        return place.session.sql(f"SELECT {column} FROM {place.kept(table, [column])}").rows
+
+    place.announce(table, [later])
+    assert ask(first)
+    monkeypatch.setattr(
+        place.session.engine._store, "_create", lambda name, columns: pytest.fail(f"{name} was made again")
+    )
+    assert ask(later)
 
 
 def test_the_end_of_the_server_ends_what_it_works_out(place, monkeypatch):

@@ -446,6 +446,10 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
 
+    def announce(self, name: str, columns: Iterable[str]) -> None:
+        """Announce columns of a measure, so that it is computed once with all of them."""
+        self._store.announce(name, {*columns})
+
     def keep(self, name: str, columns: Iterable[str]) -> str:
         """Compute some columns of a lazy measure once for several queries; returns the table's name."""
         existing = {column for column, _ in self._store.columns(name) or ()}

@@ -147,6 +147,10 @@ class Store:
             self._create(name, wanted)
             self._made[name] = frozenset(wanted)
 
+    def announce(self, name: str, columns: Collection[str]) -> None:
+        """Columns that will be needed of a table: it is made with them when the first ones are needed."""
+        self._announced.setdefault(name, set()).update(columns)
+
     def make_in_stages(
         self,
         wanted: Mapping[str, Collection[str]],
@@ -179,7 +183,7 @@ class Store:
                     pending.setdefault(table, set()).update(table_columns)
         for name in order:
             if name not in self._session and (name not in wanted or name in kept):
-                self._announced.setdefault(name, set()).update(columns_of[name])
+                self.announce(name, columns_of[name])
         needs: dict[str, set[str]] = {}
         for name in reversed(order):
             needs[name] = {name}.union(*(needs.get(table, ()) for table in below[name]))

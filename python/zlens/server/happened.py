@@ -10,7 +10,7 @@ import datetime as dt
 import json
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -191,23 +191,21 @@ def _groups(place: Place) -> list[Group]:
     return [group for group in facts.declared().groups if place.session.fills(group.table)]
 
 
-def keep(place: Place, shown: Mapping[str, Sequence[str]]) -> None:
-    """Compute the measures of events and groups, each once; `shown`: columns that others need of them."""
-    columns: dict[str, set[str]] = {table: {*wanted} for table, wanted in shown.items()}
-    columns.setdefault("event", set()).update(["system", *_EVENT])
+def reads(place: Place) -> dict[str, list[str]]:
+    """The columns of events and groups, by measure."""
+    columns: dict[str, set[str]] = {"event": {"system", *_EVENT}}
     for group in _groups(place):
         read = aggregate.reads(_request(None, group, group.statistic, {**group.where, "source": None}, {}))
         columns.setdefault(group.table, set()).update(read)
-    for table, read_columns in columns.items():
-        if place.session.fills(table):
-            place.kept(table, sorted(read_columns))
+    return {table: sorted(read) for table, read in columns.items() if place.session.fills(table)}
 
 
 def _whole(place: Place, system: str, source: str) -> list[tuple[Group, dict[tuple[Any, ...], float]]]:
     """The groups that an input has and, by subject, what their peaks are compared with: totals or medians."""
 
     def work() -> list[tuple[Group, dict[tuple[Any, ...], float]]]:
-        keep(place, {})
+        for table, columns in reads(place).items():
+            place.kept(table, columns)
         return [
             (group, _by_subject(place, system, source, group, statistic, {}))
             for group in _groups(place)

@@ -159,6 +159,14 @@ class Place:
         """
         if table not in metrics.tables() or not metrics.table(table).lazy:
             return table
+        return self.session.keep(table, self._wants(table, columns))
+
+    def announce(self, table: str, columns: Sequence[str]) -> None:
+        """Announce columns of a measure: the first request for some of them computes all."""
+        self.session.announce(table, self._wants(table, columns))
+
+    def _wants(self, table: str, columns: Sequence[str]) -> frozenset[str]:
+        """The columns to keep of a measure: these, and all that were wanted before."""
         names = [column.name for column in metrics.table(table).columns]
         with cancelling.held(self._guard):
             count, wanted = self._wanted.get(table, (0, frozenset()))
@@ -169,7 +177,7 @@ class Place:
                 if count > GROWTHS:
                     wanted = frozenset(names)
                 self._wanted[table] = (count, wanted)
-        return self.session.keep(table, wanted)
+            return wanted
 
     def is_long(self, table: str, columns: Sequence[str], rows: int) -> bool:
         """Whether a measure has at least `rows` rows; `columns` are some that are computed anyway."""

@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
+from zlens.catalog import metrics
 from zlens.engine.cancelling import Cancel
 from zlens.errors import ZlensError
 from zlens.server import endpoints, findings, happened, schema
 from zlens.server.place import Place
 
-#: Measures that the overview shows, with the columns of lazy ones.
-SHOWN: dict[str, tuple[str, ...]] = {"guest": ("userid", "cpu_pct"), "load": (), "cec": (), "event": ()}
+#: Measures that the overview shows, and columns of them.
+SHOWN: dict[str, Sequence[str]] = {
+    "load": (
+        *("interval_end", "seconds", "flag", "busy_pct", "guest_pct", "tv", "page_rate"),
+        *("virtual_io_rate", "etr", "logged_on", "active"),
+    ),
+    "cec": (),
+    "event": (),
+    "guest": ("userid", "cpu_pct"),
+}
 #: Seconds to wait for a canceled step at the end of the server.
 _PATIENCE_S = 5.0
 
 
 def warm(place: Place) -> None:
     """Compute the data of the overview; a request for one part waits for that part only."""
+    # Before anything is made of them: what is made with too few columns is made again.
+    wanted = happened.reads(place)
+    for table, columns in SHOWN.items():
+        if place.session.fills(table):
+            wanted[table] = [*wanted.get(table, ()), *columns]
+    for table, columns in wanted.items():
+        place.announce(table, columns)
     schema.answer(place, {})
     every_system = endpoints.find("GET", "findings/stream").check({})
     # The others are computed when the page asks for them; the charts of the overview come before.
     next((part for part in findings.stream(place, every_system) if part["rows"]), None)
-    for table, columns in SHOWN.items():
-        if not columns and place.session.fills(table):
+    # First those that no chart of the overview asks for, beside the others that charts ask for themselves.
+    for table in sorted(wanted, key=lambda table: table in SHOWN):
+        if metrics.table(table).lazy:
+            place.kept(table, wanted[table])
+        else:
             place.session.sql(f"SELECT count(*) FROM {table}").first(1)
-    happened.keep(place, {table: columns for table, columns in SHOWN.items() if columns})
 
 
 class Warming:

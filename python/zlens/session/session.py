@@ -241,6 +241,10 @@ class Session:
         """Whether a statement can have rows in the input; nothing is decoded to find out."""
         return self.engine.fills_query(query)
 
+    def announce(self, name: str, columns: Iterable[str]) -> None:
+        """Announce columns of a measure, so that it is computed once with all of them."""
+        self.engine.announce(name, columns)
+
     def keep(self, name: str, columns: Iterable[str]) -> str:
         """Compute some columns of a lazy measure once for many queries; returns the table's name."""
         return self.engine.keep(name, columns)
