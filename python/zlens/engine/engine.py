@@ -346,7 +346,7 @@ class Engine:
         return self._statements[query]
 
     def _own(self, cursor: Connection, queries: Sequence[str]) -> dict[str, Statement]:
-        """Several of zlens' own SELECTs that name all their columns, without their trees, from one cache entry.
+        """Several of our own SELECTs that name all their columns, without their trees, from one cache entry.
 
         Only what they read is learned from it: whether a statement may run is never cached.
         """
