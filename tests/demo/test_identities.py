@@ -294,9 +294,6 @@ ROWS = {
         "<= 0.02 * any_value(s.page_read_rate) + 0.1 "
         "FROM storage AS s JOIN paging AS p USING (system, interval_end) "
         "WHERE s.zone = 'all' AND p.area = 'PAGE' "
-        # What a processor counts between its last sample and its VARY OFF is in no record.
-        "AND NOT EXISTS (FROM event AS e WHERE e.system = s.system AND e.kind = 'vary off processor' "
-        "AND e.time > s.interval_end - to_seconds(s.seconds) AND e.time <= s.interval_end) "
         "GROUP BY s.interval_end"
     ),
     "the cache sees what the device does": (

@@ -1,16 +1,18 @@
-"""Sums over the partitions of a machine do not depend on the order of the rows."""
+"""Sums over partitions and processors: they do not depend on the order of the rows, and none lacks a part."""
 
 from __future__ import annotations
 
 import random
 import re
+from datetime import UTC, date, time
 from pathlib import Path
 
 import duckdb
 
 import zlens
+from zlens.api import Session
 from zlens.catalog.compile import nodes
-from zlens.inputs.options import Options, parse_zone
+from zlens.inputs.options import Moment, Options, parse_zone
 
 
 def test_the_last_digit_of_a_pool_does_not_depend_on_the_order_of_partitions() -> None:
@@ -65,3 +67,53 @@ def test_a_damaged_cell_of_a_report_leaves_no_partial_sum(demo_files: list[Path]
     with zlens.open(path, options=options) as session:
         assert session.sql(query).rows == [(None, None, None), *whole[1:]]
         assert any("is not a duration" in problem.detail for problem in session.problems)
+
+
+#: What processors count in CP for the whole system, and what is computed from it.
+SUMMED = """SELECT load.interval_end, page_rate, ssch_rate, cp_io_s, page_read_rate, page_write_rate,
+    spool_read_rate, spool_write_rate
+FROM load JOIN storage AS s USING (system, source, interval_end) WHERE s.zone = 'all' ORDER BY 1"""
+
+
+def unknown(session: Session) -> dict[str, tuple[bool, ...]]:
+    """Of each interval by its time, UTC, which of these are unknown; without those of which none is."""
+    found = {
+        f"{end:%H:%M}": tuple(value is None for value in values) for end, *values in session.sql(SUMMED).rows
+    }
+    return {end: missing for end, missing in found.items() if any(missing)}
+
+
+def test_what_a_processor_counts_before_it_is_varied_off_is_unknown(demo_files: list[Path]) -> None:
+    """CPU 3 is varied off at 08:07:20 and on at 08:13:40: the sums of those minutes lack its part."""
+    every = (True,) * 7
+    path = demo_files[0]
+    with zlens.open(path) as session:
+        assert unknown(session) == {"08:08": every, "08:14": every}
+        [(reads,)] = session.sql(
+            "SELECT count(block_size) FROM paging WHERE interval_end::VARCHAR LIKE '%08:08:%'"
+        ).rows
+        assert reads == 0
+    # A longer interval with an unknown part is unknown, and a window may begin at it.
+    with zlens.open(path, options=Options(every_s=300)) as session:
+        assert unknown(session) == {"08:10": every, "08:15": every}
+    first = Moment(date(2010, 3, 9), time(8, 7), UTC)
+    with zlens.open(path, options=Options(start=first)) as session:
+        assert set(unknown(session)) == {"08:08", "08:14"}
+
+
+def test_without_event_records_a_processor_that_is_gone_is_noticed(
+    demo_files: list[Path], tmp_path: Path
+) -> None:
+    """MONITOR EVENT without PROCESSOR: the next sample of the others tells that one is missing."""
+    path = tmp_path / "no_events.monwrite"
+    data, renamed = re.subn(
+        rb"(\0.\0\0\x05\0\0)\x02(?=\xc5)", rb"\g<1>c", demo_files[0].read_bytes(), flags=re.DOTALL
+    )
+    assert renamed == 1
+    path.write_bytes(data)
+    every = (True,) * 7
+    with zlens.open(path) as session:
+        assert session.sql("SELECT count(*) FROM event WHERE kind = 'vary off processor'").rows == [(0,)]
+        assert unknown(session) == {"08:08": every, "08:14": every}
+    with zlens.open(path, options=Options(every_s=300)) as session:
+        assert unknown(session) == {"08:10": every, "08:15": every}

@@ -1,12 +1,9 @@
 -- _page_read: pages and blocks read for paging, all processors and volumes together.
 SELECT
-    processor.system, processor.source, processor.interval_end, max(processor.seconds) AS seconds,
-    max(processor.flag) AS flag,
-    CASE WHEN count(processor.page_reads) = count(*) THEN sum(processor.page_reads) END AS pages,
-    any_value(block.blocks) AS blocks
-FROM role.page_processor AS processor
-LEFT JOIN role.page_block AS block
-    ON block.system = processor.system
-    AND block.source = processor.source
-    AND block.interval_end = processor.interval_end
-GROUP BY processor.system, processor.source, processor.interval_end
+    moved.system, moved.source, moved.interval_end, moved.seconds, moved.flag, moved.page_reads AS pages, block.blocks
+FROM _activity_sum AS moved
+LEFT JOIN (
+    SELECT system, source, interval_end, any_value(blocks) AS blocks
+    FROM role.page_block
+    GROUP BY system, source, interval_end
+) AS block USING (system, source, interval_end)

@@ -1,16 +1,6 @@
 -- _storage_zone: real storage in each interval, as a whole and on both sides of 2 GB. A sum with an unknown part is
 -- unknown. A guest's storage counts once, however many virtual processors it has, and for the time it was logged on.
-WITH moved AS (
-    SELECT
-        system, source, interval_end, max(seconds) AS seconds, max(flag) AS flag,
-        CASE WHEN count(page_reads) = count(*) THEN sum(page_reads) END AS page_reads,
-        CASE WHEN count(page_writes) = count(*) THEN sum(page_writes) END AS page_writes,
-        CASE WHEN count(spool_reads) = count(*) THEN sum(spool_reads) END AS spool_reads,
-        CASE WHEN count(spool_writes) = count(*) THEN sum(spool_writes) END AS spool_writes
-    FROM role.page_processor
-    GROUP BY system, source, interval_end
-),
-guests AS (
+WITH guests AS (
     SELECT
         system, source, interval_end,
         CASE WHEN count(storage) = count(*) THEN sum(storage * seconds) END AS virtual_byte_seconds
@@ -30,13 +20,13 @@ whole AS (
         coalesce(storage.flag, storage_list.flag, moved.flag) AS flag,
         storage.* EXCLUDE (system, source, interval_end, seconds, flag),
         storage_list.* EXCLUDE (system, source, interval_end, seconds, flag),
-        moved.* EXCLUDE (system, source, interval_end, seconds, flag)
+        moved.page_reads, moved.page_writes, moved.spool_reads, moved.spool_writes
     FROM role.storage AS storage
     FULL JOIN role.storage_list AS storage_list
         ON storage_list.system = storage.system
         AND storage_list.source = storage.source
         AND storage_list.interval_end = storage.interval_end
-    FULL JOIN moved
+    FULL JOIN _activity_sum AS moved
         ON moved.system = coalesce(storage.system, storage_list.system)
         AND moved.source = coalesce(storage.source, storage_list.source)
         AND moved.interval_end = coalesce(storage.interval_end, storage_list.interval_end)

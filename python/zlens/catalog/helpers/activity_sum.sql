@@ -1,0 +1,50 @@
+-- _activity_sum: what CP counted on all processors together. A sum with an unknown part is unknown. A processor that is
+-- varied off leaves such a part: what it counted after its last sample is in no record. A record says when that was. Without
+-- it, the processor has no sample after another one, or its samples cover less of a bucket than those of others.
+WITH sampled AS (
+    SELECT
+        *,
+        lead(interval_end) OVER (PARTITION BY system, source, cpu_id ORDER BY interval_end) AS again
+    FROM role.activity
+),
+together AS (
+    SELECT
+        system, source, interval_end, max(seconds) AS seconds, max(flag) AS flag,
+        -- Processors are sampled one after the other, in much less than a second.
+        max(seconds) - min(seconds) > 1 AS uneven,
+        -- The earliest of the next samples, or none.
+        CASE WHEN count(again) = count(*) THEN max(again) END AS all_again,
+        CASE WHEN count(page_reads) = count(*) THEN sum(page_reads) END AS page_reads,
+        CASE WHEN count(page_writes) = count(*) THEN sum(page_writes) END AS page_writes,
+        CASE WHEN count(spool_reads) = count(*) THEN sum(spool_reads) END AS spool_reads,
+        CASE WHEN count(spool_writes) = count(*) THEN sum(spool_writes) END AS spool_writes,
+        CASE WHEN count(start_subchannel) = count(*) THEN sum(start_subchannel) END AS start_subchannel
+    FROM sampled
+    GROUP BY system, source, interval_end
+),
+ended AS (
+    SELECT DISTINCT i.system, i.source, i.interval_end
+    FROM role.processor_end AS e
+    JOIN interval AS i
+        ON i.system = e.system AND i.source = e.source AND i.interval_start < e.tod AND i.interval_end >= e.tod
+),
+judged AS (
+    SELECT
+        together.*,
+        uneven OR ended.system IS NOT NULL
+        OR coalesce(lag(all_again IS DISTINCT FROM next) OVER told, false) AS partial
+    FROM (
+        SELECT *, lead(interval_end) OVER (PARTITION BY system, source ORDER BY interval_end) AS next FROM together
+    ) AS together
+    LEFT JOIN ended USING (system, source, interval_end)
+    WINDOW told AS (PARTITION BY system, source ORDER BY interval_end)
+)
+SELECT
+    system, source, interval_end, seconds, flag,
+    CASE WHEN NOT partial THEN page_reads END AS page_reads,
+    CASE WHEN NOT partial THEN page_writes END AS page_writes,
+    CASE WHEN NOT partial THEN spool_reads END AS spool_reads,
+    CASE WHEN NOT partial THEN spool_writes END AS spool_writes,
+    CASE WHEN NOT partial THEN start_subchannel END AS start_subchannel,
+    partial
+FROM judged
