@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,19 @@ def test_findings_are_asked_for_before_the_schema(page: Page, address: str):
     expect(page.locator("section[aria-label=findings] h2")).to_contain_text(
         re.compile(r"\d+ of \d+ checked rules hold$")
     )
+
+
+def test_findings_are_asked_for_the_system_that_the_address_names(page: Page, address: str):
+    with page.expect_request("**/api/v1/findings/stream*") as asked:
+        page.goto(f"{address}#/overview?system=ZLZ1")
+    assert "?system=ZLZ1&" in asked.value.url
+    lines = asked.value.response().text().splitlines()
+    assert {row["system"] for line in lines for row in json.loads(line)["rows"]} == {"ZLZ1"}
+    # A system that these inputs do not have: the page shows the first one, with its findings.
+    page.goto("about:blank")
+    page.goto(f"{address}#/overview?system=NOBODY")
+    ready(page, "overview")
+    expect(page.locator("section[aria-label=findings] li").first).to_be_visible()
 
 
 # The first has little for most views; pictures are of the last.

@@ -18,8 +18,8 @@ from zlens.catalog.trust import SURE, Present, Trust
 #: Helpers that more than one measure reads: computed once per session, with the columns that are needed.
 KEPT = frozenset(
     {
-        "_achieved", "_breach", "_breached", "_core_counted", "_counted", "_counted_part", "_counted_work",
-        "_counter", "_observer", "_placed", "_pool", "_response_bucket", "_share",
+        "_achieved", "_activity_sum", "_breach", "_breached", "_core_counted", "_counted", "_counted_part",
+        "_counted_work", "_counter", "_observer", "_placed", "_pool", "_response_bucket", "_share",
     }
 )  # fmt: skip
 Render = Callable[[Tree], str]

@@ -174,9 +174,9 @@ export const api = {
     call<{ reports: { name: string; has: number; of: number; state: string }[] }>("/reports", null, signal),
   report: <T>(values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<T>(query("/report", values), null, signal),
-  /** The findings of all systems, some rules at a time, those that are computed soonest first. */
-  findings: (take: (part: FindingsPart) => void, signal?: AbortSignal) =>
-    stream("/findings/stream", take, signal),
+  /** The findings of a system, or of all, some rules at a time, those that are computed soonest first. */
+  findings: (system: string | null, take: (part: FindingsPart) => void, signal?: AbortSignal) =>
+    stream(query("/findings/stream", { system }), take, signal),
   /** The ends of a system's intervals, in runs of first, step and count. */
   intervals: (system: string, signal?: AbortSignal) =>
     call<{ runs: [number, number, number][] }>(query("/intervals", { system }), null, signal),

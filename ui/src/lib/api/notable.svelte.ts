@@ -28,6 +28,8 @@ class Notable {
   #parts = $state.raw<FindingsPart[]>([]);
   #found = $derived(gathered(this.#parts, session.system));
   #events: Asked<SystemEvent[]> | null = $state.raw(null);
+  // The system that the address names; all of them while it names none, or none of these inputs.
+  #of = $derived(session.schema && session.system !== place.system ? null : place.system);
 
   /** Called once, by a component that lives as long as the page. */
   begin(): void {
@@ -40,7 +42,7 @@ class Notable {
         // Those of the interval before stay until all are there.
         if (!follow.live) show();
       };
-      return api.findings(take, signal).then(show);
+      return api.findings(this.#of, take, signal).then(show);
     });
     this.#events = ask((signal) => {
       if (!session.schema || !session.fills("event")) return null;
