@@ -74,14 +74,18 @@ def test_an_unknown_system_has_one_sentence(
 
 
 def test_one_rate_is_one_series(demo_folder: Path) -> None:
-    """Paging is the same in `load` and in `storage`: with a processor's counters reset, in neither."""
+    """Paging is the same in `load` and in `storage`: with a processor varied off or its counters reset, in neither."""
     with zlens.open([demo_folder / demo.MONWRITE_NAME]) as session:
         rows = session.sql(
             "SELECT l.interval_end, l.page_rate, s.page_read_rate + s.page_write_rate FROM load AS l "
             "JOIN storage AS s USING (system, source, interval_end) WHERE s.zone = 'all'"
         ).rows
-        reset = session.sql("SELECT DISTINCT interval_end FROM cpu WHERE user_pct IS NULL").rows
-    assert [end for end, rate, _ in rows if rate is None] == [end for (end,) in reset] != []
+        [reset] = session.sql("SELECT DISTINCT interval_end FROM cpu WHERE user_pct IS NULL").rows
+        [off] = session.sql(
+            "SELECT min(interval_end) FROM load WHERE interval_end > "
+            "(SELECT time FROM event WHERE kind = 'vary off processor')"
+        ).rows
+    assert [end for end, rate, _ in rows if rate is None] == [*off, *reset]
     for _, rate, parts in rows:
         assert (rate is None) is (parts is None)
         assert rate == pytest.approx(parts)

@@ -33,8 +33,10 @@ class Notable {
 
   /** Called once, by a component that lives as long as the page. */
   begin(): void {
-    // Before the schema says which systems there are: the first findings come with the first charts.
+    // Before the schema says which systems there are: the first findings come with the first charts. A system
+    // that the address names may not be among them, so that it waits.
     this.#asked = ask((signal) => {
+      if (this.#of !== null && !session.schema) return null;
       let parts: FindingsPart[] = [];
       const show = (): void => void (this.#parts = parts);
       const take = (part: FindingsPart): void => {
