@@ -74,7 +74,7 @@ def test_an_unknown_system_has_one_sentence(
 
 
 def test_one_rate_is_one_series(demo_folder: Path) -> None:
-    """Paging is the same in `load` and in `storage`: with a processor varied off or its counters reset, in neither."""
+    """Paging is one fact in `load` and `storage`: unknown where a processor was varied off or counts anew."""
     with zlens.open([demo_folder / demo.MONWRITE_NAME]) as session:
         rows = session.sql(
             "SELECT l.interval_end, l.page_rate, s.page_read_rate + s.page_write_rate FROM load AS l "

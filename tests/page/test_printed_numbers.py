@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page
 
 from asking import printed
@@ -50,7 +51,8 @@ def test_figures_of_the_overview_are_those_of_the_program(page: Page, address: s
             "FROM load WHERE flag IS NULL"
         )
         [row] = json.loads(sql(demo, query, "json"))
-        assert shown[name] == [row["a"], row["b"], row["c"]]
+        # The last digits of a sum over processors depend on the order in which threads come to it.
+        assert shown[name] == pytest.approx([row["a"], row["b"], row["c"]], rel=1e-13)
 
 
 def test_the_hover_has_six_digits(page: Page, address: str, demo: Path):
