@@ -130,6 +130,10 @@ rig: setup ## all scenarios of the rig; their results to docs/rig-results.md
 contrib: setup ## dashboards for Grafana and alerts for Prometheus in contrib/, written from the catalog
 	@$(BIN)/python contrib/generate.py
 
+.PHONY: picture
+picture: setup ## docs/overview.png, the picture in README.md, taken with Chromium
+	@$(BIN)/python docs/picture.py
+
 .PHONY: published
 published: setup ## the tables of publications, made again from their listings
 	@$(BIN)/python docs/published.py

@@ -72,6 +72,22 @@ def test_the_readme_in_python(tmp_path: Path, demo_files: list[Path]) -> None:
     assert "PRCLOG" in run(step, tmp_path)
 
 
+def test_the_minute_of_the_readme(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    minute = text[text.index("One minute, ") : text.index("To try it or to work on it")]
+    # The first installs the program, the last serves until it is interrupted.
+    _, write, check, serve = re.findall(r"^    (.+?)  +#", minute, re.MULTILINE)
+    run(Step("sh", write, None), tmp_path)
+    assert "VARY OFF while busy" in run(Step("sh", f"{check} 2>/dev/null", None), tmp_path)
+    assert serve.split()[:2] == ["zlens", "serve"]
+    assert (tmp_path / serve.split()[2]).is_dir()
+
+
+def test_pictures_of_the_readme_are_there() -> None:
+    for path in re.findall(r"!\[[^]]+\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8")):
+        assert (ROOT / path).read_bytes().startswith(b"\x89PNG"), path
+
+
 @pytest.mark.parametrize(
     ("shown", "output", "fits"),
     [
