@@ -260,6 +260,9 @@ QUERY = "select partition, count(*) as n from partition where cpu_type = 'IFL' g
 def test_a_report_that_there_is_not_is_told_before_the_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no report 'fcx999'" in run(capsys, "report", "fcx999")[2]
     assert "no input" in run(capsys, "report", "fcx304")[2]
+    # A command of Performance Toolkit, which names a subject.
+    assert "zlens report device INPUT --only 0120" in run(capsys, "report", "DEVICE 0120")[2]
+    assert "zlens report user INPUT --only LNX*" in run(capsys, "report", "FCX112 lnx*")[2]
 
 
 def test_sql_forms(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path) -> None:

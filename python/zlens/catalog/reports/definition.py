@@ -244,10 +244,16 @@ def find(wanted: str, folder: Path = FOLDER) -> str:
             f"{menu.number} is a menu of reports, not a report", cure=say("report_menu", name=lowered)
         )
     near = difflib.get_close_matches("_".join(words), [*short_names, *numbered], 4, 0.5)
+    cure = say("reports")
+    # As commands of Performance Toolkit name a subject: DEVICE 0120, USER LINUX01.
+    first = "_".join(words[:-1])
+    if of := first if first in short_names else numbered.get(first):
+        cure = say("report_subject", name=of, subject=words[-1].upper())
+        near = [name for name in short_names if name.startswith(of)]
     raise QueryError(
         f"there is no report {wanted!r}",
         expected=f"a name such as {', '.join(near)}" if near else None,
-        cure=say("reports"),
+        cure=cure,
     )
 
 

@@ -8,24 +8,36 @@ const DIGITS = 4;
 /** Significant digits in tooltips, and what `zlens sql` prints. */
 export const PRECISE = 6;
 
+/** A blank as wide as a digit, and one as wide as a decimal point. */
+const [DIGIT_BLANK, POINT_BLANK] = ["\u2007", "\u2008"];
+
 /**
- * Formats a column with a common number of decimals, so that decimal points align: four significant digits of
- * its typical value, three of one below 1, and three where a larger value would get more than four. No
- * value gets more than five for the sake of small ones. Missing values are dots.
+ * Formats a column: four significant digits of each value, three of one below 1, whole digits in full. Blanks in the
+ * place of decimals that a value does not have keep the decimal points below each other. Missing values are dots.
  */
 export function figures(values: (number | null)[]): string[] {
-  const sizes = values
-    .filter((value): value is number => value !== null && Number.isFinite(value) && value !== 0)
-    .map(Math.abs)
-    .sort((a, b) => a - b);
-  const typical = sizes[Math.floor(sizes.length / 2)] ?? 0;
-  if (typical >= 1e15 || (typical > 0 && typical < 1e-6)) return values.map(shortest);
-  const power = Math.floor(Math.log10(typical || 1));
-  const largest = Math.floor(Math.log10(sizes[sizes.length - 1] ?? 1));
-  const three = DIGITS - 2 - power;
-  const four = DIGITS - 1 - Math.max(power, largest);
-  const decimals = power < 0 ? Math.min(three, Math.max(1, four + 1)) : Math.max(three, four);
-  return aligned(values, Math.max(0, decimals));
+  const texts = values.map((value) => (value === null ? DOTS : significant(value)));
+  const width = Math.max(0, ...texts.map((text) => fraction(text).length));
+  return texts.map((text) => {
+    if (text === DOTS || text.includes("e") || width === 0) return text;
+    const own = fraction(text).length;
+    return text + (own ? "" : POINT_BLANK) + DIGIT_BLANK.repeat(width - own);
+  });
+}
+
+/** Decimals of the smallest values that are shown with them. */
+const MOST_DECIMALS = 7;
+
+const fraction = (text: string): string => (text.includes("e") ? "" : (text.split(".")[1] ?? ""));
+
+function significant(value: number): string {
+  if (value === 0 || !Number.isFinite(value)) return String(value);
+  const digits = Math.abs(value) < 1 ? DIGITS - 1 : DIGITS;
+  // Rounded first: 9.9996 has the decimals of 10.
+  const rounded = Number(value.toPrecision(digits));
+  const power = Math.floor(Math.log10(Math.abs(rounded)));
+  if (power < digits - 1 - MOST_DECIMALS || power >= 15) return general(rounded);
+  return value.toFixed(Math.max(0, DIGITS - (power < 0 ? 2 : 1) - power));
 }
 
 /** Formats a column as `zlens sql` does: the largest value has six significant digits, the smallest two. */

@@ -10,30 +10,34 @@ describe("numbers of a column", () => {
     expect(printedFigures([])).toEqual([]);
   });
 
-  it("have four significant digits of the typical value in tables, and the same decimals", () => {
-    expect(figures([66.23456, 76.23456, 1.5, null])).toEqual(["66.23", "76.23", "1.50", "…"]);
-    expect(figures([5253.61, 4259.12, 23.44])).toEqual(["5254", "4259", "23"]);
-    expect(figures([23_189.4567, 12_345.1, 1])).toEqual(["23189", "12345", "1"]);
-    expect(figures([1.0884, 1.09123])).toEqual(["1.088", "1.091"]);
-    expect(figures([1.5, 2.25])).toEqual(["1.50", "2.25"]);
-  });
+  // Blanks as wide as a digit and as a decimal point, seen as `_` and `,`.
+  const seen = (values: (number | null)[]) =>
+    figures(values).map((text) => text.replaceAll("\u2007", "_").replaceAll("\u2008", ","));
 
-  it("have three where a larger value would get five", () => {
-    expect(figures([15.509, 1.2345, 2.3456])).toEqual(["15.51", "1.23", "2.35"]);
-    expect(figures([66.23456, 166.23456, 1.5, null])).toEqual(["66.2", "166.2", "1.5", "…"]);
-    expect(figures([15.509, 1.2345, 0.2])).toEqual(["15.51", "1.23", "0.20"]);
+  it("have four significant digits in tables, their decimal points below each other", () => {
+    expect(seen([66.23456, 166.23456, 1.5, null])).toEqual(["66.23_", "166.2__", "1.500", "…"]);
+    expect(seen([5253.61, 4259.12, 23.44])).toEqual(["5254,__", "4259,__", "23.44"]);
+    expect(seen([23_189.4567, 12_345.1])).toEqual(["23189", "12345"]);
+    expect(seen([1.0884, 1.09123])).toEqual(["1.088", "1.091"]);
+    expect(seen([9.9996, 99.996, -0.99999])).toEqual(["10.00_", "100.0__", "-1.000"]);
   });
 
   it("have three significant digits below 1", () => {
-    expect(figures([0.17912, 0.49321, 0])).toEqual(["0.179", "0.493", "0.000"]);
-    expect(figures([0.00123456, 0.00234567])).toEqual(["0.00123", "0.00235"]);
-    expect(figures([1.5e-9, 0, null])).toEqual(["1.5e-09", "0", "…"]);
+    expect(seen([0.17912, 0.49321, 0])).toEqual(["0.179", "0.493", "0,___"]);
+    expect(seen([0.00123456, 0.00234567])).toEqual(["0.00123", "0.00235"]);
+    expect(seen([1.5e-9, 0, null])).toEqual(["1.5e-09", "0", "…"]);
+    expect(seen([1.619954, 0.00089, 1234.56])).toEqual(["1.620___", "0.000890", "1235,______"]);
   });
 
-  it("do not give a large value the decimals of small ones", () => {
-    expect(figures([1.619954, 0.00089, 0.00027])).toEqual(["1.6200", "0.0009", "0.0003"]);
-    expect(figures([0.493215, 0.00089, 0.00027])).toEqual(["0.49322", "0.00089", "0.00027"]);
-    expect(figures([1234.56, 0.5, 0.25])).toEqual(["1234.6", "0.5", "0.3"]);
+  it("never have five, but for whole digits", () => {
+    for (let power = -7; power < 14; power += 1) {
+      for (const digits of [1, 1.2345678, 4.99996, 9.99996]) {
+        const [text] = figures([digits * 10 ** power, 0.123456]);
+        const whole = text!.trim().split("e")[0]!;
+        const count = whole.replace(".", "").replace(/^0+/, "").length;
+        expect(count, text).toBeLessThanOrEqual(Math.max(4, whole.includes(".") ? 0 : power + 2));
+      }
+    }
   });
 
   it("may be all zero or all unknown", () => {
