@@ -76,6 +76,29 @@ def test_settings(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert used["B"] == pytest.approx(100, abs=1)
 
 
+@pytest.mark.parametrize("start", ["2027-01-02T03:00:00Z", '"2027-01-02T03:00:00Z"', "1798858800"])
+def test_a_start_in_every_form(
+    scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], start: str
+) -> None:
+    output = str(tmp_path / "shares.data")
+    assert run(capsys, scenario, "-o", output, "--set", f"simulation.start={start}")[0] == 0
+    with zlens.open(output) as session:
+        assert session.sql("SELECT epoch(min(interval_start)) FROM interval").rows == [(1_798_858_800,)]
+
+
+def test_hours_that_are_no_whole_intervals(
+    scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = str(tmp_path / "shares.data")
+    # A fraction that neither floats nor the clock represent exactly.
+    status, out, _ = run(capsys, scenario, "-o", output, "--hours", "0.0067")
+    assert status == 0
+    assert "interrupted" not in out
+    with zlens.open(output) as session:
+        flags = session.sql("SELECT flag FROM interval ORDER BY interval_end").rows
+    assert flags == [(None,), (None,), ("short",)]
+
+
 def test_several_runs(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, scenario, "-o", str(tmp_path / "s.data"), "--runs", "2", "--format", "json")
     assert status == 0

@@ -1,5 +1,7 @@
 //! Which scenarios can be simulated.
 
+use std::collections::HashSet;
+
 use crate::scenario::*;
 
 /// Why a scenario cannot be simulated.
@@ -101,7 +103,16 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Refused> {
                 "one number per type",
             ));
         }
+        let mut names = HashSet::with_capacity(system.users.len());
         for user in &system.users {
+            // Random numbers are drawn by name.
+            if !names.insert(&user.name) {
+                return Err(refuse(
+                    format!("users of system {}", system.name),
+                    &user.name,
+                    "each name once",
+                ));
+            }
             kind(user.kind, &user.name)?;
             if user.virtual_cpus == 0 || user.virtual_cpus > 128 {
                 return Err(refuse(

@@ -26,6 +26,19 @@ fn users(count: usize, load: &Load) -> Vec<User> {
         .collect()
 }
 
+#[test]
+fn users_of_one_name_are_refused() {
+    let mut scenario = alone(1, endless(2), 5.0);
+    scenario.systems[0].users[1].name = "U0".into();
+    let refused = World::new(scenario)
+        .err()
+        .map(|refused| refused.to_string());
+    assert_eq!(
+        refused.as_deref(),
+        Some("users of system SYS1: U0; expected each name once")
+    );
+}
+
 /// Many short bursts: virtual CPUs are dispatched, wait, and move.
 fn restless(count: usize, demand_pct: f64) -> Vec<User> {
     let load = Load {

@@ -6,6 +6,7 @@ checks values. `Problem` builds the errors: file and line or key, the value, wha
 
 from __future__ import annotations
 
+import datetime as dt
 import difflib
 import math
 import re
@@ -371,6 +372,9 @@ class Moment:
         return Number().read(text)
 
     def check(self, value: Any, where: str, problem: Problem) -> Any:
+        # TOML has times without quotation marks.
+        if isinstance(value, dt.datetime):
+            value = value.isoformat()
         if isinstance(value, str):
             return Text(40, 1).check(value, where, problem)
         return Number(-1e10, 1e11).check(value, where, problem)

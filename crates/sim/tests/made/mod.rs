@@ -211,8 +211,20 @@ pub fn scenario(
     }
 }
 
-/// One system on a machine of its own with so many cores.
+/// The users, with a number after a name that an earlier one has: a scenario has each name once.
+pub fn distinct(mut users: Vec<User>) -> Vec<User> {
+    for at in 1..users.len() {
+        let (before, rest) = users.split_at_mut(at);
+        if before.iter().any(|user| user.name == rest[0].name) {
+            rest[0].name = format!("{}{at}", rest[0].name);
+        }
+    }
+    users
+}
+
+/// One system on a machine of its own with so many cores, and users whose names become distinct.
 pub fn alone(cores: u32, users: Vec<User>, seconds: f64) -> Scenario {
+    let users = distinct(users);
     let mut own = partition("LP1", cores, 0, f64::from(cores));
     own.shares[0].dedicated = true;
     scenario(cores, vec![own], vec![system("SYS1", 0, users)], seconds)
