@@ -44,14 +44,17 @@ def digits(value: object, decimals: int) -> str:
 
 
 def as_shown(cells: list[str], values: Sequence[object]) -> bool:
-    """Whether cells are these numbers, all with the same decimals: three digits of the typical one,
-    or as many as there are."""
-    [places] = {len(cell.partition(".")[2]) for cell in cells if cell != "\N{HORIZONTAL ELLIPSIS}"}
-    numbers = [abs(float(str(value))) for value in values if value is not None]
-    typical = sorted(number for number in numbers if number)[sum(map(bool, numbers)) // 2]
-    exact = all(float(digits(number, places)) == number for number in numbers)
-    assert exact or places >= 2 - math.floor(math.log10(typical)), (cells, typical)
-    return cells == [digits(value, places) for value in values]
+    """Whether cells are these numbers: four significant digits each, three below 1, or every digit."""
+    assert len(cells) == len(values)
+    for cell, value in zip(map(str.strip, cells), values, strict=True):
+        places = len(cell.partition(".")[2])
+        if cell != digits(value, places):
+            return False
+        if value is None or float(cell) == float(str(value)):
+            continue
+        size = math.floor(math.log10(abs(float(cell)))) if float(cell) else -math.inf
+        assert places == max(0, 3 - size if size >= 0 else 2 - size), (cell, value)
+    return True
 
 
 def setting(page: Page, name: str) -> str | None:

@@ -56,19 +56,26 @@ def test_titles_are_whole_and_figures_have_their_own_line(page: Page, address: s
             assert figures["y"] >= title["y"] + title["height"]
 
 
-def test_a_column_has_one_number_of_decimals(page: Page, address: str):
+def test_decimal_points_of_a_column_are_below_each_other(page: Page, address: str):
+    # A blank as wide as a digit, and one as wide as a decimal point.
+    digit, point = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"
+    number = re.compile(rf"-?\d+((\.\d+)|{point})?{digit}*")
     for view, name in (("io", "devices"), ("guests", "guests")):
         opened(page, address, view, system="ZLSIM")
         table = page.get_by_test_id(f"table-{name}")
         heads = table.locator("th").count()
         rows = [
-            row.locator("td").all_inner_texts() for row in table.locator("tbody tr:not([aria-hidden])").all()
+            row.locator("td").all_text_contents()
+            for row in table.locator("tbody tr:not([aria-hidden])").all()
         ]
         assert len(rows) > 5
         numeric = 0
         for at in range(heads):
-            cells = [row[at].strip() for row in rows if re.fullmatch(r"-?\d+(\.\d+)?", row[at].strip())]
-            assert len({len(cell.partition(".")[2]) for cell in cells}) <= 1, cells
+            cells = [one for row in rows if number.fullmatch(one := row[at].strip(" \n"))]
+            assert len({len(cell.replace(point, ".").partition(".")[2]) for cell in cells}) <= 1, cells
+            for cell in cells:
+                shown = cell.strip()
+                assert len(shown.replace(".", "").lstrip("-0")) <= (4 if "." in shown else 15), cells
             numeric += bool(cells)
         assert numeric > 5
 

@@ -12,11 +12,13 @@ export const PRECISE = 6;
 const [DIGIT_BLANK, POINT_BLANK] = ["\u2007", "\u2008"];
 
 /**
- * Formats a column: four significant digits of each value, three of one below 1, whole digits in full. Blanks in the
- * place of decimals that a value does not have keep the decimal points below each other. Missing values are dots.
+ * Formats a column: four significant digits of each value, three of one below 1, whole digits in full; whole numbers
+ * alone as they are. Blanks in the place of decimals that a value does not have keep the decimal points below each
+ * other. Missing values are dots.
  */
 export function figures(values: (number | null)[]): string[] {
-  const texts = values.map((value) => (value === null ? DOTS : significant(value)));
+  const whole = values.every((value) => value === null || Number.isInteger(value));
+  const texts = values.map((value) => (value === null ? DOTS : whole ? precise(value) : significant(value)));
   const width = Math.max(0, ...texts.map((text) => fraction(text).length));
   return texts.map((text) => {
     if (text === DOTS || text.includes("e") || width === 0) return text;

@@ -40,6 +40,11 @@ describe("numbers of a column", () => {
     }
   });
 
+  it("are whole where all are", () => {
+    expect(figures([100, 5, 31_314_807, null])).toEqual(["100", "5", "31314807", "…"]);
+    expect(seen([100, 0.5])).toEqual(["100.0__", "0.500"]);
+  });
+
   it("may be all zero or all unknown", () => {
     expect(figures([0, 0])).toEqual(["0", "0"]);
     expect(figures([null])).toEqual(["…"]);
