@@ -181,6 +181,23 @@ def test_midnight_is_passed(tmp_path: Path) -> None:
     assert ends[2:] == ["2017-06-26 23:59:30"] * 2 + ["2017-06-27 00:00:30"] * 2
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "first", "day"),
+    [
+        # A configuration is a little older than the time that its report begins at.
+        ("26 10:10:00", "26 10:46:00", "10:09:59", "26"),
+        ("26 10:10:00", "27 10:46:00", "10:09:59", "26"),
+        ("26 08:00:00", "27 08:00:00", "07:00:00", "27"),
+        ("26 23:58:30", "27 00:34:30", "00:00:30", "27"),
+    ],
+)
+def test_the_day_of_a_first_row(tmp_path: Path, start: str, end: str, first: str, day: str) -> None:
+    text = PHYSLOG.replace("2017/06/26 10:10:00", f"2017/06/{start}").replace("10:11:00", first)
+    text = text.replace("2017/06/26 10:46:00", f"2017/06/{end}")
+    ends = [str(row["interval_end"])[:19] for row in rows(tmp_path, text, "listing_physlog")]
+    assert f"2017-06-{day} {first}" in ends
+
+
 def test_lines_of_dates_are_the_days_of_what_follows(tmp_path: Path) -> None:
     """Between the intervals of several days, the day stands alone in its line."""
     text = PHYSLOG.replace("To   2017/06/26", "To   2017/06/29")

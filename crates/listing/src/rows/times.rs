@@ -4,6 +4,18 @@ use super::{DAY_S, INTERVAL, MICRO, Placed, Rows};
 use crate::chunk::{Chunk, Span};
 use crate::store::Values;
 
+/// Rows may be a little older than the time that their report begins at: a configuration, say.
+const OLDER_S: i64 = 60;
+
+/// Whether a time of day before that of the report's begin is one of the day after.
+fn is_next_day(second: i64, start_us: i64, end_us: Option<i64>) -> bool {
+    let start = start_us.div_euclid(MICRO);
+    let earlier = start.rem_euclid(DAY_S) - second;
+    let next_day = (start.div_euclid(DAY_S) + 1) * DAY_S + second;
+    earlier > DAY_S / 2
+        || earlier > OLDER_S && end_us.is_none_or(|end| next_day <= end.div_euclid(MICRO))
+}
+
 impl Rows {
     fn is_row(&self, at: usize) -> bool {
         let kind = self.kind_names[usize::from(self.kinds[at])].as_str();
@@ -33,10 +45,7 @@ impl Rows {
                 if let Some(date) = self.days[at] {
                     day = date;
                 } else if last.map_or_else(
-                    || {
-                        start
-                            .is_some_and(|start| second < start.div_euclid(MICRO).rem_euclid(DAY_S))
-                    },
+                    || start.is_some_and(|start| is_next_day(second, start, chunk.end_us)),
                     |last| second < last - DAY_S / 2,
                 ) {
                     day += 1;
