@@ -38,6 +38,20 @@ def test_guests_of_a_listing_are_those_of_the_monitor(listed: Session, sim_sessi
     assert not [problem.detail for problem in listed.problems if problem.kind == "impossible"]
 
 
+def test_a_guest_of_a_listing_was_there_while_it_was_logged_on(listed: Session, sim_session: Session) -> None:
+    """What is printed are rates over that time: percent, and I/O."""
+    query = (
+        "SELECT sum(seconds), 100 * sum(cpu_s) / sum(seconds), "
+        "sum(virtual_io_rate * seconds) / sum(seconds) FILTER (virtual_io_rate IS NOT NULL) "
+        "FROM guest WHERE userid = 'BATCH1'"
+    )
+    [shown], [exact] = listed.sql(query).rows, sim_session.sql(query).rows
+    assert exact[0] < 3600 / 2
+    assert shown == pytest.approx(exact, rel=1e-3)
+    [always] = listed.sql("SELECT seconds, cpu_pct FROM guest WHERE userid = 'LINUX01'").rows
+    assert always[0] == 3600
+
+
 def test_processors_of_a_listing_are_those_of_the_monitor(listed: Session, sim_session: Session) -> None:
     query = (
         "SELECT interval_end, cpu_id, busy_pct, diag_rate, ssch_rate, sigp_rate, page_read_rate FROM cpu "

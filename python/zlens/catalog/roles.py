@@ -71,7 +71,8 @@ class Join(NamedTuple):
 class Origin(NamedTuple):
     """How one raw table gives the roles of an entity.
 
-    began  field with the time from which a subject's counters count: since then is all they say
+    began    field with the time from which a subject's counters count: since then is all they say
+    seconds  formula of how long the subject was there, over columns and the `seconds` of the table
     """
 
     table: str
@@ -81,6 +82,7 @@ class Origin(NamedTuple):
     roles: dict[str, dict[str, Any]]
     joins: tuple[Join, ...] = ()
     began: str | None = None
+    seconds: str | None = None
 
 
 class Entity(NamedTuple):
@@ -179,6 +181,7 @@ def cataloged(name: str) -> Entity:
                 block_roles,
                 tuple(Join(join["table"], join["on"]) for join in block.get("join", [])),
                 block.get("began"),
+                block.get("seconds"),
             )
         )
     lasting = bool(data.get("lasting"))

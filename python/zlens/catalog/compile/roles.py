@@ -208,8 +208,13 @@ class _Part:
         self.long: Collection[str] = ()
         result.read(self.own, ())
 
-    def column(self, name: str, alias: str | None = None) -> str:
+    def column(self, name: str) -> str:
         """SQL of a column, recorded as read; NULL if no table has it."""
+        if name == "seconds" and self.origin.seconds:
+            return expressions.compile_sql(self.origin.seconds, self.recorded, "float")
+        return self.recorded(name)
+
+    def recorded(self, name: str) -> str:
         table = self.place.get(name)
         if table is None:
             return "NULL"
