@@ -10,7 +10,7 @@ import zlens
 from zlens import reports
 from zlens.api import Session
 
-LISTED = ("user", "prclog", "physlog", "lparlog", "syssumlg", "availlog")
+LISTED = ("user", "prclog", "physlog", "lparlog", "syssumlg", "availlog", "fchannel")
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +102,18 @@ def test_other_reports_feed_their_measures(
     for row, other in zip(printed, exact, strict=True):
         for value, wanted in zip(row, other, strict=True):
             assert value == (pytest.approx(wanted, abs=0.5001) if isinstance(wanted, float) else wanted)
+
+
+def test_channels_of_a_listing_are_those_of_the_monitor(listed: Session, sim_session: Session) -> None:
+    """FCX215 has percentages of what a channel path can do, and MiB: the measures have them as ratios."""
+    query = (
+        "SELECT interval_end, chpid, measurement_group, util_pct, partition_util_pct, bus_util_pct, "
+        "read_rate, write_rate, partition_read_rate, partition_write_rate FROM channel "
+        "WHERE flag IS NULL ORDER BY interval_end, chpid"
+    )
+    printed, exact = listed.sql(query).rows, sim_session.sql(query).rows
+    assert len(printed) == len(exact) >= 60
+    for row, other in zip(printed, exact, strict=True):
+        assert row[:3] == other[:3]
+        assert row[3:6] == pytest.approx(other[3:6], abs=0.5001)
+        assert row[6:] == pytest.approx(other[6:], abs=0.0501 * 1048576)
