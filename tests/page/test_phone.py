@@ -39,5 +39,9 @@ def test_the_header_is_one_line_and_findings_come_first(browser: Browser, addres
         assert findings is not None
         assert tile is not None
         assert findings["y"] < tile["y"]
-        page.get_by_label("view", exact=True).select_option("guests")
+        menu = page.get_by_label("view", exact=True)
+        width = menu.bounding_box()
+        assert width is not None
+        assert width["width"] > 110, "the name of a view is cut off"
+        menu.select_option("guests")
         page.wait_for_selector('[data-testid="view-guests"][data-ready="true"]')
