@@ -28,6 +28,7 @@ LAYERS = (
     "readers",
     "lake",
     "session",
+    "stores",
     "present",
     "reports",
     "exposition",

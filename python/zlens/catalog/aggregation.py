@@ -120,11 +120,29 @@ def mean(column: Column, alias: str = "", *, weighs: str | None = None, of: Of =
     weighs = weighs or weight(column, alias)
     if weighs is None or "mean" not in gives(column):
         return "NULL"
-    value, unflagged = _qualified(column.name, alias), kept(alias)
     if column.aggregate in ("counter", "time"):
-        return of("avg", value, unflagged)
+        return of("avg", _qualified(column.name, alias), kept(alias))
+    above, below = _sums(column, alias, weighs, of)
+    return f"{above} / nullif({below}, 0)"
+
+
+def sums(column: Column) -> tuple[str, str] | None:
+    """SQL of what a column's mean is made of: a sum and its weight, which can be added over any rows.
+
+    The mean over all of them is the ratio of both. None if the column has no mean.
+    """
+    weighs = weight(column)
+    if weighs is None or "mean" not in gives(column):
+        return None
+    if column.aggregate in ("counter", "time"):
+        weighs = "1"
+    return _sums(column, "", weighs, _of)
+
+
+def _sums(column: Column, alias: str, weighs: str, of: Of) -> tuple[str, str]:
+    value, unflagged = _qualified(column.name, alias), kept(alias)
     weighted = f"{unflagged} AND {value} IS NOT NULL"
-    return f"{of('sum', f'{value} * ({weighs})', unflagged)} / nullif({of('sum', weighs, weighted)}, 0)"
+    return of("sum", f"{value} * ({weighs})", unflagged), of("sum", weighs, weighted)
 
 
 def known(table: Table, alias: str = "") -> str:

@@ -1,4 +1,4 @@
-"""zlens lake: show, verify or trim a lake, and join what was staged."""
+"""zlens lake: show, verify or trim a lake, join what was staged, keep measures by hour and day."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from zlens.errors import QueryError
 from zlens.present.aligned import aligned
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _MOST = 20
 
 DESCRIPTION = """\
 Show the contents of a lake written by `zlens import`, verify its files against their checksums, remove data,
-or join inputs that `zlens import --stage` has decoded.
+join inputs that `zlens import --stage` has decoded, or keep measures by hour and day.
 """
 EXAMPLES = """\
 Examples:
@@ -28,6 +29,7 @@ Examples:
   zlens lake check lake
   zlens lake commit lake staged
   zlens lake forget lake --system ZVM1 --to 2026-01-01
+  zlens lake rollup lake && zlens lake forget lake --raw --older-than 90d
 """
 
 
@@ -66,7 +68,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "forget",
         "remove systems and times",
         "\nRemoves whole inputs, or all data of a system in an input; only those can be imported again."
-        "\nInputs that lie only partly within the times are kept and listed.",
+        "\nInputs that lie only partly within the times are kept and listed."
+        "\nWith --raw, only raw tables go; the measures that `zlens lake rollup` keeps stay.",
         "zlens lake forget lake --system ZVM1 --to 2026-01-01",
     )
     forget.add_argument(
@@ -77,6 +80,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     forget.add_argument("--to", dest="end", metavar="TIME", help="intervals up to TIME")
     forget.add_argument("--utc", action="store_true", help="times are UTC instead of the system's local time")
+    forget.add_argument("--raw", action="store_true", help="remove raw tables only; needs --older-than")
+    forget.add_argument("--older-than", metavar="AGE", help="inputs whose days are all this old: 90d")
     forget.add_argument("--dry-run", action="store_true", help="show what would be removed; remove nothing")
     forget.set_defaults(act=_forget)
     commit = action(
@@ -90,6 +95,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     commit.add_argument("staged", metavar="DIR", nargs="+", help="folder of staged inputs")
     commit.add_argument("--keep", action="store_true", help="leave the staged inputs where they are")
     commit.set_defaults(act=_commit)
+
+    rollup = action(
+        "rollup",
+        "keep measures by hour and day",
+        "\nComputes each measure by hour and day of the system's local time, with the sums that keep means"
+        "\nright, as tables that end in _hour and _day. Only days whose data have changed are computed.",
+        "zlens lake rollup lake && zlens sql lake -q 'from cpu_hour'",
+    )
+    rollup.add_argument(
+        "--system", action="append", default=[], metavar="NAME", help="only machines with this system"
+    )
+    rollup.set_defaults(act=_rollup)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -120,6 +137,10 @@ def _show(arguments: argparse.Namespace, out: TextIO) -> int:
     out.write(f"{_safe(contents.path)}\n")
     out.write(f"  {_count(len(contents.inputs), 'input')} of {bytes_text(input_bytes)}\n")
     out.write(f"  {rows:,} rows in {_count(files, 'file')} of {bytes_text(parquet)}\n")
+    if contents.measured_days:
+        out.write(f"  {_count(contents.measured_days, 'day')} of measures by hour and day\n")
+    if contents.measures_only:
+        out.write(f"  {_count(contents.measures_only, 'input')} without raw tables\n")
     if contents.waiting:
         out.write(f"  {_count(contents.waiting, 'file')} to be removed when no longer read\n")
     out.write("\n")
@@ -209,7 +230,7 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
 
 def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import lake
-    from zlens.inputs.options import Options, parse_moment
+    from zlens.inputs.options import Options, parse_duration, parse_moment
     from zlens.progress import bytes_text
 
     options = Options(
@@ -218,7 +239,18 @@ def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
         end=parse_moment(arguments.end) if arguments.end else None,
         utc=arguments.utc,
     )
-    removed = lake.forget(arguments.lake, options, dry_run=arguments.dry_run)
+    if arguments.raw or arguments.older_than:
+        if not (arguments.raw and arguments.older_than) or options.start or options.end:
+            raise QueryError(
+                "--raw and --older-than belong together, without --from and --to",
+                expected="something like --raw --older-than 90d",
+            )
+        age = parse_duration(arguments.older_than, longest=100 * 366)
+        removed = lake.forget_raw(arguments.lake, age, systems=options.systems, dry_run=arguments.dry_run)
+    else:
+        removed = lake.forget(arguments.lake, options, dry_run=arguments.dry_run)
+    for system, path in removed.unmeasured:
+        out.write(f"kept {_safe(system)} of {_safe(path)}: imported too late to be in the measures\n")
     for system, path in removed.gone:
         out.write(f"{'would remove' if arguments.dry_run else 'removed'} {_safe(system)} of {_safe(path)}\n")
     for system, path in removed.kept:
@@ -250,6 +282,36 @@ def _time(us: int | None, *, full: bool = False) -> str:
 def _safe(text: str) -> str:
     """Names from files must not act on the terminal."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(text))
+
+
+# Rollup -----------------------------------------------------------------------------------------
+
+
+def _rollup(arguments: argparse.Namespace, out: TextIO) -> int:
+    from zlens import stores
+    from zlens.progress import Progress, bytes_text
+
+    with Progress() as progress:
+
+        def report(rolled: stores.Rolled) -> None:
+            progress.close()
+            name = _safe(", ".join(rolled.systems))
+            if rolled.days:
+                span = " to ".join(dict.fromkeys((rolled.days[0], rolled.days[-1])))
+                amount = (
+                    f"{_count(len(rolled.days), 'day')}, {rolled.rows:,} rows, {bytes_text(rolled.bytes)}"
+                )
+                out.write(f"{name}: {span}: {amount}\n")
+            for day in rolled.sealed:
+                out.write(
+                    f"{name}: {day} stays as it is: raw data of it were forgotten before others arrived\n"
+                )
+            if not rolled.days and not rolled.sealed:
+                out.write(f"{name}: up to date\n")
+            out.flush()
+
+        stores.rollup(arguments.lake, systems=arguments.system, progress=progress, report=report)
+    return 0
 
 
 # Commit -----------------------------------------------------------------------------------------

@@ -95,8 +95,8 @@ class Options:
         return bool(self.start or self.end or self.shift or self.peak_minutes)
 
 
-def parse_duration(text: str) -> int:
-    """Seconds of '90s', '15m', '1h30m', '1d' or a bare number of seconds."""
+def parse_duration(text: str, longest: int = 366) -> int:
+    """Seconds of '90s', '15m', '1h30m', '1d' or a bare number of seconds; at most `longest` days."""
     clean = text.strip().lower()
     if clean.isdecimal() and len(clean) < 10:
         seconds = int(clean)
@@ -106,8 +106,9 @@ def parse_duration(text: str) -> int:
             raise QueryError(f"{text!r} is not a length of time", expected="something like 15m, 1h or 90s")
         days, hours, minutes, secs = (int(part or 0) for part in match.groups())
         seconds = ((days * 24 + hours) * 60 + minutes) * 60 + secs
-    if not 0 < seconds <= 366 * 86400:
-        raise QueryError(f"{text!r} is not a usable length of time", expected="one second to one year")
+    if not 0 < seconds <= longest * 86400:
+        years = "one year" if longest == 366 else f"{longest // 366} years"
+        raise QueryError(f"{text!r} is not a usable length of time", expected=f"one second to {years}")
     return seconds
 
 

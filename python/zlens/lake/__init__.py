@@ -1,8 +1,9 @@
 """A lake: months of decoded data in a folder, as Parquet, by table, system and day.
 
 `add` imports files; `stage` decodes them elsewhere, and `commit` joins what is staged. `contents` shows what
-a lake contains, `check` verifies every file against the manifest, `forget` removes data. A lake is read like
-any other input: `zlens.open(folder)`.
+a lake has, `check` verifies every file against the manifest, `forget` removes data, and `forget_raw` only the
+raw tables of old data whose measures are kept (`zlens.stores.rollup`). A lake is an input like any other:
+`zlens.open(folder)`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from zlens.lake.checks import Fault, check
     from zlens.lake.imports import Added, add
-    from zlens.lake.removal import Forgotten, forget
+    from zlens.lake.removal import Forgotten, forget, forget_raw
     from zlens.lake.staged import Committed, commit, stage
     from zlens.lake.summary import Contents, contents
 
@@ -28,6 +29,7 @@ __all__ = [
     "commit",
     "contents",
     "forget",
+    "forget_raw",
     "stage",
 ]
 
@@ -39,6 +41,7 @@ _WHERE = {
     "contents": "summary",
     "Contents": "summary",
     "forget": "removal",
+    "forget_raw": "removal",
     "Forgotten": "removal",
     "stage": "staged",
     "commit": "staged",

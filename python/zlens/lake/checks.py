@@ -52,6 +52,12 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Che
                 listed.update(into.listed_of(imported))
             except InputError as error:
                 faults.append(Fault("changed", error.file or path, f"{error.message}; of {imported.path}"))
+        for rollup in manifest.rollups.values():
+            try:
+                listed.update(into.listed_measures(rollup))
+            except InputError as error:
+                detail = f"{error.message}; measures of {rollup.system}, {rollup.day}"
+                faults.append(Fault("changed", error.file or path, detail))
         total = sum(size or 0 for size, _ in listed.values())
         done = files = 0
         for name, facts in listed.items():

@@ -12,7 +12,7 @@ from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
 from zlens.lake import kinds, names
 from zlens.readers.joints import Digest, Mark
-from zlens.schema.kinds import Choice, Either, Flag, Key, Many, Maybe, Named, Number, Raw, Row, Spec
+from zlens.schema.kinds import Choice, Either, Flag, Key, Many, Maybe, Named, Number, Raw, Row, Spec, Text
 from zlens.schema.kinds import Problem as Errors
 
 NAME = "document.json"
@@ -234,6 +234,56 @@ def _file_row(file: File) -> list[Any]:
         file.table, file.day, file.kind, file.rows, file.bytes, file.sha256, file.first_us, file.last_us,
         file.open, *([file.foot] if file.foot else []),
     ]  # fmt: skip
+
+
+# Measures ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuresFile:
+    """A Parquet file with a measure of one system and day, by hour or by day."""
+
+    table: str
+    rows: int
+    bytes: int
+    sha256: str
+    foot: str
+
+
+@dataclass(slots=True)
+class MeasuresDocument:
+    """The measures of one day of a system: the inputs of its machine, the schema of each table, the files."""
+
+    inputs: list[str] = field(default_factory=list)
+    schemas: dict[str, str] = field(default_factory=dict)
+    files: list[MeasuresFile] = field(default_factory=list)
+
+    def dump(self) -> bytes:
+        files = [[file.table, file.rows, file.bytes, file.sha256, file.foot] for file in self.files]
+        return dump({"inputs": self.inputs, "schemas": self.schemas, "files": files})
+
+
+_MEASURES_FILE = Row(
+    (Text(80, 1, names.TABLE, "a table"), kinds.COUNT, kinds.COUNT, kinds.SHA256, kinds.KEY),
+    "table, rows, bytes, digest, digest of the footer",
+    MeasuresFile,
+)
+_MEASURES = Spec(
+    (
+        Key("inputs", Many(kinds.SHA256)),
+        Key("schemas", Named(kinds.KEY, 0)),
+        Key("files", Many(_MEASURES_FILE)),
+    ),
+    MeasuresDocument,
+)
+
+
+def load_measures(data: bytes, file: str) -> MeasuresDocument:
+    """The document of a day of measures; InputError if zlens cannot have written it."""
+    loaded: MeasuresDocument = kinds.loaded(data, file, _MEASURES)
+    if {one.table for one in loaded.files} - loaded.schemas.keys():
+        raise kinds.problem(file).wrong("schemas is wrong", expected="a schema for every table")
+    return loaded
 
 
 # Files next to a document -----------------------------------------------------------------------

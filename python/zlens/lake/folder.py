@@ -23,8 +23,8 @@ from pathlib import Path
 from zlens.errors import InputError, LakeError
 from zlens.inputs.problems import printable
 from zlens.lake import document, manifest, names
-from zlens.lake.document import Document, File, PartDocument, SeamDocument
-from zlens.lake.manifest import Input, Manifest, Part
+from zlens.lake.document import Document, File, MeasuresDocument, MeasuresFile, PartDocument, SeamDocument
+from zlens.lake.manifest import Input, Manifest, Part, Rollup
 from zlens.schema.wording import say
 
 #: Size and digest of a file, if known.
@@ -135,6 +135,22 @@ class Folder:
         files: dict[str, Listed] = {}
         for imported in current.inputs.values():
             files.update(self.listed_of(imported, moves))
+        for rollup in current.rollups.values():
+            files.update(self.listed_measures(rollup, moves))
+        return files
+
+    def measures(self, rollup: Rollup, moves: Mapping[str, str] | None = None) -> MeasuresDocument:
+        """The measures of a day: their files."""
+        name = names.measures_document(rollup.system, rollup.day, rollup.state)
+        return document.load_measures(self.read(name, rollup.sha256, moves), self.absolute(name))
+
+    def listed_measures(self, rollup: Rollup, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
+        """The files of a day of measures."""
+        place = rollup.system, rollup.day, rollup.state
+        stored = self.measures(rollup, moves)
+        files: dict[str, Listed] = {names.measures_document(*place): (None, rollup.sha256)}
+        files.update({names.schema(key): (None, None) for key in stored.schemas.values()})
+        files.update({names.measure(file.table, *place): (file.bytes, file.sha256) for file in stored.files})
         return files
 
     def listed_of(self, imported: Input, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
@@ -151,7 +167,7 @@ class Folder:
             seam = self.seam(imported, part, moves)
             if part.seam is not None:
                 files[self.seam_name(imported, part)] = (None, part.seam.sha256)
-            for file in part_document.files:
+            for file in part_document.files if part.raw else ():
                 files[base_name(imported, part, file, seam)] = (file.bytes, file.sha256)
             for file in seam.files if seam else ():
                 if file.rows:
@@ -384,7 +400,7 @@ def foot(path: str | os.PathLike[str]) -> str:
     return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
-def verify(path: str, file: File, lake: str | os.PathLike[str]) -> None:
+def verify(path: str, file: File | MeasuresFile, lake: str | os.PathLike[str]) -> None:
     """InputError if a Parquet file is missing or not the one listed, as far as size and footer tell."""
     try:
         size = os.stat(path).st_size

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from zlens.errors import InputError
 from zlens.lake import kinds, names
 from zlens.schema import document
-from zlens.schema.kinds import Flag, Integer, Key, Many, Named, Problem, Spec
+from zlens.schema.kinds import Flag, Integer, Key, Many, Named, Problem, Row, Spec, Text
 
 VERSION = 1
 
@@ -44,6 +45,8 @@ class Part:
     #: Whether differences continue from one input to the next.
     joined: bool = False
     seam: Seam | None = None
+    #: False: its raw tables were forgotten; what its neighbors need of it is still there.
+    raw: bool = True
 
 
 @dataclass(slots=True)
@@ -64,10 +67,25 @@ class Input:
 
 
 @dataclass(slots=True)
+class Rollup:
+    """The measures of one local day of a system, by hour and day.
+
+    state    a digest of the parts that they were computed from
+    sha256   of the document that lists the files
+    """
+
+    system: str
+    day: str
+    state: str
+    sha256: str
+
+
+@dataclass(slots=True)
 class Manifest:
-    """Inputs by SHA-256, and files to remove as soon as nobody reads."""
+    """Inputs by SHA-256, measures by system and day, and files to remove as soon as nobody reads."""
 
     inputs: dict[str, Input] = field(default_factory=dict)
+    rollups: dict[tuple[str, str], Rollup] = field(default_factory=dict)
     retired: list[str] = field(default_factory=list)
 
     def parts(self) -> list[tuple[Input, Part]]:
@@ -76,11 +94,15 @@ class Manifest:
         return sorted(pairs, key=lambda pair: (pair[1].first_us or 0, pair[0].sha256))
 
     def dump(self) -> bytes:
-        value = {
+        value: dict[str, Any] = {
             "zlens_lake": VERSION,
             "inputs": [input_facts(imported) for imported in self.inputs.values()],
             "retired": self.retired,
         }
+        if self.rollups:
+            value["measures"] = [
+                [one.system, one.day, one.state, one.sha256] for _, one in sorted(self.rollups.items())
+            ]
         text = json.dumps(value, ensure_ascii=True, separators=(", ", ": "), allow_nan=False)
         # One line per input, for people and for tools that compare it.
         return text.replace(', {"sha256": ', ',\n{"sha256": ').encode() + b"\n"
@@ -105,6 +127,8 @@ def load(data: bytes, file: str) -> Manifest:
         if added.sha256 in manifest.inputs:
             raise problem.wrong(f"inputs[{number}] is listed twice", expected="every input once")
         manifest.inputs[added.sha256] = added
+    for rollup in values["measures"]:
+        manifest.rollups[rollup.system, rollup.day] = rollup
     for path in manifest.retired:
         if not names.is_own(path):
             raise problem.value("retired", path, "names of files of this lake")
@@ -136,7 +160,8 @@ def input_facts(imported: Input) -> dict[str, Any]:
 
 
 def _part_facts(part: Part) -> dict[str, Any]:
-    return {
+    # Older releases know no `raw`: they read a lake as long as none is forgotten.
+    return ({} if part.raw else {"raw": False}) | {
         "system": part.system,
         "document": part.document,
         "place": part.place,
@@ -166,6 +191,7 @@ _PART = Spec(
         Key("local_time", Flag()),
         Key("joined", Flag()),
         Key("seam", Spec((Key("key", kinds.KEY), Key("sha256", kinds.SHA256)), Seam), default=None),
+        Key("raw", Flag(), default=True),
     ),
     Part,
 )
@@ -183,10 +209,13 @@ INPUT = Spec(
         Key("parts", Many(_PART)),
     )
 )
+_DAY = Text(10, 10, re.compile(r"\d{4}-\d\d-\d\d"), "a date")
+_ROLLUP = Row((kinds.TEXT, _DAY, kinds.KEY, kinds.SHA256), "system, day, state and SHA-256", Rollup)
 _MANIFEST = Spec(
     (
         Key("zlens_lake", Integer(VERSION, VERSION)),
         Key("inputs", Many(INPUT)),
         Key("retired", Many(kinds.TEXT)),
+        Key("measures", Many(_ROLLUP), default=()),
     )
 )

@@ -28,6 +28,7 @@ LIVE = ".live"
 READERS = ".readers"
 INPUTS = "_inputs"
 SCHEMAS = "_schemas"
+MEASURES = "_measures"
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]")
 
@@ -70,6 +71,16 @@ def document(sha256: str, key: str) -> str:
     return f"{INPUTS}/{sha256}/{key}"
 
 
+def measure(table: str, system: str, day: str, state: str) -> str:
+    """A Parquet file of a measure by hour or day."""
+    return f"{MEASURES}/{table}/system={escape(system)}/day={day}/{state}.parquet"
+
+
+def measures_document(system: str, day: str, state: str) -> str:
+    """The list of a day's files of measures."""
+    return f"{MEASURES}/_days/{escape(system)}/{day}.{state}.json"
+
+
 def schema(key: str) -> str:
     return f"{SCHEMAS}/{key}.json"
 
@@ -78,7 +89,10 @@ _OWN = re.compile(
     r"(?:[a-z0-9_]{1,80}/system=[A-Za-z0-9_%-]{1,200}/day=(?:\d{4}-\d\d-\d\d|unknown)/"
     r"[0-9a-f]{64}(?:\.(?:main|edge)(?:-[0-9a-f]{16})?)?\.parquet"
     rf"|{INPUTS}/[0-9a-f]{{64}}/[0-9a-f]{{16}}/[a-z0-9]+(?:\.[a-z0-9_-]+){{1,4}}"
-    rf"|{SCHEMAS}/[0-9a-f]{{16}}\.json)"
+    rf"|{SCHEMAS}/[0-9a-f]{{16}}\.json"
+    rf"|{MEASURES}/[a-z0-9_]{{1,80}}/system=[A-Za-z0-9_%-]{{1,200}}/day=\d{{4}}-\d\d-\d\d/"
+    r"[0-9a-f]{16}\.parquet"
+    rf"|{MEASURES}/_days/[A-Za-z0-9_%-]{{1,200}}/\d{{4}}-\d\d-\d\d\.[0-9a-f]{{16}}\.json)"
 )
 
 

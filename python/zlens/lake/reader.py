@@ -5,11 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import os
-import resource
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -26,6 +24,8 @@ from zlens.lake import document, names
 from zlens.lake.document import Document, File, Intervals, PartDocument, SeamDocument
 from zlens.lake.folder import Folder, Reading, part_of, verify
 from zlens.lake.manifest import Input, Part
+from zlens.lake.measures import MeasuresSource
+from zlens.lake.streams import Stream, allow
 from zlens.readers.joints import NEAR_US
 from zlens.schema.kinds import Either, Row
 from zlens.schema.wording import say
@@ -33,14 +33,15 @@ from zlens.schema.wording import say
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-def open_lake(path: str, options: Options) -> list[LakeSource]:
+def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
     """The sources in a lake: one for each kind of input. InputError if it is empty or damaged."""
     if printable(path) != path:
         raise InputError("the name of the lake is not UTF-8 text", file=path, cure="rename it, or move it")
     lake = Folder(path)
     # Before the manifest is read: its files then stay as long as the sources do.
     reading = lake.reading()
-    parts = lake.load().parts()
+    manifest = lake.load()
+    parts = manifest.parts()
     if not parts:
         raise InputError("the lake is empty", file=path, cure=say("lake_fill", lake=path))
     shown = _display_names(imported for imported, _ in parts)
@@ -48,7 +49,16 @@ def open_lake(path: str, options: Options) -> list[LakeSource]:
     for imported, part in parts:
         stored = _StoredPart(lake, imported, part, shown[imported.sha256])
         sources.setdefault(imported.source, []).append(stored)
-    return [LakeSource(name, lake, stored, options, reading) for name, stored in sources.items()]
+    opened = [LakeSource(name, lake, stored, options, reading) for name, stored in sources.items()]
+    if not manifest.rollups:
+        return [*opened]
+    bounds = {info.system: _bounds(options, info) for source in opened for info in source.systems}
+    chosen = [
+        rollup
+        for _, rollup in sorted(manifest.rollups.items())
+        if not options.systems or rollup.system in options.systems
+    ]
+    return [*opened, MeasuresSource(lake, chosen, bounds, reading)]
 
 
 def _display_names(inputs: Iterable[Input]) -> dict[str, str]:
@@ -81,6 +91,8 @@ class _StoredPart:
 
     def files(self) -> list[File]:
         """The current files: those of the seam replace those with the same place."""
+        if not self.part.raw:
+            return []
         by_place = {file.place: file for file in self.document.files}
         if self.seam is not None:
             by_place.update({file.place: file for file in self.seam.files})
@@ -144,7 +156,7 @@ class LakeTable:
 
     def stream(self, columns: list[str]) -> ArrowSource:
         self._verify()
-        return _Stream(self, columns)
+        return Stream(self, columns)
 
     def sql(self, columns: Sequence[str]) -> str:
         """A SELECT of the named columns; constant columns are not read."""
@@ -163,25 +175,6 @@ class LakeTable:
             for path, file in self.files.items():
                 verify(path, file, self.lake.path)
             self.is_verified = True
-
-
-class _Stream:
-    """Some columns of a table as an Arrow stream; each reading starts afresh."""
-
-    def __init__(self, table: LakeTable, columns: list[str]) -> None:
-        types = {column.name: column.type for column in table.columns}
-        self._table = table
-        self._schema = [(name, types[name]) for name in columns]
-
-    def __arrow_c_schema__(self) -> object:
-        from zlens._native import ArrowTable
-
-        return ArrowTable(self._schema, []).__arrow_c_schema__()
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        from zlens.engine import connection as engine
-
-        return engine.stream(self._table.sql([name for name, _ in self._schema]), self._table.paths)
 
 
 class _Tables(Mapping[str, list[RawTable]]):
@@ -308,6 +301,8 @@ class LakeSource:
 
     def _is_chosen(self, stored: _StoredPart) -> bool:
         part = stored.part
+        if not part.raw:
+            return False
         if self._options.systems and part.system not in self._options.systems:
             return False
         low, high = self._bounds[part.system]
@@ -349,7 +344,8 @@ class LakeSource:
         parts = self._interval_parts(info.system)
         chosen = [stored for stored in parts if self._is_chosen(stored)]
         selected = self._intervals_of(info, chosen, parts) if chosen else []
-        return selected or self._intervals_of(info, parts, parts)
+        with_rows = [stored for stored in parts if stored.part.raw]
+        return selected or (self._intervals_of(info, with_rows, parts) if with_rows else [])
 
     def _intervals_of(
         self, info: SystemInfo, chosen: list[_StoredPart], parts: list[_StoredPart]
@@ -397,7 +393,7 @@ class LakeSource:
     def paths(self) -> list[str]:
         """All Parquet files that the options leave; no others are opened."""
         paths = self.tables.paths() if isinstance(self.tables, _Tables) else []
-        _allow(len(paths))
+        allow(len(paths))
         return paths
 
     def holds(self, size: int) -> list[tuple[str, str]]:
@@ -458,17 +454,6 @@ class LakeSource:
         return list(by_input.values())
 
 
-def _allow(files: int) -> None:
-    """Allow this process so many open files, if the system permits: the engine opens whole tables."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = files + 256
-    if resource.RLIM_INFINITY not in (soft, hard):
-        wanted = min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
 def _bounds(options: Options, info: SystemInfo) -> tuple[int | None, int | None]:
     """Interval ends are after the first and not after the second, in microseconds UTC; None: no bound."""
     zone = dt.UTC if options.utc else info.zone()
@@ -481,8 +466,11 @@ def _bounds(options: Options, info: SystemInfo) -> tuple[int | None, int | None]
     return moment(options.start), moment(options.end)
 
 
-def already_there(sources: Sequence[LakeSource], path: str, digest: Callable[[str], str]) -> str | None:
+def already_there(
+    sources: Sequence[LakeSource | MeasuresSource], path: str, digest: Callable[[str], str]
+) -> str | None:
     """The name under which a lake already has a file's bytes; hashed only if the sizes agree."""
     size = os.path.getsize(path)
-    alike = {sha256: shown for source in sources for sha256, shown in source.holds(size)}
+    lakes = [source for source in sources if isinstance(source, LakeSource)]
+    alike = {sha256: shown for source in lakes for sha256, shown in source.holds(size)}
     return alike.get(digest(path)) if alike else None

@@ -1,4 +1,4 @@
-"""Forgetting: systems and times leave a lake.
+"""Forgetting: systems and times leave a lake, or only their raw tables while measures stay.
 
 The unit is a part: one whole system of one input. The differences of its neighbors depend on its first
 and last samples, and only a part that was removed as a whole can be imported again. Parts that lie only
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from zlens.errors import InputError, QueryError
+from zlens.errors import InputError, LakeError, QueryError
 from zlens.inputs.options import Moment, Options
 from zlens.inputs.source import SystemInfo
-from zlens.lake import folder, names
+from zlens.lake import folder, names, rollups
 from zlens.lake.folder import Folder, part_of
 from zlens.lake.manifest import Input, Manifest, Part
 from zlens.lake.parquet_engine import ParquetEngine
@@ -31,6 +32,8 @@ class Forgotten:
 
     gone: list[tuple[str, str]] = field(default_factory=list)
     kept: list[tuple[str, str]] = field(default_factory=list)
+    #: Parts whose measures are not kept: others of their days were forgotten before they were imported.
+    unmeasured: list[tuple[str, str]] = field(default_factory=list)
     rows: int = 0
     bytes: int = 0
     #: Files still there because somebody reads; the next import or removal removes them.
@@ -54,17 +57,13 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
     with folder.typed(into, room), into.staging() as staged, into.locked():
         manifest = into.load()
         into.clean(manifest)
-        unknown = set(options.systems) - {part.system for _, part in manifest.parts()}
-        if unknown:
-            raise QueryError(
-                f"there is no system {', '.join(sorted(unknown))} in the lake",
-                expected=f"one of {', '.join(sorted({part.system for _, part in manifest.parts()})[:20])}",
-            )
+        _known(manifest, set(options.systems))
         forgotten = Forgotten()
         going = _select_parts(into, manifest, options, forgotten)
         if dry_run or not going:
             return forgotten
         before = into.listed(manifest)
+        _drop_measures(into, manifest, [part for _, part in going])
         for imported, part in going:
             _drop(manifest, imported, part)
         moves: dict[str, str] = {}
@@ -82,6 +81,96 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
         return forgotten
 
 
+def forget_raw(
+    lake: str | os.PathLike[str],
+    older_than_s: int,
+    *,
+    systems: Iterable[str] = (),
+    dry_run: bool = False,
+    now_us: int | None = None,
+) -> Forgotten:
+    """Remove the raw tables of what is older than so many seconds; measures by hour and day stay.
+
+    A part goes when all its local days are that old. What its neighbors and later imports need of it stays,
+    so their differences do not change, and the same bytes are not imported again. LakeError if the
+    measures of one of its days are not up to date.
+    """
+    path = os.fspath(lake)
+    if not names.is_lake(path):
+        raise InputError("this is not a lake", file=path, cure=say("lake_make"))
+    into, chosen = Folder(path), set(systems)
+    before_us = (time.time_ns() // 1000 if now_us is None else now_us) - older_than_s * 1_000_000
+    room = "make room on the disk for a new manifest"
+    with folder.typed(into, room), into.staging() as staged, into.locked():
+        manifest = into.load()
+        into.clean(manifest)
+        _known(manifest, chosen)
+        forgotten = Forgotten()
+        before = into.listed(manifest)
+        for machine in rollups.machines(into, manifest):
+            states, sealed = machine.states(), machine.sealed()
+            for imported, part, days in machine.parts:
+                if not part.raw or not days or (chosen and part.system not in chosen):
+                    continue
+                offset_us = machine.offsets[part.system, imported.source] * 1_000_000
+                first_new = (before_us + offset_us) // rollups.DAY_US
+                if days[-1] >= first_new:
+                    if days[0] < first_new:
+                        forgotten.kept.append((part.system, imported.path))
+                    continue
+                known = True
+                for day in days:
+                    rollup = manifest.rollups.get((part.system, rollups.day_name(day)))
+                    if day in sealed:
+                        known &= rollup is not None and imported.sha256 in into.measures(rollup).inputs
+                    elif rollup is None or rollup.state != states[day]:
+                        raise LakeError(
+                            f"the measures of {part.system}, {rollups.day_name(day)}, are not in the lake, "
+                            "or older than its data",
+                            file=path,
+                            cure=say("lake_rollup", lake=path),
+                        )
+                if not known:
+                    forgotten.unmeasured.append((part.system, imported.path))
+                    continue
+                files = part_of(into.document(imported, part.document), part, into).files
+                forgotten.gone.append((part.system, imported.path))
+                forgotten.rows += sum(file.rows for file in files)
+                forgotten.bytes += sum(file.bytes for file in files)
+                part.raw, part.seam = False, None
+        if dry_run or not forgotten.gone:
+            return forgotten
+        manifest.retired += sorted(before.keys() - into.listed(manifest).keys() - set(manifest.retired))
+        into.commit(manifest, staged, {})
+        forgotten.waiting = into.sweep(manifest)
+        return forgotten
+
+
+def _drop_measures(into: Folder, manifest: Manifest, going: list[Part]) -> None:
+    """Measures go with the data that they were computed from, unless only they are left of a day."""
+    leaving = {id(part) for part in going}
+    for machine in rollups.machines(into, manifest):
+        dropped: set[tuple[str, int]] = set()
+        alone: set[tuple[str, int]] = set()
+        for _, part, days in machine.parts:
+            if id(part) in leaving:
+                dropped |= {(part.system, day) for day in days}
+            elif not part.raw:
+                alone |= {(part.system, day) for day in days}
+        for system, day in dropped - alone:
+            manifest.rollups.pop((system, rollups.day_name(day)), None)
+
+
+def _known(manifest: Manifest, systems: set[str]) -> None:
+    """QueryError if one of these systems is not in the lake."""
+    there = {part.system for _, part in manifest.parts()}
+    if unknown := systems - there:
+        raise QueryError(
+            f"there is no system {', '.join(sorted(unknown))} in the lake",
+            expected=f"one of {', '.join(sorted(there)[:20])}",
+        )
+
+
 def _select_parts(
     into: Folder, manifest: Manifest, options: Options, forgotten: Forgotten
 ) -> list[tuple[Input, Part]]:
@@ -94,8 +183,9 @@ def _select_parts(
         if inside:
             going.append((imported, part))
             forgotten.gone.append((part.system, imported.path))
-            forgotten.rows += sum(file.rows for file in part_document.files)
-            forgotten.bytes += sum(file.bytes for file in part_document.files)
+            if part.raw:
+                forgotten.rows += sum(file.rows for file in part_document.files)
+                forgotten.bytes += sum(file.bytes for file in part_document.files)
         elif overlaps:
             forgotten.kept.append((part.system, imported.path))
     return going

@@ -68,7 +68,8 @@ class Seams:
                 make = self._redecode if source in NEAR_US else self._join
             for index, (pair, ground) in enumerate(zip(parts, grounds, strict=True)):
                 key = ground.key(pair, parts)
-                if key != (pair[1].seam.key if pair[1].seam else None):
+                if pair[1].raw and key != (pair[1].seam.key if pair[1].seam else None):
+                    _leave_forgotten(ground, parts, source)
                     self._set_seam(pair, key, None if key is None else make(parts, index, ground, key))
 
     def _join(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
@@ -292,3 +293,10 @@ class Seams:
                 shutil.copyfile(self.lake.absolute(old), path)
             self.moves[new] = os.fspath(path)
             self.retired.append(old)
+
+
+def _leave_forgotten(ground: Ground, parts: list[Pair], source: str) -> None:
+    """Parts without raw tables still have their pieces, but no rows to compare with."""
+    ground.repeated = [place for place in ground.repeated if parts[place][1].raw]
+    if source in WHOLE | BY_TABLE:
+        ground.beside = [place for place in ground.beside if parts[place][1].raw]

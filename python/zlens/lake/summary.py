@@ -64,6 +64,9 @@ class Contents:
     systems: list[SystemContents]
     inputs: list[InputContents]
     waiting: int
+    #: Days of systems whose measures are kept by hour and day, and the inputs whose raw tables are forgotten.
+    measured_days: int
+    measures_only: int
 
 
 def contents(lake: str | os.PathLike[str]) -> Contents:
@@ -86,7 +89,7 @@ def contents(lake: str | os.PathLike[str]) -> Contents:
             system_contents.first_us = _first([system_contents.first_us, part.first_us])
             system_contents.last_us = _last([system_contents.last_us, part.last_us])
             # The rows are those of the import; a file that replaces another has the same ones or fewer.
-            for file in part_of(documents[part.document], part, folder).files:
+            for file in part_of(documents[part.document], part, folder).files if part.raw else ():
                 for amount in (
                     total,
                     system_contents.amount,
@@ -111,7 +114,10 @@ def contents(lake: str | os.PathLike[str]) -> Contents:
     reading.close()
     sorted_systems = sorted(systems.values(), key=lambda entry: (entry.system, entry.source))
     inputs.sort(key=lambda entry: (entry.first_us or 0, entry.path, entry.sha256))
-    return Contents(path, sorted_systems, inputs, len(manifest.retired))
+    without_raw = sum(
+        not any(part.raw for part in imported.parts.values()) for imported in manifest.inputs.values()
+    )
+    return Contents(path, sorted_systems, inputs, len(manifest.retired), len(manifest.rollups), without_raw)
 
 
 def _first(times: Iterable[int | None]) -> int | None:

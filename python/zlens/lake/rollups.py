@@ -1,0 +1,109 @@
+"""Which local days of which systems a lake has data of, and whether their measures are up to date.
+
+The measures of a day depend on all inputs of a machine: some tables choose one of its systems as observer. So
+all systems of a machine are rolled up together, and a change in one of them renews the day of all.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from zlens.inputs.source import SystemInfo
+from zlens.lake.folder import Folder, part_of
+from zlens.lake.manifest import Input, Manifest, Part
+
+DAY_US = 86_400_000_000
+#: Part of every state: a new version computes all measures again.
+_VERSION = 1
+_EPOCH = dt.date(1970, 1, 1)
+
+
+def day_name(number: int) -> str:
+    """A day, counted from 1970, as names of files and SQL have it."""
+    return (_EPOCH + dt.timedelta(days=number)).isoformat()
+
+
+def day_number(name: str) -> int:
+    return (dt.date.fromisoformat(name) - _EPOCH).days
+
+
+@dataclass(slots=True)
+class Machine:
+    """The systems of a machine, or one system whose machine is unknown.
+
+    offsets   seconds between local time and UTC, by system and source
+    """
+
+    systems: list[str] = field(default_factory=list)
+    offsets: dict[tuple[str, str], int] = field(default_factory=dict)
+    parts: list[tuple[Input, Part, range]] = field(default_factory=list)
+
+    def days(self) -> set[tuple[str, int]]:
+        """The days that there are raw data of, with their system."""
+        return {(part.system, day) for _, part, days in self.parts if part.raw for day in days}
+
+    def states(self) -> dict[int, str]:
+        """What the measures of each day are computed from, as a digest."""
+        names: dict[int, list[str]] = {}
+        for imported, part, days in self.parts:
+            seam = part.seam.key if part.seam else ""
+            for day in days:
+                names.setdefault(day, []).append(f"{imported.sha256}/{part.document}/{part.system}/{seam}")
+        offsets = [[*key, offset] for key, offset in sorted(self.offsets.items())]
+        return {
+            day: hashlib.sha256(json.dumps([_VERSION, offsets, sorted(listed)]).encode()).hexdigest()[:16]
+            for day, listed in names.items()
+        }
+
+    def sealed(self) -> set[int]:
+        """Days that cannot be computed again: some of their raw data were forgotten."""
+        return {day for _, part, days in self.parts if not part.raw for day in days}
+
+
+def machines(into: Folder, manifest: Manifest) -> list[Machine]:
+    """The machines of a lake with the days that each part has data of, in order of their first system."""
+    infos: dict[tuple[str, str], SystemInfo] = {}
+    for imported, part in manifest.parts():
+        if (part.system, imported.source) not in infos:
+            stored = part_of(into.document(imported, part.document), part, into)
+            infos[part.system, imported.source] = stored.info
+    of_system: dict[str, str] = {}
+    for (system, _), info in infos.items():
+        if info.machine:
+            of_system.setdefault(system, info.machine)
+    found: dict[tuple[bool, str], Machine] = {}
+    for (system, source), info in sorted(infos.items()):
+        known = of_system.get(system)
+        machine = found.setdefault((known is not None, known or system), Machine())
+        if system not in machine.systems:
+            machine.systems.append(system)
+        machine.offsets[system, source] = info.utc_offset_s or 0
+    by_system = {system: machine for machine in found.values() for system in machine.systems}
+    for imported, part in manifest.parts():
+        info = infos[part.system, imported.source]
+        by_system[part.system].parts.append((imported, part, _days(part, info)))
+    return sorted(found.values(), key=lambda machine: machine.systems)
+
+
+def _days(part: Part, info: SystemInfo) -> range:
+    """The local days that the rows of a part may be in; the middle of an interval decides."""
+    offset = (info.utc_offset_s or 0) * 1_000_000
+    half = round((info.nominal_s or 0) * 500_000)
+    times = [*_times(part)]
+    if not times:
+        return range(0)
+    first, last = min(times) - half + offset, max(times) + offset
+    # A bucket has its end, but not its begin.
+    return range((first - 1) // DAY_US, (last - 1) // DAY_US + 1)
+
+
+def _times(part: Part) -> Iterator[int]:
+    ends = (part.first_end_us, part.last_end_us, *(part.records_us or ()))
+    known = [end for end in ends if end is not None]
+    # Records before the first interval end, as a configuration is, are in no bucket of their own.
+    yield from known or (time for time in (part.first_us, part.last_us) if time is not None)
+    yield from part.open_us or ()

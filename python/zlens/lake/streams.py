@@ -1,0 +1,38 @@
+"""What reading a lake's Parquet files needs: Arrow streams of them, and leave to open so many."""
+
+from __future__ import annotations
+
+import resource
+from contextlib import suppress
+
+from zlens.inputs.source import ParquetTable
+
+
+class Stream:
+    """Some columns of a table as an Arrow stream; each reading starts afresh."""
+
+    def __init__(self, table: ParquetTable, columns: list[str]) -> None:
+        types = {column.name: column.type for column in table.columns}
+        self._table = table
+        self._schema = [(name, types[name]) for name in columns]
+
+    def __arrow_c_schema__(self) -> object:
+        from zlens._native import ArrowTable
+
+        return ArrowTable(self._schema, []).__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        from zlens.engine import connection as engine
+
+        return engine.stream(self._table.sql([name for name, _ in self._schema]), self._table.paths)
+
+
+def allow(files: int) -> None:
+    """Allow this process so many open files, if the system permits: the engine opens whole tables."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = files + 256
+    if resource.RLIM_INFINITY not in (soft, hard):
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,148 @@
+"""SQL of measures by hour and day: sums with their weights, so that means over any buckets stay right.
+
+What a column keeps follows from its kind (docs/aggregation.md). Percentiles cannot be added: they are NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from zlens.catalog import aggregation, metrics
+from zlens.catalog.columns import Column
+from zlens.catalog.expressions import literal, quote
+from zlens.catalog.metrics import Table
+from zlens.catalog.roles import SQL_TYPES
+from zlens.lake.measures import TIME
+
+#: The length of a bucket in microseconds, by the end of its table's name.
+LEVELS = {"hour": 3_600_000_000, "day": 86_400_000_000}
+_HEADS = frozenset({"system", "source", "interval_end", "seconds", "flag"})
+
+
+class Item(NamedTuple):
+    """A column of a table by hour or day, and its SQL over the rows of a bucket."""
+
+    column: Column
+    sql: str
+
+
+def measures() -> list[str]:
+    """The measures that are kept: those whose rows are of an interval."""
+    return [name for name in metrics.tables() if not metrics.table(name).plain]
+
+
+def read(table: Table) -> list[str]:
+    """The columns of a measure that its buckets are computed from."""
+    return [column.name for column in table.columns]
+
+
+def items(table: Table, level: str) -> list[Item]:
+    """The columns of a measure by hour or day."""
+    listed = [
+        Item(Column("system", "text", "", "system"), "system"),
+        Item(Column("source", "text", "", "where the row comes from"), "source"),
+        Item(
+            Column(TIME, "time", "", f"end of the {level} of the system's local time, UTC"),
+            "TIMESTAMPTZ '1970-01-01 00:00:00+00' + to_microseconds(_bucket)",
+        ),
+        *(Item(Column(key.name, key.type, key.unit, key.text), quote(key.name)) for key in _keys(table)),
+        Item(
+            Column("intervals", "int", "count", "intervals, without stubs and gaps"), _unflagged("count", "1")
+        ),
+        Item(
+            Column("seconds", "float", "s", "their length, for a subject that was there all the time"),
+            _unflagged("sum", "seconds"),
+        ),
+    ]
+    for column in table.columns:
+        if column.name not in _HEADS and column.name not in table.key:
+            listed += _kept(table, column)
+    return [Item(item.column, f"CAST({item.sql} AS {_type(item.column)})") for item in listed]
+
+
+def _keys(table: Table) -> list[metrics.Column]:
+    return [column for column in table.columns if column.name in table.key]
+
+
+def _kept(table: Table, column: metrics.Column) -> list[Item]:
+    name, unit, text = column.name, column.unit, column.text
+    usual = aggregation.usual(column) if column.type in ("int", "float") else "last"
+    if usual == "total":
+        value = aggregation.total(table, column, among="_known")
+    else:
+        value = aggregation.statistic(table, column, usual)
+    # The mean of whole numbers is seldom one.
+    of_mean = "float" if usual == "mean" else column.type
+    found = [Item(Column(name, of_mean, unit, f"{text} ({usual})"), value)]
+    if usual == "last":
+        return found
+    sums = aggregation.sums(column)
+    if sums is not None:
+        weight = "intervals" if usual == "total" else column.weight or "seconds"
+        found += [
+            Item(
+                Column(f"{name}_sum", "float", "", f"{name}: sum of the values, each times {weight}"),
+                sums[0],
+            ),
+            Item(Column(f"{name}_weight", "float", "", f"{name}: sum of {weight}"), sums[1]),
+        ]
+    if column.aggregate == "gauge":
+        found += [
+            Item(
+                Column(f"{name}_max", column.type, unit, f"{name}: the largest value"),
+                aggregation.statistic(table, column, "max"),
+            ),
+            *(
+                Item(Column(f"{name}_{nth}", column.type, unit, f"{name}: unknown, cannot be added"), "NULL")
+                for nth in ("p50", "p95")
+            ),
+        ]
+    return found
+
+
+def _unflagged(function: str, value: str) -> str:
+    return f"{function}(CASE WHEN {aggregation.kept()} THEN {value} END)"
+
+
+def _type(column: Column) -> str:
+    return SQL_TYPES[column.type]
+
+
+def query(
+    name: str,
+    level: str,
+    systems: Iterable[str],
+    offsets: Mapping[tuple[str, str], int],
+    days: tuple[int, int],
+) -> str:
+    """SELECT of a measure's buckets of some systems and local days, with `_unit`: place of system, and day.
+
+    offsets   seconds between local time and UTC, by system and source
+    days      the first and the last one, counted from 1970
+    """
+    table = metrics.table(name)
+    length, day = LEVELS[level], LEVELS["day"]
+    listed = ", ".join(map(literal, systems))
+    cases = " ".join(
+        f"WHEN system = {literal(system)} AND source = {literal(source)} THEN {offset * 1_000_000}"
+        for (system, source), offset in offsets.items()
+        if offset
+    )
+    offset = f"CASE {cases} ELSE 0 END" if cases else "0"
+    # As with --every: the middle of an interval decides, since it ends some milliseconds after its minute.
+    middle = "epoch_us(interval_end) - CAST(round(coalesce(seconds, 0) * 500000) AS BIGINT)"
+    heads = ", ".join(quote(column) for column in read(table))
+    local = f"SELECT {heads}, {offset} AS _offset, {middle} + {offset} AS _middle FROM {name}"
+    rows = (
+        f"SELECT *, (_middle + {length - 1}) // {length} * {length} - _offset AS _bucket, "
+        f"(_middle + {day - 1}) // {day} - 1 AS _day, ({aggregation.known(table)}) AS _known "
+        f"FROM ({local}) WHERE system IN ({listed})"
+    )
+    keys = ["system", "source", *(quote(key.name) for key in _keys(table)), "_bucket", "_day"]
+    selected = ", ".join(f"{item.sql} AS {quote(item.column.name)}" for item in items(table, level))
+    unit = f"concat(list_position([{listed}], system), ' ', _day)"
+    return (
+        f"SELECT {selected}, {unit} AS _unit FROM ({rows}) WHERE _day BETWEEN {days[0]} AND {days[1]} "
+        f"GROUP BY {', '.join(keys)} ORDER BY {', '.join(keys[:-1])}"
+    )

@@ -1,0 +1,266 @@
+"""Measures by hour and day: computed from a lake as it is, and part of it in one step for every machine."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from zlens.catalog import metrics
+from zlens.catalog.expressions import literal, quote
+from zlens.errors import InputError, QueryError
+from zlens.inputs.options import Moment, Options
+from zlens.inputs.source import Progress
+from zlens.lake import document, folder, names, rollups
+from zlens.lake.document import MeasuresDocument, MeasuresFile
+from zlens.lake.folder import Folder, Staging
+from zlens.lake.manifest import Manifest, Rollup
+from zlens.lake.measures import TIME
+from zlens.lake.names import is_lake
+from zlens.lake.parquet_engine import ParquetEngine
+from zlens.lake.rollups import Machine
+from zlens.schema.wording import say
+from zlens.session.session import Session
+from zlens.stores import buckets
+
+#: Days computed at a time: longer spans take more memory, shorter ones read intervals at their edges again.
+_DAYS = 7
+#: Records that have intervals of their own may end so much later than the day.
+_LATE_US = 2 * 3_600_000_000
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+@dataclass(slots=True)
+class Rolled:
+    """The systems of a machine: days computed, and days left as they were though data arrived later."""
+
+    systems: list[str]
+    days: list[str] = field(default_factory=list)
+    sealed: list[str] = field(default_factory=list)
+    rows: int = 0
+    bytes: int = 0
+
+
+def rollup(
+    lake: str | os.PathLike[str],
+    *,
+    systems: Iterable[str] = (),
+    progress: Progress | None = None,
+    report: Callable[[Rolled], None] | None = None,
+) -> list[Rolled]:
+    """Bring the measures of a lake by hour and day up to date.
+
+    Only days whose inputs have changed are computed. `report` is called for every machine whose measures
+    are part of the lake. Days of which raw data were forgotten stay as they are.
+    """
+    path = os.fspath(lake)
+    if not is_lake(path):
+        raise InputError("this is not a lake", file=path, cure=say("lake_make"))
+    into, chosen = Folder(path), set(systems)
+    with into.reading():
+        manifest = into.load()
+        there = {part.system for _, part in manifest.parts()}
+        if unknown := chosen - there:
+            raise QueryError(
+                f"there is no system {', '.join(sorted(unknown))} in the lake",
+                expected=f"one of {', '.join(sorted(there)[:20])}",
+            )
+        machines = [
+            machine
+            for machine in rollups.machines(into, manifest)
+            if not chosen or chosen & {*machine.systems}
+        ]
+    results = []
+    for number, machine in enumerate(machines):
+        if progress is not None:
+            progress(number, len(machines), ", ".join(machine.systems[:3]))
+        with folder.typed(into):
+            rolled = _machine(into, manifest, machine)
+        results.append(rolled)
+        if report is not None:
+            report(rolled)
+    return results
+
+
+def _machine(into: Folder, manifest: Manifest, machine: Machine) -> Rolled:
+    states, sealed = machine.states(), machine.sealed()
+    stale = {
+        (system, day)
+        for system, day in machine.days()
+        if (known := manifest.rollups.get((system, rollups.day_name(day)))) is None
+        or known.state != states[day]
+    }
+    late = sorted(
+        {day for system, day in stale if day in sealed and _is_late(into, manifest, machine, system, day)}
+    )
+    days = sorted({day for _, day in stale} - sealed)
+    rolled = Rolled(machine.systems, sealed=[rollups.day_name(day) for day in late])
+    if not days:
+        return rolled
+    with into.staging() as staged:
+        work = _Work(into, machine, staged)
+        try:
+            for span in _spans(days):
+                work.compute(span)
+            found, moves = work.documents({day: states[day] for day in days})
+        finally:
+            work.engine.close()
+        folder.sync(moves.values())
+        with into.locked():
+            current = into.load()
+            into.clean(current)
+            now = _states(into, current, machine)
+            replaced = []
+            for entry in found:
+                # Data that arrived meanwhile: the next call computes their days.
+                if now.get(rollups.day_number(entry.day)) != entry.state:
+                    continue
+                before = current.rollups.get((entry.system, entry.day))
+                if before is not None and before.state == entry.state:
+                    continue
+                replaced += [before] if before is not None else []
+                current.rollups[entry.system, entry.day] = entry
+                rolled.days.append(entry.day)
+            kept = {
+                name for entry in found if current.rollups.get((entry.system, entry.day)) == entry
+                for name in into.listed_measures(entry, moves)
+            }  # fmt: skip
+            moves = {name: path for name, path in moves.items() if name in kept}
+            old = {name for entry in replaced for name in into.listed_measures(entry)}
+            if replaced:
+                listed = into.listed(current, moves)
+                current.retired += sorted(old - listed.keys() - set(current.retired))
+            into.commit(current, staged, moves)
+            into.sweep(current)
+        rolled.days = sorted(set(rolled.days))
+        rolled.rows, rolled.bytes = work.rows, work.bytes
+    return rolled
+
+
+def _is_late(into: Folder, manifest: Manifest, machine: Machine, system: str, day: int) -> bool:
+    """Whether raw data of a day are in no measures: they arrived after others of the day were forgotten."""
+    stored = manifest.rollups.get((system, rollups.day_name(day)))
+    inputs = set(into.measures(stored).inputs) if stored else set()
+    return any(
+        imported.sha256 not in inputs
+        for imported, part, days in machine.parts
+        if part.raw and day in days and part.system == system
+    )
+
+
+def _states(into: Folder, manifest: Manifest, machine: Machine) -> dict[int, str]:
+    """The states of the days of a machine in another manifest."""
+    for one in rollups.machines(into, manifest):
+        if one.systems == machine.systems:
+            sealed = one.sealed()
+            return {day: state for day, state in one.states().items() if day not in sealed}
+    return {}
+
+
+def _spans(days: list[int]) -> Iterator[list[int]]:
+    """Days that are computed together: neighbors, at most a week."""
+    span: list[int] = []
+    for day in days:
+        if span and (day != span[-1] + 1 or len(span) == _DAYS):
+            yield span
+            span = []
+        span.append(day)
+    if span:
+        yield span
+
+
+class _Work:
+    """The files of a machine's measures on their way into the lake."""
+
+    def __init__(self, into: Folder, machine: Machine, staged: Staging) -> None:
+        self.into = into
+        self.machine = machine
+        self.staged = staged
+        self.engine = ParquetEngine(os.fspath(staged.path / "spill"))
+        self.rows = self.bytes = 0
+        self._files: dict[tuple[str, int], list[tuple[MeasuresFile, str]]] = {}
+        self._schemas: dict[str, str] = {}
+
+    def compute(self, days: list[int]) -> None:
+        """Write the buckets of some neighboring days of all systems of the machine."""
+        offsets_us = [offset * 1_000_000 for offset in self.machine.offsets.values()]
+        first_us = days[0] * rollups.DAY_US - max(offsets_us)
+        last_us = (days[-1] + 1) * rollups.DAY_US - min(offsets_us) + _LATE_US
+        options = Options(
+            systems=tuple(self.machine.systems), start=_moment(first_us), end=_moment(last_us), utc=True
+        )
+        with Session([os.fspath(self.into.path)], options) as session:
+            if not any(
+                first_us < interval.end_us <= last_us
+                for info in session.systems
+                for interval in info.intervals
+            ):
+                return
+            for name in buckets.measures():
+                if session.fills(name):
+                    session.announce(name, buckets.read(metrics.table(name)))
+                    for level in buckets.LEVELS:
+                        self._write(session, name, level, days)
+
+    def _write(self, session: Session, name: str, level: str, days: list[int]) -> None:
+        table = f"{name}_{level}"
+        area = self.staged.path / "measures" / str(days[0])
+        area.mkdir(parents=True, exist_ok=True)
+        query = buckets.query(name, level, self.machine.systems, self.machine.offsets, (days[0], days[-1]))
+        whole = os.fspath(area / f"{table}.parquet")
+        session.engine.write_parquet(query, whole)
+        columns = tuple(item.column for item in buckets.items(metrics.table(name), level))
+        listed = ", ".join(quote(column.name) for column in columns)
+        select = f"SELECT {listed}, _unit FROM read_parquet({literal(whole)})"
+        for written in self.engine.write(select, os.fspath(area / table), "_unit", TIME):
+            place, day = written.key.split(" ")
+            file = MeasuresFile(
+                table, written.rows, written.bytes, folder.digest(written.path), folder.foot(written.path)
+            )
+            key = self.machine.systems[int(place) - 1], int(day)
+            self._files.setdefault(key, []).append((file, written.path))
+            self.rows += written.rows
+            self.bytes += written.bytes
+            self._schemas[table] = ""
+        Path(whole).unlink()
+        if table in self._schemas:
+            self._schemas[table] = self._schema(document.dump_schema(columns))
+
+    def _schema(self, data: bytes) -> str:
+        key = hashlib.sha256(data).hexdigest()[:16]
+        self.staged.write(names.schema(key), data)
+        return key
+
+    def documents(self, states: dict[int, str]) -> tuple[list[Rollup], dict[str, str]]:
+        """The entries of all computed days for the manifest, and their files with the place of each."""
+        found: list[Rollup] = []
+        moves: dict[str, str] = {}
+        inputs: dict[int, set[str]] = {}
+        for imported, _, days in self.machine.parts:
+            for day in days:
+                inputs.setdefault(day, set()).add(imported.sha256)
+        for system, day in sorted(self.machine.days()):
+            if day not in states:
+                continue
+            # A day without rows, as between two intervals, is known to have none.
+            place = system, rollups.day_name(day), states[day]
+            files = self._files.get((system, day), [])
+            schemas = {file.table: self._schemas[file.table] for file, _ in files}
+            data = MeasuresDocument(sorted(inputs[day]), schemas, [file for file, _ in files]).dump()
+            name = names.measures_document(*place)
+            self.staged.write(name, data)
+            moves[name] = os.fspath(self.staged.path / name)
+            for file, path in files:
+                moves[names.measure(file.table, *place)] = path
+            for key in schemas.values():
+                moves[names.schema(key)] = os.fspath(self.staged.path / names.schema(key))
+            found.append(Rollup(*place, hashlib.sha256(data).hexdigest()))
+        return found, moves
+
+
+def _moment(us: int) -> Moment:
+    time = _EPOCH + dt.timedelta(microseconds=us)
+    return Moment(time.date(), time.time(), dt.UTC)
