@@ -24,6 +24,12 @@ def everything() -> Raw:
     found: Raw = {}
 
     def note(table: str, names: Iterable[str]) -> None:
+        names = {*names}
+        for name in [name for name in names if "." in name]:
+            # A column of another table, which is joined.
+            names.remove(name)
+            owner, _, column = name.partition(".")
+            note(owner, (column,))
         section = smf_sections.find(table)
         known = {column.name for column in smf_sections.columns(*section)} if section else {*names}
         found.setdefault(table, {*FIXED}).update(known)
@@ -38,12 +44,14 @@ def everything() -> Raw:
     for name in roles.entities():
         for origin in roles.entity(name).origins:
             note(origin.table, {one for how in origin.roles.values() for one in named(how)})
-            note(origin.table, expressions.names(origin.where) if origin.where else ())
+            for formula in (origin.where, origin.seconds):
+                note(origin.table, expressions.names(formula) if formula else ())
             if origin.began:
                 counters = (field.lower() for how in origin.roles.values() for field in roles.fields(how))
                 note(origin.table, (origin.began.lower(), *counters))
             for join in origin.joins:
-                note(join.table, ())
+                note(join.table, {*join.same, *expressions.names(join.on)} if join.same else ())
+                note(origin.table, join.same)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,20 @@ import zlens
 from zlens import reports
 from zlens.api import Session
 
-LISTED = ("user", "prclog", "physlog", "lparlog", "syssumlg", "availlog", "fchannel")
+LISTED = (
+    "user", "prclog", "physlog", "lparlog", "syssumlg", "availlog", "fchannel", "upage", "uconf", "sysconf",
+)  # fmt: skip
+PAGES = (
+    "SELECT userid, {mean} FROM guest WHERE resident_pages IS NOT NULL GROUP BY userid ORDER BY userid"
+).format(
+    mean=", ".join(
+        f"sum({name} * seconds) / sum(seconds)" if name.endswith("rate") else f"avg({name})"
+        for name in (
+            "page_read_rate", "page_write_rate", "page_steal_rate", "page_fault_rate",
+            "resident_pages", "working_set_pages", "locked_pages", "paging_slots",
+        )
+    )
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -117,3 +131,55 @@ def test_channels_of_a_listing_are_those_of_the_monitor(listed: Session, sim_ses
         assert row[:3] == other[:3]
         assert row[3:6] == pytest.approx(other[3:6], abs=0.5001)
         assert row[6:] == pytest.approx(other[6:], abs=0.0501 * 1048576)
+
+
+@pytest.mark.parametrize("reports_of_it", [("user", "upage", "uconf"), ("upage",)])
+def test_pages_of_guests_of_a_listing_are_those_of_the_monitor(
+    reports_of_it: tuple[str, ...], sim_session: Session, tmp_path: Path
+) -> None:
+    """FCX113, beside FCX112 and without it: one row for each guest, whose rates are over its own time."""
+    path = tmp_path / "reports.txt"
+    path.write_text("\n".join(reports.render(name, sim_session) for name in reports_of_it))
+    with zlens.open(str(path)) as session:
+        printed, exact = session.sql(PAGES).rows, sim_session.sql(PAGES).rows
+        [(rows, guests)] = session.sql("SELECT count(*), count(DISTINCT userid) FROM guest").rows
+        [batch] = session.sql("SELECT seconds, vcpus FROM guest WHERE userid = 'BATCH1'").rows
+    assert rows == guests == len(exact) == len(printed)
+    for row, other in zip(printed, exact, strict=True):
+        assert row[0] == other[0]
+        assert row[1:5] == pytest.approx(other[1:5], abs=0.0501)
+        # Their mean is over samples in the report, over time here; the virtual processors are added.
+        assert row[5:] == pytest.approx(other[5:], rel=1e-3, abs=1.5)
+    # Without USER, nothing says how long a guest was logged on.
+    assert (batch[0] < 1800, batch[1]) == ((True, 2) if "user" in reports_of_it else (False, None))
+
+
+def test_definitions_of_guests_in_a_listing_are_those_of_the_monitor(
+    listed: Session, sim_session: Session
+) -> None:
+    query = (
+        "SELECT userid, max(storage_bytes), max(share_kind), max(share), max(reserved_pages), max(account), "
+        "max(nullif(cpu_pool, '')), max(logon) FROM guest GROUP BY userid ORDER BY userid"
+    )
+    assert listed.sql(query).rows == sim_session.sql(query).rows
+    query = (
+        "SELECT userid, max(vcpus), max(storage), max(relative_share), min(max_share), max(reserved), "
+        "max(account), max(nullif(logon_by, '')), max(logon) FROM role.guest_configuration "
+        "GROUP BY userid ORDER BY userid"
+    )
+    printed, exact = listed.sql(query).rows, sim_session.sql(query).rows
+    for row, other in zip(printed, exact, strict=True):
+        # The size of a limit is not printed; virtual processors of a guest that came later are those of USER.
+        assert (row[0], row[2:4], row[5:]) == (other[0], other[2:4], other[5:])
+        assert row[4] in (other[4], None)
+        assert other[1] in (row[1], None)
+
+
+def test_processors_of_sysconf_are_those_of_the_monitor(listed: Session, sim_session: Session) -> None:
+    query = (
+        "SELECT DISTINCT cpu_id, upper(serial), cpu_type, status, core_id, thread_id "
+        "FROM role.processor_configuration ORDER BY cpu_id"
+    )
+    printed = listed.sql(query).rows
+    assert printed == sim_session.sql(query).rows
+    assert len(printed) > 5

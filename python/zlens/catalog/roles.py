@@ -62,10 +62,14 @@ class Role(NamedTuple):
 
 
 class Join(NamedTuple):
-    """A section of the same record whose fields are joined with those of a raw table."""
+    """A section of the same record whose fields are joined with those of a raw table.
+
+    same  columns that its rows share with those of that table, in place of those that identify a record
+    """
 
     table: str
     on: str
+    same: tuple[str, ...] = ()
 
 
 class Origin(NamedTuple):
@@ -179,7 +183,10 @@ def cataloged(name: str) -> Entity:
                 block.get("where", ""),
                 bool(block.get("group")),
                 block_roles,
-                tuple(Join(join["table"], join["on"]) for join in block.get("join", [])),
+                tuple(
+                    Join(join["table"], join["on"], tuple(join.get("same", ())))
+                    for join in block.get("join", [])
+                ),
                 block.get("began"),
                 block.get("seconds"),
             )

@@ -215,10 +215,15 @@ class _Part:
         return self.recorded(name)
 
     def recorded(self, name: str) -> str:
-        table = self.place.get(name)
-        if table is None:
-            return "NULL"
-        return self.of(table, name)
+        table, column = self.found(name)
+        return "NULL" if table is None else self.of(table, column)
+
+    def found(self, name: str) -> tuple[str | None, str]:
+        """The table and column of a name; with a dot, it names the table as well."""
+        table, dot, column = name.rpartition(".")
+        if dot:
+            return (table if column in self.tables.get(table, ()) else None), column
+        return self.place.get(name), name
 
     def of(self, table: str, name: str) -> str:
         if table == self.origin.table:
@@ -281,7 +286,8 @@ class _Part:
         for join in self.joined:
             joined_tables.append(join.table)
             alias = expressions.quote(join.table)
-            same = [f"{self.of(join.table, key)} = {self.of(self.origin.table, key)}" for key in _RECORD]
+            keys = ("system", "source", *join.same) if join.same else _RECORD
+            same = [f"{self.of(join.table, key)} = {self.of(self.origin.table, key)}" for key in keys]
             condition = " AND ".join(
                 [*same, expressions.compile_sql(join.on, self.named_among(joined_tables))]
             )
@@ -331,7 +337,7 @@ class _Part:
         return f"coalesce({sql}, {fallback})"
 
     def expression(self, formula: str, type: str, *, bounded: bool) -> str:
-        if any(name not in self.place and name != "seconds" for name in expressions.names(formula)):
+        if any(self.found(name)[0] is None and name != "seconds" for name in expressions.names(formula)):
             return "NULL"
         compile = expressions.compile_sql if bounded else expressions.compile_raw
         return compile(formula, self.column, type)
@@ -540,15 +546,23 @@ def _named(role_entity: Entity, table: str) -> frozenset[str]:
         return frozenset({*FIXED, *(column.name for column in smf_sections.columns(*section))})
     names = set(FIXED)
     for origin in role_entity.origins:
-        if origin.table == table:
-            ways = list(origin.roles.values())
-            for how in ways:
+        formulas = (formula for formula in (origin.where, origin.seconds) if formula)
+        named = {name for formula in formulas for name in expressions.names(formula)}
+        ways = list(origin.roles.values())
+        for how in ways:
+            if origin.table == table:
                 suffix = "_d" if how.get("take") == "difference" else ""
                 names |= {field.lower() + suffix for field in fields(how)}
                 names |= {field.lower() for field in fields(how)} if origin.began else set()
-                names |= {*expressions.names(how["expression"])} if "expression" in how else set()
-                ways += [how["else"]] if "else" in how else []
-            names |= {*expressions.names(origin.where)} if origin.where else set()
+            named |= {*expressions.names(how["expression"])} if "expression" in how else set()
+            ways += [how["else"]] if "else" in how else []
+        for join in origin.joins:
+            named |= {*expressions.names(join.on)}
+            names |= {*join.same} if table in (origin.table, join.table) else set()
+        split = [name.rpartition(".") for name in named]
+        names |= {column for owner, _, column in split if owner == table}
+        if origin.table == table:
+            names |= {column for owner, _, column in split if not owner}
             names |= {origin.began.lower()} if origin.began else set()
     return frozenset(names)
 
