@@ -1,7 +1,8 @@
 """Text that a program offers at an address or in a file, taken again and again: scrapes of an HMC exporter.
 
-A thread of its own polls, so that an address that does not answer delays no other source. What a poll does not
-bring is a gap. Credentials go into a header of the request and nowhere else: names and messages are free of them.
+A thread of its own polls, so that an address that does not answer delays no other source. A poll that brings
+nothing is a gap. Credentials go into a header of the request and nowhere else: names and messages are free of
+them.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class Missed(Exception):  # noqa: N818
 class Place(Protocol):
     """Where the text is."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def fetch(self) -> tuple[bytes, int] | None:
         """The text and its time in milliseconds since 1970; None: the same as before. Raises Missed."""
@@ -107,7 +109,7 @@ class Address:
             raise QueryError(
                 "a source is not an address that can be polled",
                 expected="http://HOST:PORT/PATH or https://..., without user and password",
-                cure="name them with --poll-login",
+                cure="name them in a file for logins",
             )
         if login is not None and url.scheme == "http" and url.hostname not in _LOOPBACK:
             raise QueryError(

@@ -1,7 +1,7 @@
 """Following scrapes of an HMC exporter: each is whole when it arrives, and closed with it.
 
-A scrape says nothing of the moment that it describes. `stamped` adds the time stamp, in the place that the text
-format of Prometheus has for it: what is kept and imported then reads as any saved scrape.
+A scrape says nothing of the moment that it describes. `stamped` adds the time stamp, in the place that the
+text format of Prometheus has for it: what is kept and imported then reads as any saved scrape.
 """
 
 from __future__ import annotations
