@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from zlens.cli.address import Address
     from zlens.live.alerts import Alert
     from zlens.live.hooks import Hooks
+    from zlens.live.polled import Login, Polled
     from zlens.live.receiver import Access
     from zlens.live.sources import Feed, Many
     from zlens.live.watch import Live, Step
@@ -31,7 +32,8 @@ Follow systems while they run, print a line for each interval that closes, and s
 
 SOURCE is a file that grows, a folder that fills up, /dev/monreader, a named pipe, or - (standard input): z/VM
 monitor data as MONWRITE or the live stream gives them, or SMF records with descriptor words. With
-forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. Press Ctrl-C to stop.
+forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. http:// and https:// addresses of an
+HMC exporter are polled, and so are files with its text. Press Ctrl-C to stop.
 """
 EXAMPLES = """\
 Examples:
@@ -40,6 +42,7 @@ Examples:
   zlens live /dev/monreader --lake lake --no-serve
   zlens live forwarder://0.0.0.0:4739 --certificate receiver.pem --key receiver.key --client-ca ca.pem \\
     --lake lake
+  zlens live https://exporter.example.com:9291/metrics --poll 30s --poll-login login --lake lake
   zlens live --replay zlens-demo/zldemo.monwrite --speed 60
 """
 #: Seconds between two looks at the sources, and between two places for the page.
@@ -47,11 +50,15 @@ _PAUSE_S = 0.2
 _PUBLISH_S = 1.0
 #: Prefix of a source that is an address for forwarders.
 _FORWARDER = "forwarder://"
+#: Prefixes of addresses that are polled.
+_POLLED = ("http://", "https://")
+#: A file with a login is one short line.
+_LOGIN_SIZE = 4096
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sources", metavar="SOURCE", nargs="*", help="file, folder, device, or -")
+    parser.add_argument("sources", metavar="SOURCE", nargs="*", help="file, folder, device, address, or -")
     parser.add_argument(
         "--replay",
         action="append",
@@ -108,6 +115,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     forwarders.add_argument(
         "--forwarder-token", metavar="FILE", help="forwarders must know the token in this file"
+    )
+    polled = parser.add_argument_group("polling of an HMC exporter")
+    polled.add_argument("--poll", metavar="SECONDS", help="time between two polls (60)")
+    polled.add_argument(
+        "--poll-login",
+        metavar="FILE_OR_USER",
+        help="file with a line USER:PASSWORD, or USER; zlens then asks for the password",
+    )
+    polled.add_argument(
+        "--poll-ca", metavar="FILE", help="certificates to trust instead of those of the machine (PEM)"
     )
     parser.add_argument("--no-serve", action="store_true", help="print lines only, without a page")
     address.add_options(parser)
@@ -218,6 +235,44 @@ def _access(arguments: argparse.Namespace) -> Access:
     return Access(arguments.certificate, arguments.key, arguments.client_ca, token)
 
 
+def _login(arguments: argparse.Namespace) -> Login | None:
+    """The login for polls, from a file or from the terminal: nothing secret stands in a command."""
+    from zlens.live.polled import Login
+    from zlens.schema import user_files
+
+    name = arguments.poll_login
+    if name is None:
+        return None
+    if os.path.exists(name):
+        data = user_files.content(name, _LOGIN_SIZE, "login", "write one line, USER:PASSWORD")
+        return Login.of(user_files.decoded(data, name, "write one line, USER:PASSWORD"), name)
+    if ":" in name or os.sep in name:
+        # Not the text itself: it may hold a password.
+        raise QueryError("--poll-login is neither a file nor a user", cure="write USER:PASSWORD into a file")
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise QueryError(
+            "zlens cannot ask for a password without a terminal", cure="write USER:PASSWORD into a file"
+        )
+    import getpass
+
+    return Login(name, getpass.getpass(f"Password of {name}: "))
+
+
+def _polled(arguments: argparse.Namespace) -> Callable[[str], Polled]:
+    """What polls a source, and checks the options for it first."""
+    from zlens.live import polled
+
+    every_s = polled.EVERY_S if arguments.poll is None else _length(arguments.poll, "--poll")
+    login = _login(arguments)
+
+    def poll(name: str) -> Polled:
+        if name.startswith(_POLLED):
+            return polled.Polled(polled.Address.of(name, login, arguments.poll_ca), every_s)
+        return polled.Polled(polled.File(name), every_s)
+
+    return poll
+
+
 def _length(text: str, option: str) -> float:
     seconds = parse_duration(text)
     if not seconds:
@@ -227,12 +282,22 @@ def _length(text: str, option: str) -> float:
 
 def _feeds(arguments: argparse.Namespace, received: list[Many]) -> list[Feed | Many]:
     from zlens.live import sources
+    from zlens.live.polled import is_text
 
     feeds: list[Feed | Many] = [*received]
-    for name in arguments.sources:
-        if name.startswith(_FORWARDER):
-            continue
-        if name == "-":
+    named = [name for name in arguments.sources if not name.startswith(_FORWARDER)]
+    polled = {name for name in named if name.startswith(_POLLED) or (os.path.isfile(name) and is_text(name))}
+    if not polled and (arguments.poll, arguments.poll_login, arguments.poll_ca) != (None, None, None):
+        raise QueryError(
+            "--poll, --poll-login and --poll-ca need a source that is polled",
+            expected="http://..., https://... or a file with the text of an HMC exporter",
+            cure="leave them out",
+        )
+    poll = _polled(arguments) if polled else None
+    for name in named:
+        if poll is not None and name in polled:
+            feeds.append(poll(name))
+        elif name == "-":
             if sys.stdin is None or sys.stdin.isatty():
                 raise InputError("standard input is a terminal", cure="pipe data into zlens, or name a file")
             feeds.append(sources.Reading("standard input", sys.stdin.fileno()))
@@ -248,6 +313,9 @@ def _feeds(arguments: argparse.Namespace, received: list[Many]) -> list[Feed | M
             raise InputError(
                 "no such file or folder", file=name, cure="check the name; a folder may be empty"
             )
+    names = [feed.name for feed in feeds if not isinstance(feed, sources.Many)]
+    if len({*names}) < len(names):
+        raise QueryError("a source is named twice", expected="sources that differ before a question mark")
     clock = sources.Clock(arguments.speed or 1.0)
     return [*feeds, *(sources.recording(path, clock) for path in arguments.replay)]
 

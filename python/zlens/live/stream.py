@@ -176,7 +176,7 @@ class Stream:
             "this stream cannot be followed",
             file=self.name,
             offset=0,
-            expected="z/VM monitor data or SMF records",
+            expected="z/VM monitor data, SMF records or text of an HMC exporter",
             cure="import whole files of other formats",
         )
 

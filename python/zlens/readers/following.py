@@ -13,7 +13,11 @@ from typing import Protocol
 from zlens.inputs.options import Options
 
 #: Modules with `FORM`, by the name of their reader.
-FOLLOWED = {"zvm.monwrite": "zvm.following", "smf.dump": "smf.following"}
+FOLLOWED = {
+    "zvm.monwrite": "zvm.following",
+    "smf.dump": "smf.following",
+    "hmc.exporter": "hmc.following",
+}
 
 
 @dataclass(frozen=True, slots=True)

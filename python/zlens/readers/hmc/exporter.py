@@ -87,6 +87,14 @@ def detect(head: bytes, size: int) -> bool:
     return re.search(rb"(?m)^(?:# (?:HELP|TYPE) )?zhmc_[a-z0-9_]+[ {]", head[:65536]) is not None
 
 
+def sample_time(line: str) -> int | None:
+    """The time stamp of a sample in microseconds, 0 if it has none; None: this is not a sample."""
+    match = _SAMPLE.match(line)
+    if match is None:
+        return None
+    return int(match[4]) * 1000 if match[4] else 0
+
+
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> HmcSource:
     """Read scrapes. Raises InputError if none has a sample of a machine."""
     source = HmcSource()

@@ -1,0 +1,323 @@
+"""Polling an HMC exporter: over HTTP and TLS, from a file; what a poll does not bring; what stays secret."""
+
+from __future__ import annotations
+
+import http.server
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from played import differences, play
+
+from zlens import lake
+from zlens.cli import main
+from zlens.errors import InputError, QueryError
+from zlens.live import polled
+from zlens.live.polled import Address, File, Login, Missed, Polled
+from zlens.live.sources import Arrived
+from zlens.live.watch import Limits, Live
+from zlens.readers.hmc.following import stamped
+from zlens.session.session import Session
+
+#: Longer than any of these takes; nothing is measured by it.
+PATIENCE_S = 30
+
+TEXT = b"""# HELP zhmc_partition_ifl_processor_count Number of IFLs
+# TYPE zhmc_partition_ifl_processor_count gauge
+zhmc_partition_ifl_processor_count{cpc="BOX",partition="ONE"} 4.0
+zhmc_partition_processor_usage_ratio{cpc="BOX",partition="ONE"} %s
+python_info{version="3.12"} 1.0
+"""
+
+
+def scrape(ratio: str) -> bytes:
+    return TEXT % ratio.encode()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    answer: Callable[[http.server.BaseHTTPRequestHandler], None]
+
+    def do_GET(self) -> None:
+        type(self).answer(self)
+
+    def log_message(self, *_: object) -> None:
+        return None
+
+
+@contextmanager
+def serving(
+    answer: Callable[[http.server.BaseHTTPRequestHandler], None], context: ssl.SSLContext | None = None
+) -> Iterator[str]:
+    """A server that answers so; its address."""
+    handler = type("Answering", (Handler,), {"answer": staticmethod(answer)})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    if context is not None:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http{'' if context is None else 's'}://localhost:{server.server_port}/metrics"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def text(data: bytes, status: int = 200) -> Callable[[http.server.BaseHTTPRequestHandler], None]:
+    def answer(request: http.server.BaseHTTPRequestHandler) -> None:
+        request.send_response(status)
+        request.send_header("content-length", str(len(data)))
+        request.end_headers()
+        request.wfile.write(data)
+
+    return answer
+
+
+def missed(place: Address | File) -> Missed:
+    with pytest.raises(Missed) as raised:
+        place.fetch()
+    return raised.value
+
+
+def wait_for(feed: Polled, count: int) -> list[Arrived]:
+    found: list[Arrived] = []
+    end = time.monotonic() + PATIENCE_S
+    while len(found) < count and time.monotonic() < end:
+        arrived = feed.read()
+        if arrived is not None:
+            found.append(arrived)
+        else:
+            time.sleep(0.01)
+    return found
+
+
+class Given:
+    """A place whose polls bring what a list says."""
+
+    name = "given"
+
+    def __init__(self, *polls: tuple[bytes, int] | Missed | None) -> None:
+        self.polls = [*polls]
+
+    def fetch(self) -> tuple[bytes, int] | None:
+        poll = self.polls.pop(0) if self.polls else None
+        if isinstance(poll, Missed):
+            raise poll
+        return poll
+
+
+def test_samples_get_time_stamps_where_they_have_none() -> None:
+    made = stamped(b'# HELP zhmc_a A\r\nzhmc_a{cpc="B"} 1\n\nzhmc_a{cpc="C"} 2 77\nother 1', 5000)
+    assert made == b'# HELP zhmc_a A\nzhmc_a{cpc="B"} 1 5000\nzhmc_a{cpc="C"} 2 77\nother 1\n'
+
+
+def test_measures_are_those_of_the_saved_scrapes(tmp_path: Path) -> None:
+    """Also in the lake, part by part, and after a restart."""
+    moments = [1_700_000_000_000 + 60_000 * number for number in range(6)]
+    scrapes = [(scrape(f"0.{number}"), ms) for number, ms in enumerate(moments)]
+    saved = tmp_path / "saved.prom"
+    saved.write_bytes(b"".join(stamped(*each) for each in scrapes))
+    into = str(tmp_path / "lake")
+    for given in (scrapes[:4], scrapes[3:]):
+        feed = Polled(Given(*given), 0.01)
+        live = Live([feed], lake=into, limits=Limits(part=120.0, grace=0.01), findings=False)
+        end = time.monotonic() + PATIENCE_S
+        problems = []
+        while time.monotonic() < end and live._newest.get(("BOX", "hmc")) != given[-1][1] * 1000:
+            step = live.step()
+            problems += step.problems if step is not None else []
+        with Session([str(saved)]) as recorded, live.session() as shown:
+            if given[-1] == scrapes[-1]:
+                assert differences(recorded, shown) == []
+                # The fourth came again after the restart.
+                assert [problem.kind for problem in problems] == ["duplicate"]
+        live.finish()
+        live.close()
+    with Session([str(saved)]) as recorded, Session([into]) as stored:
+        assert differences(recorded, stored) == []
+        ((rows,),) = stored.sql("SELECT count(*) FROM hmc_metric").rows
+        assert rows == 12
+    assert lake.check(into).faults == []
+
+
+def test_a_recording_of_scrapes_can_be_played(tmp_path: Path) -> None:
+    from zlens.live.sources import Clock, recording
+
+    saved = tmp_path / "saved.prom"
+    saved.write_bytes(b"".join(stamped(scrape("0.5"), 1_700_000_000_000 + 60_000 * n) for n in range(200)))
+    live = Live([recording(str(saved), Clock(0))], limits=Limits(raw=86_400), findings=False)
+    play(live)
+    with Session([str(saved)]) as recorded, live.session() as shown:
+        assert differences(recorded, shown) == []
+    live.close()
+
+
+def test_an_address_gives_its_text_now() -> None:
+    with serving(text(scrape("0.5"))) as url:
+        place = Address.of(url)
+        place.now = lambda: 12.5
+        assert place.fetch() == (scrape("0.5"), 12_500)
+
+
+def test_what_an_address_gives_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polled, "MOST", 1000)
+    with serving(text(b"x" * 1001)) as url:
+        found = missed(Address.of(url))
+    assert "longer than 1,000 bytes" in found.why
+    assert not found.again
+
+
+def test_an_answer_byte_by_byte_ends() -> None:
+    """Each read of the socket is in time; the whole answer is not."""
+    done = threading.Event()
+
+    def slowly(request: http.server.BaseHTTPRequestHandler) -> None:
+        request.send_response(200)
+        request.end_headers()
+        while not done.wait(0.05):
+            try:
+                request.wfile.write(b"z")
+            except OSError:
+                return
+
+    with serving(slowly) as url:
+        place = Address.of(url)
+        place.timeout_s = 0.5
+        found = missed(place)
+        done.set()
+    assert "no whole answer" in found.why
+    assert found.again
+
+
+def test_what_may_help_later_is_tried_again() -> None:
+    statuses = [503, 503, 200]
+
+    def answer(request: http.server.BaseHTTPRequestHandler) -> None:
+        text(scrape("0.5"), statuses.pop(0))(request)
+
+    with serving(answer) as url:
+        feed = Polled(Address.of(url), 3600, pause_s=0.01)
+        (arrived,) = wait_for(feed, 1)
+        feed.close()
+    assert arrived.notes == ()
+    assert statuses == []
+
+
+def test_polls_that_bring_nothing_are_one_gap() -> None:
+    gone = Missed("it is gone")
+    feed = Polled(Given((scrape("1"), 1000), gone, gone, gone, None, (scrape("1"), 9000)), 0.01)
+    found = wait_for(feed, 3)
+    feed.close()
+    assert [each.notes for each in found] == [
+        (),
+        ("a poll brought nothing: it is gone",),
+        ("3 polls brought nothing before this one",),
+    ]
+
+
+def test_a_text_of_something_else_is_a_gap() -> None:
+    feed = Polled(Given((b"# HELP zhmc_a A\npython_info 1\n", 1000)), 3600)
+    (found,) = wait_for(feed, 1)
+    feed.close()
+    assert found.data == b""
+    assert found.notes == ("a poll brought nothing: it gave no sample of an HMC exporter",)
+
+
+def test_polls_that_nobody_takes_are_left_out() -> None:
+    feed = Polled(Given(*((scrape("1"), 1000 * number) for number in range(1, 60))), 0.001)
+    end = time.monotonic() + PATIENCE_S
+    while feed._place.polls and time.monotonic() < end:  # type: ignore[attr-defined]
+        time.sleep(0.01)
+    assert feed._queue.qsize() == polled._WAITING
+    wait_for(feed, polled._WAITING)
+    feed._put(b"", "the next")
+    (found,) = wait_for(feed, 1)
+    feed.close()
+    assert found.notes[0].endswith("polls were left out: the program was behind; the next")
+
+
+def test_a_redirect_is_not_followed_and_a_login_stays_secret() -> None:
+    asked: list[str | None] = []
+
+    def answer(request: http.server.BaseHTTPRequestHandler) -> None:
+        asked.append(request.headers["authorization"])
+        request.send_response(302)
+        request.send_header("location", "http://localhost:1/")
+        request.end_headers()
+
+    with serving(answer) as url:
+        place = Address.of(f"{url}?token=topsecret", Login("me", "pass:word"))
+        found = missed(place)
+    assert asked == ["Basic bWU6cGFzczp3b3Jk"]
+    assert found.why == "it answered 302"
+    for said in (place.name, repr(place.login), found.why):
+        assert not {"topsecret", "pass:word", "me:pass"} & {*said.replace("=", " ").split()}
+        assert "word" not in said
+
+
+def test_a_login_does_not_go_over_the_network_in_the_clear() -> None:
+    with pytest.raises(QueryError, match="unencrypted"):
+        Address.of("http://exporter.example.com/metrics", Login("me", "word"))
+    with pytest.raises(QueryError) as raised:
+        Address.of("https://me:word@exporter.example.com/")
+    assert "word@" not in str(raised.value)
+
+
+def test_certificates_are_checked(tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    words = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+    extension = ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*words.split(), *extension], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with serving(text(scrape("0.5")), context) as url:
+        fetched = Address.of(url, Login("me", "word"), str(certificate)).fetch()
+        assert fetched is not None
+        assert fetched[0] == scrape("0.5")
+        found = missed(Address.of(url))
+        assert "its certificate is not accepted" in found.why
+    with pytest.raises(InputError, match="cannot be used"):
+        Address.of("https://localhost/", None, str(key))
+
+
+def test_a_file_is_polled_when_it_was_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "hmc.prom"
+    place = File(str(path))
+    assert "No such file" in missed(place).why
+    path.write_bytes(scrape("0.5"))
+    first = place.fetch()
+    assert first == (scrape("0.5"), path.stat().st_mtime_ns // 1_000_000)
+    assert place.fetch() is None
+    other = tmp_path / "new"
+    other.write_bytes(scrape("0.6")[:-1])
+    other.replace(path)
+    assert missed(place).why == "it is being written"
+    path.write_bytes(scrape("0.6"))
+    second = place.fetch()
+    assert second is not None
+    assert second[0] == scrape("0.6")
+
+
+def test_logins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert Login.of("me:pass:word\n", "login").password == "pass:word"
+    for wrong in ("", "me", ":word", "me:word\nother"):
+        with pytest.raises(InputError) as raised:
+            Login.of(wrong, "login")
+        assert "word" not in str(raised.value).replace("PASSWORD", "")
+    url = "https://localhost:1/metrics"
+    for words, sentence in (
+        ([url, "--poll-login", "me:word"], "neither a file nor a user"),
+        ([url, "--poll-login", "me"], "without a terminal"),
+        ([url, "--poll", "often"], "often"),
+        ([url, url], "named twice"),
+        ([str(tmp_path), "--poll", "5"], "need a source that is polled"),
+    ):
+        assert main(["live", "--no-serve", *words]) == 2
+        said = capsys.readouterr().err
+        assert sentence in said
+        assert "me:word" not in said
