@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from zlens.catalog import layouts, metrics, roles
+from zlens.catalog import layouts, listings, metrics, roles
 from zlens.catalog.reports import definition
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import QueryError
@@ -192,3 +192,20 @@ def test_mean_rows_are_said_to_be_what_they_are() -> None:
     weighted, plain = (" ".join(explain_report(name).split()) for name in ("throughput", "procsum"))
     assert "averaged over its intervals by the weight of the column" in weighted
     assert "the plain mean of its recorded intervals" in plain
+
+
+def test_a_table_of_listings_says_what_it_feeds_or_why_it_feeds_nothing() -> None:
+    assert "Feeds    role page_area: a paging or spool area" in explain("listing_cpowned")
+    assert "not block_size: it is of all volumes" in explain("listing_cpowned")
+    assert "Feeds    guest.page_reads" in explain("listing_upage.page_read_rate")
+    assert "Feeds    no role: it adds up all volumes" in explain("listing_auxlog")
+    assert "Feeds    no role: it is a text of several numbers" in explain("listing_uconf.types")
+
+
+def test_what_feeds_no_role_is_of_the_catalog_and_feeds_none() -> None:
+    for name in listings.apart():
+        table, _, column = name.partition(".")
+        report, key = listings.tables()[table]
+        if column:
+            assert column in {each.key for each in definition.load(report).table(key).columns}
+        assert "Feeds    no role: " in explain(name)

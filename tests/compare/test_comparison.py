@@ -14,7 +14,7 @@ import pytest
 import zlens
 from zlens.catalog import compared as declared
 from zlens.catalog import metrics
-from zlens.compare import Choice, Comparison, Run, Side, as_text, compare, measure, render
+from zlens.compare import Choice, Comparison, Run, Side, as_data, as_text, compare, measure, render
 from zlens.compare import waterfall as falls
 from zlens.compare.comparison import Row
 from zlens.compare.sides import SystemRun
@@ -311,7 +311,7 @@ def test_beyond_the_noise_stands_first_and_the_largest_above() -> None:
     names = {"load.tv": (1.2, 1.2), "per_transaction.etr": (100.0, 99.0), "load.page_rate": (100.0, 300.0)}
     sides = [side(name, {key: both[at] for key, both in names.items()}) for at, name in enumerate("ab")]
     [compared] = compare(sides).systems
-    first, rest = compared.ordered()
+    first, rest, _ = compared.ordered()
     assert [row.metric.key for row in first] == ["load.page_rate", "per_transaction.etr"]
     assert [row.metric.key for row in rest] == ["load.tv"]
 
@@ -333,13 +333,37 @@ def test_a_large_difference_without_a_test_stands_first_with_its_mark(demo_files
     assert re.search(r"^CPU of guest LNXBAT01 +% +\.{4} +54\.9", table, re.MULTILINE)
     assert re.search(r"^I/O of device 0120 ", table, re.MULTILINE)
     (compared,) = comparison.systems
-    first, _ = compared.ordered()
+    first, _, _ = compared.ordered()
     assert first.index(next(row for row in first if row.name == "CPU of guest LNXBAT01")) < first.index(
         next(row for row in first if row.name == "Busy")
     )
     for metric in ("guest.cpu_pct", "device.rate"):
         rows = [row for row in compared.rows if row.metric.key == metric and row.subject]
         assert 0 < len(rows) <= 10
+
+
+def test_what_only_one_side_tells_comes_last() -> None:
+    """A listing has few metrics of a monitor file. A guest that is not there used nothing."""
+    sides = [
+        side("listing", {"load.tv": 1.2, "load.page_rate": 100.0}),
+        side("monitor", {"load.tv": 1.2, "load.page_rate": 110.0, "load.busy_pct": 70.0}),
+    ]
+    for one, name in zip(sides, ("A", "B"), strict=True):
+        series = one.runs[0].systems["SYSA"].series
+        series["guest.cpu_pct", (name,)] = series["load.tv", ()]
+    sides[1].runs[0].systems["SYSA"].series["core.busy_pct", ("IFL",)] = [(START, 50.0, 1.0)]
+    comparison = compare(sides)
+    [compared] = comparison.systems
+    first, rest, alone = compared.ordered()
+    assert {row.metric.key for row in alone} >= {"load.busy_pct"}
+    assert not {row.metric.key for row in [*first, *rest]} & {"load.busy_pct", "core.busy_pct"}
+    assert {row.subject for row in first if row.metric.key == "guest.cpu_pct"} == {("A",), ("B",)}
+    for form in ("text", "html"):
+        text = render(comparison, form)
+        assert text.index("largest first") < text.index("CPU of guest") < text.index("Of one side only")
+        assert text.index("Of one side only") < text.rindex("Busy")
+    data = [each for each in as_data.objects(comparison) if each["kind"] == "difference"]
+    assert data[-1]["change"] is None
 
 
 def test_across_generations_few_things_are_compared_unless_asked() -> None:

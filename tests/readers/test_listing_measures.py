@@ -13,6 +13,7 @@ from zlens.api import Session
 
 LISTED = (
     "user", "prclog", "physlog", "lparlog", "syssumlg", "availlog", "fchannel", "upage", "uconf", "sysconf",
+    "ustat", "cpowned",
 )  # fmt: skip
 PAGES = (
     "SELECT userid, {mean} FROM guest WHERE resident_pages IS NOT NULL GROUP BY userid ORDER BY userid"
@@ -183,3 +184,58 @@ def test_processors_of_sysconf_are_those_of_the_monitor(listed: Session, sim_ses
     printed = listed.sql(query).rows
     assert printed == sim_session.sql(query).rows
     assert len(printed) > 5
+
+
+def test_states_of_guests_of_a_listing_are_those_of_the_monitor(
+    listed: Session, sim_session: Session
+) -> None:
+    """FCX114: percentages of the samples of all virtual processors, and how many samples there were."""
+    states = (
+        "running", "cpu_wait", "loading", "page_wait", "io_wait", "simulation_wait", "console_wait",
+        "test_idle", "eligible", "dormant", "dormant_server", "io_active", "page_active", "limit_wait",
+    )  # fmt: skip
+    shares = ", ".join(f"100 * sum({state}_samples) / sum(samples)" for state in states)
+    query = f"SELECT userid, sum(samples), {shares} FROM guest_wait GROUP BY userid ORDER BY userid"
+    printed, exact = listed.sql(query).rows, sim_session.sql(query).rows
+    assert len(printed) == len(exact) > 10
+    for row, other in zip(printed, exact, strict=True):
+        assert row[:2] == other[:2]
+        # Whole percents, and whole samples of them; what is neither active nor dormant is off by two of them.
+        assert row[2:] == pytest.approx(other[2:], abs=1.1)
+    [unknown] = listed.sql("SELECT count(eligible_server_samples) FROM guest_wait").rows
+    assert unknown == (0,)
+    # USER of the same listing has the same guests: the states are beside what they used.
+    query = (
+        "SELECT userid, sum(samples), sum(running_pct * samples) / sum(samples) FROM guest "
+        "WHERE samples > 0 GROUP BY userid ORDER BY userid"
+    )
+    for row, other in zip(listed.sql(query).rows, sim_session.sql(query).rows, strict=True):
+        assert row[:2] == other[:2]
+        assert row[2] == pytest.approx(other[2], abs=0.6)
+
+
+def test_paging_volumes_of_a_listing_are_those_of_the_monitor(listed: Session, sim_session: Session) -> None:
+    query = (
+        "SELECT volume, area, any_value(device), max(slots), arg_max(slots_used_pct, interval_end), "
+        "avg(read_rate), avg(write_rate), avg(io_rate), avg(queue), 1000 * avg(mload_s) FROM paging "
+        "WHERE flag IS NULL GROUP BY volume, area ORDER BY volume"
+    )
+    printed, exact = listed.sql(query).rows, sim_session.sql(query).rows
+    assert {area for _, area, *_ in printed} == {"PAGE", "SPOOL"}
+    assert len(printed) == len(exact) > 5
+    for row, other in zip(printed, exact, strict=True):
+        assert row[:4] == other[:4]
+        assert row[4] == pytest.approx(other[4], abs=0.6)
+        assert row[5:8] == pytest.approx(other[5:8], abs=0.06)
+        assert row[8:] == pytest.approx(other[8:], abs=0.006)
+
+
+def test_a_volume_with_areas_of_both_kinds_has_a_row_for_each(sim_session: Session, tmp_path: Path) -> None:
+    """The report does not say where an area starts; its kind tells it from the other one."""
+    text = reports.render("cpowned", sim_session)
+    [spool] = [line for line in text.splitlines() if line.startswith("D100 VMRES1 SPOOL")]
+    path = tmp_path / "cpowned.txt"
+    path.write_text(text.replace(spool, spool.replace("D100 VMRES1", "D010 PAGE01")))
+    with zlens.open(str(path)) as session:
+        query = "SELECT area, slots FROM paging WHERE volume = 'PAGE01' ORDER BY area"
+        assert session.sql(query).rows == [("PAGE", 1803060), ("SPOOL", 180300)]

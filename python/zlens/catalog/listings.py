@@ -81,10 +81,19 @@ _LINE = Spec(
         Key("status", Line(), "certainty"),
     )
 )
+_APART = Spec(
+    (
+        Key("report", Line(), "the report"),
+        Key("table", Line(), "the table; the only one, if it is missing", default=None),
+        Key("columns", Many(Line(), into=tuple), "columns; all, if they are missing", default=()),
+        Key("why", Line(), "why they feed no role"),
+    )
+)
 _FORMS = Spec(
     (
         Key("form", Many(_FORM, 1, 100), "listings without the usual header"),
         Key("line", Many(_LINE, 0, 100), "lines that are of another table than those around them"),
+        Key("apart", Many(_APART, 0, 100), "what feeds no role"),
     )
 )
 
@@ -103,6 +112,17 @@ def lines_of(report: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The lines of a report that are of another table than those around them: the table and the form."""
     entries = document.load(PATH, _FORMS)["line"]
     return tuple((each["table"], re.compile(each["form"])) for each in entries if each["report"] == report)
+
+
+@cache
+def apart() -> dict[str, str]:
+    """Why tables, and columns as TABLE.COLUMN, feed no role."""
+    found = {}
+    for each in document.load(PATH, _FORMS)["apart"]:
+        report = definition.load(each["report"])
+        name = table_name(report, report.table(each["table"]) if each["table"] else report.tables[0])
+        found.update({f"{name}.{column}": each["why"] for column in each["columns"]} or {name: each["why"]})
+    return found
 
 
 def form_of(line: str) -> Form | None:

@@ -31,7 +31,9 @@ _EMPTY = ("system", "metric", "base", "other", "base_value", "other_value", "for
 
 
 def objects(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """Objects by kind: difference (beyond the noise first), part (of a waterfall), warning, note."""
+    """Objects by kind: difference (beyond the noise first, of one side last), part (of a waterfall), warning,
+    note.
+    """
     names = [side.name for side in comparison.sides]
     for compared in comparison.systems:
         for rows in compared.ordered():

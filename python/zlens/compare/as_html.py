@@ -44,7 +44,7 @@ def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
         yield from _list("Configuration differences", compared.warnings)
         yield "</div>"
     yield from _list("IBM's regression criterion, 5 %", list(as_text.criterion_lines(compared, names)))
-    first, rest = compared.ordered()
+    first, rest, alone = compared.ordered()
     yield f"<h2>{escape(as_text.headline(compared))}</h2>"
     if first:
         yield charts.svg(_ratios(first, names))
@@ -61,6 +61,9 @@ def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
     if rest:
         yield "<h2>Within the noise</h2>"
         yield from _table(rest, names)
+    if alone:
+        yield f"<h2>{as_text.ALONE}</h2>"
+        yield from _table(alone, names)
     yield from _list("Notes", compared.notes)
 
 

@@ -10,6 +10,8 @@ from zlens.compare.sides import SystemRun
 from zlens.compare.waterfall import Waterfall
 from zlens.present import aligned
 
+#: The heading of what cannot be compared.
+ALONE = "Of one side only"
 _BAR = 30
 _WIDEST_NAME = 44
 
@@ -38,7 +40,7 @@ def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
         yield ""
     if comparison.choice.burg:
         yield from _published(compared, names)
-    first, rest = compared.ordered()
+    first, rest, alone = compared.ordered()
     if first:
         yield headline(compared)
         yield from _table(first, names)
@@ -49,6 +51,10 @@ def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
     if rest:
         yield "Within the noise"
         yield from _table(rest, names, grouped=True)
+        yield ""
+    if alone:
+        yield ALONE
+        yield from _table(alone, names, grouped=True)
         yield ""
     if not compared.rows:
         yield "These inputs have no values to compare."

@@ -83,6 +83,8 @@ class Row:
     changes: tuple[Change, ...]
     #: unverified or user, if that is the status of a formula behind it on any side.
     doubt: str = ""
+    #: Whether there is nothing to compare with: the other side lacks the metric, for whatever subject.
+    alone: bool = False
 
     @property
     def name(self) -> str:
@@ -121,11 +123,12 @@ class Compared:
     def title(self) -> str:
         return " - ".join(dict.fromkeys(self.systems))
 
-    def ordered(self) -> tuple[list[Row], list[Row]]:
-        """Differences beyond the noise or without a test, largest first; and rows within the noise."""
-        first = [row for row in self.rows if row.differs]
+    def ordered(self) -> tuple[list[Row], list[Row], list[Row]]:
+        """Differences beyond the noise or without a test, largest first; within the noise; of one side."""
+        first = [row for row in self.rows if row.differs and not row.alone]
         first.sort(key=_rank)
-        return first, [row for row in self.rows if not row.differs]
+        rest = [row for row in self.rows if not row.differs and not row.alone]
+        return first, rest, [row for row in self.rows if row.alone]
 
     def tested(self) -> tuple[int, int, int]:
         """The number of differences tested, of those beyond the noise, and of those without a test."""
@@ -191,7 +194,7 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> 
             for key, subject in run.series
             if key == metric.key and len(subject) == len(metric.by)
         )
-        metric_rows = [_row(metric, subject, runs, choice) for subject in sorted(subjects)]
+        metric_rows = _alone([_row(metric, subject, runs, choice) for subject in sorted(subjects)])
         if metric.most:
             metric_rows = sorted(metric_rows, key=_points, reverse=True)[: metric.most]
         rows += metric_rows
@@ -208,6 +211,18 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> 
     compared = Compared(names, runs, rows, [step for step in steps if step.waterfalls], warnings, notes)
     compared.notes += _test_notes(compared)
     return compared
+
+
+def _alone(rows: list[Row]) -> list[Row]:
+    """The rows of a metric, marked if it is of one side only, as where the other one is a listing."""
+    told = (
+        [any(row.values[side] is not None for row in rows) for side in range(len(rows[0].values))]
+        if rows
+        else []
+    )
+    if all(told):
+        return rows
+    return [replace(row, alone=all(change.points is None for change in row.changes)) for row in rows]
 
 
 def _places(sides: int, choice: Choice) -> list[tuple[int, int]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
 
-from zlens.catalog import listings
+from zlens.catalog import expressions, listings, roles
 from zlens.catalog.reports import definition
 from zlens.explain.records import Facts, page
 
@@ -21,6 +23,7 @@ def listing_pages(name: str) -> Iterator[str]:
             ("Report", f"{report.name}: {report.title}"),
             ("Columns", [f"{column.name}: {column.text}" for column in shown]),
             ("Printed", f"of each number COLUMN, COLUMN{listings.HALF} is half a unit of its last digit"),
+            ("Feeds", _feeds(name)),
             ("Source", report.source),
             ("Example", f"SELECT * FROM {name}"),
         ]
@@ -36,9 +39,44 @@ def listing_pages(name: str) -> Iterator[str]:
                 ("Report", f"{report.name}: {report.title}"),
                 ("Value", f"{column.type}, {column.unit}" if column.unit else column.type),
                 ("Printed", f"rounded: the value is {column_name} +- {half}" if half in printed else ""),
+                ("Feeds", _feeds(name)),
                 ("Source", report.source),
             ]
             yield page(f"{name}: {column.text}", facts)
+
+
+def _feeds(name: str) -> list[str] | str:
+    """What a table or one of its columns feeds, or why it feeds nothing."""
+    fed = sorted(_fed().get(name, ()))
+    table, _, _ = name.partition(".")
+    why = {**listings.apart()}
+    if not fed:
+        return f"no role: {why[name]}" if name in why else f"no role: {why[table]}" if table in why else ""
+    left = [
+        f"not {key.rpartition('.')[2]}: {text}" for key, text in why.items() if key.startswith(f"{name}.")
+    ]
+    return [*fed, *left]
+
+
+@cache
+def _fed() -> Mapping[str, set[str]]:
+    """The roles that tables and columns of listings feed: entities of tables, roles of columns."""
+    found: dict[str, set[str]] = {}
+
+    def note(entity: roles.Entity, origin: roles.Origin, role: str, how: Mapping[str, Any]) -> None:
+        named = [*roles.fields(how), *(expressions.names(how["expression"]) if "expression" in how else ())]
+        for each in named:
+            table, dot, column = each.rpartition(".")
+            table = table if dot else origin.table
+            if table.startswith(listings.PREFIX) and column != "seconds":
+                found.setdefault(f"{table}.{column.lower()}", set()).add(f"{entity.name}.{role}")
+                found.setdefault(table, set()).add(f"role {entity.name}: {entity.text}")
+
+    for entity in map(roles.entity, roles.entities()):
+        for origin in entity.origins:
+            for role, how in origin.roles.items():
+                note(entity, origin, role, how)
+    return found
 
 
 def listing_names() -> list[str]:

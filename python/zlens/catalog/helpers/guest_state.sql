@@ -2,6 +2,7 @@
 -- one row for each, so that a query that does not need them can skip the join.
 SELECT
     system, source, interval_end, userid, vcpu, basis,
+    sum(samples) AS samples,
     sum(s_io) AS s_io, sum(s_console) AS s_console, sum(s_simulation) AS s_simulation, sum(s_page) AS s_page,
     sum(s_limit) AS s_limit, sum(s_cpu) AS s_cpu, sum(s_running) AS s_running,
     sum(s_eligible_server) AS s_eligible_server, sum(s_loading) AS s_loading, sum(s_dormant) AS s_dormant,

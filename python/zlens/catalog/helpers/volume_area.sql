@@ -8,10 +8,10 @@ WITH volumes AS (
 areas AS (
     SELECT system, source, device, kind, CASE WHEN count(slots) = count(*) THEN sum(slots) END AS slots
     FROM (
-        -- An area may be reported repeatedly: the last report counts.
+        -- An area may be reported repeatedly: the last report counts. Without its start, its kind tells it apart.
         SELECT system, source, device, start, arg_max(kind, tod) AS kind, arg_max(slots, tod) AS slots
         FROM role.page_area
-        GROUP BY system, source, device, start
+        GROUP BY system, source, device, start, CASE WHEN start IS NULL THEN kind END
     )
     GROUP BY system, source, device, kind
 ),
