@@ -23,7 +23,7 @@ from pathlib import Path
 from zlens.errors import InputError, LakeError
 from zlens.inputs.problems import printable
 from zlens.lake import document, manifest, names
-from zlens.lake.document import Document, File, MeasuresDocument, PartDocument, SeamDocument
+from zlens.lake.document import Document, File, MeasuresDocument, MeasuresFile, PartDocument, SeamDocument
 from zlens.lake.manifest import Input, Manifest, Part, Rollup
 from zlens.schema.wording import say
 
@@ -400,7 +400,7 @@ def foot(path: str | os.PathLike[str]) -> str:
     return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
-def verify(path: str, file: File, lake: str | os.PathLike[str]) -> None:
+def verify(path: str, file: File | MeasuresFile, lake: str | os.PathLike[str]) -> None:
     """InputError if a Parquet file is missing or not the one listed, as far as size and footer tell."""
     try:
         size = os.stat(path).st_size

@@ -1,6 +1,6 @@
 """SQL of measures by hour and day: sums with their weights, so that means over any buckets stay right.
 
-What a column keeps follows from its kind (docs/aggregation.md). Percentiles cannot be added, so they are NULL.
+What a column keeps follows from its kind (docs/aggregation.md). Percentiles cannot be added: they are NULL.
 """
 
 from __future__ import annotations
