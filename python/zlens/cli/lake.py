@@ -99,7 +99,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     rollup = action(
         "rollup",
         "keep measures by hour and day",
-        "\nComputes each measure by hour and day of the system's local time, with the sums that keep means"
+        "\nComputes each measure by hour and day of local time, with sums that keep every mean"
         "\nright, as tables that end in _hour and _day. Only days whose data have changed are computed.",
         "zlens lake rollup lake && zlens sql lake -q 'from cpu_hour'",
     )

@@ -1,9 +1,9 @@
 """A lake: months of decoded data in a folder, as Parquet, by table, system and day.
 
 `add` imports files; `stage` decodes them elsewhere, and `commit` joins what is staged. `contents` shows what
-a lake has, `check` verifies every file against the manifest, `forget` removes data, and `forget_raw` only the
-raw tables of old data whose measures are kept (`zlens.stores.rollup`). A lake is an input like any other:
-`zlens.open(folder)`.
+a lake contains, `check` verifies every file against the manifest, `forget` removes data, and `forget_raw`
+only the raw tables of old data whose measures are kept (`zlens.stores.rollup`). A lake is read like any other
+input: `zlens.open(folder)`.
 """
 
 from __future__ import annotations

@@ -396,6 +396,10 @@ class LakeSource:
         allow(len(paths))
         return paths
 
+    def close(self) -> None:
+        """Let go of the files: what was replaced or forgotten meanwhile may be removed."""
+        self._reading.close()
+
     def holds(self, size: int) -> list[tuple[str, str]]:
         """SHA-256 and name of inputs with this number of bytes."""
         return [(stored.input.sha256, stored.shown) for stored in self._parts if stored.input.bytes == size]

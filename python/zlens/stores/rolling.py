@@ -6,6 +6,7 @@ import datetime as dt
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from zlens.lake.manifest import Manifest, Rollup
 from zlens.lake.measures import TIME
 from zlens.lake.names import is_lake
 from zlens.lake.parquet_engine import ParquetEngine
+from zlens.lake.reader import LakeSource
 from zlens.lake.rollups import Machine
 from zlens.schema.wording import say
 from zlens.session.session import Session
@@ -192,7 +194,8 @@ class _Work:
         options = Options(
             systems=tuple(self.machine.systems), start=_moment(first_us), end=_moment(last_us), utc=True
         )
-        with Session([os.fspath(self.into.path)], options) as session:
+        # The files are let go of before the manifest is replaced, or what it retires would stay.
+        with Session([os.fspath(self.into.path)], options) as session, _letting_go(session):
             if not any(
                 first_us < interval.end_us <= last_us
                 for info in session.systems
@@ -259,6 +262,16 @@ class _Work:
                 moves[names.schema(key)] = os.fspath(self.staged.path / names.schema(key))
             found.append(Rollup(*place, hashlib.sha256(data).hexdigest()))
         return found, moves
+
+
+@contextmanager
+def _letting_go(session: Session) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for source in session.sources:
+            if isinstance(source, LakeSource):
+                source.close()
 
 
 def _moment(us: int) -> Moment:

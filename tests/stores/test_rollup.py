@@ -1,0 +1,310 @@
+"""Measures by hour and day: what they are computed from, and what becomes of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lake_made import START_US, differences, end_us, piece, tables, write
+
+import zlens
+from zlens import cli, lake, stores
+from zlens.catalog import aggregation, metrics
+from zlens.catalog.expressions import quote
+from zlens.errors import InputError, LakeError, QueryError
+from zlens.inputs.options import Options, parse_moment
+from zlens.lake import names
+from zlens.lake.folder import Folder
+from zlens.stores import buckets
+
+DAY_S = 86_400
+#: A moment long after the data.
+LATER_US = START_US + 100 * DAY_S * 1_000_000
+
+
+def rows(inputs: str | Path, query: str, options: Options | None = None) -> list[tuple[Any, ...]]:
+    with zlens.open(inputs, options=options) as session:
+        found = session.sql(query).rows
+    del session
+    # Nobody reads any more: what was replaced can go.
+    gc.collect()
+    return found
+
+
+def near(value: Any) -> Any:
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+@pytest.fixture(scope="module")
+def demo_lake(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("rollup") / "lake"
+    lake.add([demo_folder], made)
+    stores.rollup(made)
+    return made
+
+
+def averaged() -> Iterator[tuple[str, list[metrics.Column]]]:
+    """The measures with their columns that have a mean."""
+    for name in buckets.measures():
+        table = metrics.table(name)
+        own = [column for column in table.columns if column.name not in ("seconds", *table.key)]
+        yield name, [column for column in own if aggregation.sums(column) is not None]
+
+
+def test_means_over_any_buckets_are_those_of_the_rows(demo_lake: Path) -> None:
+    compared = 0
+    with zlens.open(demo_lake) as session:
+        for name, columns in averaged():
+            if not session.fills(name) or not columns:
+                continue
+            keys = ["system", "source", *metrics.table(name).key]
+            by = f"FROM {{}} GROUP BY {', '.join(map(quote, keys))} ORDER BY ALL"
+            heads = [f"CAST({quote(key)} AS VARCHAR)" for key in keys]
+            direct = [aggregation.mean(column) for column in columns]
+            of_sums = [
+                f'sum("{column.name}_sum") / nullif(sum("{column.name}_weight"), 0)' for column in columns
+            ]
+            expected = session.sql(f"SELECT {', '.join([*heads, *direct])} {by.format(name)}").rows
+            for level in buckets.LEVELS:
+                found = session.sql(
+                    f"SELECT {', '.join([*heads, *of_sums])} {by.format(f'{name}_{level}')}"
+                ).rows
+                assert [[*map(near, row)] for row in found] == [[*map(near, row)] for row in expected], name
+            compared += len(expected)
+    assert compared > 100
+
+
+def test_a_bucket_has_totals_means_and_last_values(demo_lake: Path) -> None:
+    with zlens.open(demo_lake) as session:
+        for name, columns in averaged():
+            if not session.fills(name):
+                continue
+            keys = ", ".join(map(quote, ["system", "source", *metrics.table(name).key]))
+            for column in columns:
+                value, ratio = quote(column.name), f'"{column.name}_sum" / nullif("{column.name}_weight", 0)'
+                if aggregation.usual(column) == "mean":
+                    wrong = f"abs({value} - {ratio}) > 1e-9 * abs({value})"
+                    wrong += f" OR ({value} IS NULL) <> ({ratio} IS NULL)"
+                    assert session.sql(f"SELECT {keys} FROM {name}_hour WHERE {wrong}").rows == [], column
+        hours = session.sql("SELECT DISTINCT bucket_end FROM load_hour ORDER BY 1").rows
+        assert {hour.minute for (hour,) in hours} == {0}
+        # Counters are added, states are the last ones, percentiles are unknown.
+        cycles = "FROM cpumf{} GROUP BY system, source, cpu_id HAVING sum(cycles) > 0 ORDER BY ALL"
+        found = session.sql(f"SELECT system, cpu_id, sum(cycles) {cycles.format('_day')}").rows
+        assert found == session.sql(f"SELECT system, cpu_id, sum(cycles) {cycles.format('')}").rows
+        assert found
+        kinds = "SELECT DISTINCT device, device_type FROM device{} ORDER BY ALL"
+        assert session.sql(kinds.format("_day")).rows == session.sql(kinds.format("")).rows
+        [(largest, p95)] = session.sql("SELECT max(active_max), max(active_p95) FROM load_day").rows
+        assert (largest, p95) == (
+            session.sql("SELECT max(active) FROM load WHERE flag IS NULL").rows[0][0],
+            None,
+        )
+
+
+def test_buckets_are_those_of_every(demo_lake: Path) -> None:
+    """The hours are the same as with --every 1h, and so are sums."""
+    query = "SELECT system, bucket_end, round(busy_pct, 3) FROM load_hour ORDER BY ALL"
+    every = "SELECT system, interval_end, round(busy_pct, 3) FROM load ORDER BY ALL"
+    assert rows(demo_lake, query) == rows(demo_lake, every, Options(every_s=3600))
+
+
+def test_time_options_select_buckets(demo_lake: Path) -> None:
+    query = "SELECT DISTINCT bucket_end FROM cpu_hour ORDER BY 1"
+    both = rows(demo_lake, query)
+    options = Options(start=parse_moment(f"{both[0][0]:%Y-%m-%d %H:%M}"), utc=True)
+    assert rows(demo_lake, query, options) == both[1:]
+    assert rows(demo_lake, "SELECT DISTINCT system FROM load_hour", Options(systems=("ZLZ1",))) == [("ZLZ1",)]
+
+
+# What becomes of them ---------------------------------------------------------------------------
+
+
+def days_of(made: Path) -> dict[str, bytes]:
+    """The files of all measures."""
+    return {
+        path.relative_to(made).as_posix(): path.read_bytes()
+        for path in sorted((made / names.MEASURES).rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> list[str]:
+    """Three files of a system that follow each other, from 10:00 UTC; local time is an hour ahead."""
+    return [write(tmp_path / f"{at}.data", piece(range(at * 6, at * 6 + 6))) for at in range(3)]
+
+
+def test_only_what_changed_is_computed_again(parts: list[str], tmp_path: Path) -> None:
+    made = tmp_path / "lake"
+    lake.add([parts[0], parts[2]], made)
+    [rolled] = stores.rollup(made)
+    assert (rolled.days, rolled.sealed) == (["2026-03-02"], [])
+    before = days_of(made)
+    [again] = stores.rollup(made)
+    assert again.days == []
+    assert days_of(made) == before
+    # The file between the two changes the differences of the third.
+    lake.add([parts[1]], made)
+    assert stores.rollup(made)[0].days == ["2026-03-02"]
+    assert not before.keys() & days_of(made).keys()
+    assert lake.check(made).faults == []
+    whole = tmp_path / "whole"
+    lake.add([*parts], whole)
+    stores.rollup(whole)
+    query = "SELECT * FROM cpu_hour ORDER BY ALL"
+    assert rows(made, query) == rows(whole, query)
+
+
+def test_raw_tables_go_and_measures_stay(parts: list[str], tmp_path: Path) -> None:
+    made = tmp_path / "lake"
+    lake.add(parts[:2], made)
+    with pytest.raises(LakeError, match=r"the measures of LAKETEST, 2026-03-02, are not in the lake"):
+        lake.forget_raw(made, DAY_S, now_us=LATER_US)
+    stores.rollup(made)
+    hours = rows(made, "SELECT * FROM cpu_hour ORDER BY ALL")
+    files = days_of(made)
+    # An age that cuts the day.
+    assert lake.forget_raw(made, 99 * DAY_S + DAY_S // 2, now_us=LATER_US).gone == []
+    version = Folder(made).load()
+    tried = lake.forget_raw(made, DAY_S, now_us=LATER_US, dry_run=True)
+    assert Folder(made).load() == version
+    gone = lake.forget_raw(made, DAY_S, now_us=LATER_US)
+    assert gone == tried
+    assert gone.gone == [("LAKETEST", path) for path in parts[:2]]
+    assert gone.rows > 0
+    assert lake.check(made).faults == []
+    assert not [*made.glob("d0r2/**/*.parquet")]
+    assert days_of(made) == files
+    assert rows(made, "SELECT * FROM cpu_hour ORDER BY ALL") == hours
+    assert rows(made, "SELECT count(*) FROM cpu") == [(0,)]
+    assert lake.contents(made).measures_only == 2
+    # The bytes are known, and are not imported again.
+    assert [added.again for added in lake.add(parts[:2], made)[0]] == [True, True]
+    [rolled] = stores.rollup(made)
+    assert (rolled.days, rolled.sealed) == ([], [])
+
+
+def test_what_follows_keeps_its_differences(parts: list[str], tmp_path: Path) -> None:
+    kept, made = tmp_path / "kept", tmp_path / "lake"
+    for folder in (kept, made):
+        lake.add(parts[:2], folder)
+        stores.rollup(folder)
+    lake.forget_raw(made, DAY_S, now_us=LATER_US)
+    for folder in (kept, made):
+        lake.add(parts[2:], folder)
+    after = f"SELECT * EXCLUDE (file) FROM d0r2 WHERE epoch_us(interval_end) > {end_us(11)} ORDER BY ALL"
+    assert rows(made, after) == rows(kept, after)
+    assert rows(made, after)
+    assert lake.check(made).faults == []
+    # The day is sealed: it is not computed from a part of its data.
+    hours = rows(made, "SELECT * FROM cpu_hour ORDER BY ALL")
+    [rolled] = stores.rollup(made)
+    assert (rolled.days, rolled.sealed) == ([], ["2026-03-02"])
+    assert rows(made, "SELECT * FROM cpu_hour ORDER BY ALL") == hours
+    forgotten = lake.forget_raw(made, DAY_S, now_us=LATER_US)
+    assert (forgotten.gone, forgotten.unmeasured) == ([], [("LAKETEST", parts[2])])
+
+
+def test_measures_go_with_their_data(parts: list[str], tmp_path: Path) -> None:
+    made = tmp_path / "lake"
+    lake.add(parts[:2], made)
+    stores.rollup(made)
+    gc.collect()
+    lake.forget(made, Options(end=parse_moment("2026-03-02 10:07"), utc=True))
+    assert days_of(made) == {}
+    assert lake.check(made).faults == []
+    stores.rollup(made)
+    alone = tmp_path / "alone"
+    lake.add(parts[1:2], alone)
+    stores.rollup(alone)
+    assert differences(tables(made), tables(alone)) == []
+    gc.collect()
+    lake.forget_raw(made, DAY_S, now_us=LATER_US)
+    lake.forget(made, Options(systems=("LAKETEST",)))
+    assert days_of(made) == {}
+    assert lake.check(made).faults == []
+
+
+def test_a_day_ends_in_local_time(tmp_path: Path) -> None:
+    """The clock of LAKETEST is an hour ahead: its day ends at 23:00 UTC."""
+    first = write(tmp_path / "0.data", piece(range(13 * 60 - 3, 13 * 60 + 3)))
+    made = tmp_path / "lake"
+    lake.add([first], made)
+    [rolled] = stores.rollup(made)
+    assert rolled.days == ["2026-03-02", "2026-03-03"]
+    ends = [
+        end.astimezone(dt.UTC).strftime("%d %H:%M")
+        for (end,) in rows(made, "SELECT DISTINCT bucket_end FROM cpu_day ORDER BY 1")
+    ]
+    assert ends == ["02 23:00", "03 23:00"]
+    total = "sum(seconds)"
+    assert rows(made, f"SELECT {total} FROM cpu_day WHERE cpu_id = 0") == rows(
+        made, f"SELECT {total} FROM cpu WHERE cpu_id = 0"
+    )
+
+
+def test_damage_is_told(parts: list[str], tmp_path: Path) -> None:
+    made = tmp_path / "lake"
+    lake.add(parts[:1], made)
+    stores.rollup(made)
+    path = next((made / names.MEASURES / "cpu_hour").rglob("*.parquet"))
+    path.write_bytes(path.read_bytes()[:-1])
+    assert [(fault.kind, fault.path) for fault in lake.check(made).faults] == [("changed", str(path))]
+    with pytest.raises(InputError, match="this is not the file that the manifest lists"):
+        rows(made, "FROM cpu_hour")
+    document = next((made / names.MEASURES / "_days").rglob("*.json"))
+    document.write_bytes(document.read_bytes() + b" ")
+    assert "changed" in {fault.kind for fault in lake.check(made).faults}
+    with pytest.raises(InputError, match="this is not the file that the manifest lists"):
+        rows(made, "FROM cpu_hour")
+
+
+def test_names_of_columns_are_unique() -> None:
+    for name in buckets.measures():
+        for level in buckets.LEVELS:
+            listed = [item.column.name for item in buckets.items(metrics.table(name), level)]
+            assert len(listed) == len(set(listed)), name
+            assert f"{name}_{level}" not in metrics.tables()
+
+
+def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = str(tmp_path / "lake")
+
+    def run(*words: str) -> tuple[int, str, str]:
+        status = cli.main(list(words))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    run("import", *parts, "--lake", made)
+    status, out, err = run("lake", "forget", made, "--raw", "--older-than", "1d")
+    assert (status, out) == (2, "")
+    assert f"zlens lake rollup {made} computes them" in err
+    status, out, _ = run("lake", "rollup", made)
+    assert status == 0
+    assert out.startswith("LAKETEST: 2026-03-02: 1 day, ")
+    assert run("lake", "rollup", made, "--system", "LAKETEST")[1] == "LAKETEST: up to date\n"
+    assert "1 day of measures by hour and day" in run("lake", "show", made)[1]
+    status, out, _ = run("lake", "forget", made, "--raw", "--older-than", "1d", "--dry-run")
+    assert out.startswith(f"would remove LAKETEST of {parts[0]}\n")
+    status, out, _ = run("lake", "forget", made, "--raw", "--older-than", "1d")
+    assert (status, out.splitlines()[0]) == (0, f"removed LAKETEST of {parts[0]}")
+    assert "3 inputs without raw tables" in run("lake", "show", made)[1]
+    for words in (["--raw"], ["--older-than", "1d"], ["--raw", "--older-than", "1d", "--to", "2026-01-01"]):
+        status, _, err = run("lake", "forget", made, *words)
+        assert status == 2
+        assert "--raw and --older-than belong together" in err
+
+
+def test_wrong_calls(tmp_path: Path, parts: list[str]) -> None:
+    with pytest.raises(InputError, match="this is not a lake"):
+        stores.rollup(tmp_path)
+    lake.add(parts[:1], tmp_path / "lake")
+    with pytest.raises(QueryError, match="there is no system X in the lake"):
+        stores.rollup(tmp_path / "lake", systems=["X"])
+    with pytest.raises(QueryError, match="there is no system X in the lake"):
+        lake.forget_raw(tmp_path / "lake", DAY_S, systems=["X"])
