@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from zlens import _native
 from zlens.catalog import metrics
-from zlens.live.sources import Arrived, Position
+from zlens.live.sources import Arrived, Feed, Position
 from zlens.live.watch import Live, Step
 from zlens.session.session import Session
 
+#: Longer than any of these tests takes; nothing is measured by it.
+PATIENCE_S = 30
 #: Sums of the same numbers in another order differ in their last digits.
 CLOSE = 1e-12
 #: Measures that tell of files, not of the system.
@@ -106,3 +109,16 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE)
     return bool(one == other)
+
+
+def arrivals(feed: Feed, enough: Callable[[list[Arrived]], bool]) -> list[Arrived]:
+    """What a source with a thread of its own gives until it is enough."""
+    arrived: list[Arrived] = []
+    end = time.monotonic() + PATIENCE_S
+    while not enough(arrived) and time.monotonic() < end:
+        new = feed.read()
+        if new is not None:
+            arrived.append(new)
+        else:
+            time.sleep(0.01)
+    return arrived

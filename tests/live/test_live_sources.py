@@ -8,13 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+from played import PATIENCE_S, arrivals
 
 from zlens.errors import InputError
 from zlens.live import sources
 from zlens.live.sources import Arrived, Clock, Feed, Folder, Reading, Replay, growing
-
-#: Longer than any of these takes; nothing is measured by it.
-PATIENCE_S = 30
 
 
 def read_all(feed: Feed) -> bytes:
@@ -25,15 +23,7 @@ def read_all(feed: Feed) -> bytes:
 
 
 def wait_for(feed: Feed, size: int) -> list[Arrived]:
-    found: list[Arrived] = []
-    end = time.monotonic() + PATIENCE_S
-    while sum(len(each.data) for each in found) < size and time.monotonic() < end:
-        arrived = feed.read()
-        if arrived is not None:
-            found.append(arrived)
-        else:
-            time.sleep(0.01)
-    return found
+    return arrivals(feed, lambda arrived: sum(len(each.data) for each in arrived) >= size)
 
 
 def age(path: Path) -> None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from played import differences, play
+from played import PATIENCE_S, arrivals, differences, play
 
 from zlens import lake
 from zlens.cli import main
@@ -23,9 +23,6 @@ from zlens.live.sources import Arrived
 from zlens.live.watch import Limits, Live
 from zlens.readers.hmc.following import stamped
 from zlens.session.session import Session
-
-#: Longer than any of these takes; nothing is measured by it.
-PATIENCE_S = 30
 
 TEXT = b"""# HELP zhmc_partition_ifl_processor_count Number of IFLs
 # TYPE zhmc_partition_ifl_processor_count gauge
@@ -53,7 +50,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def serving(
     answer: Callable[[http.server.BaseHTTPRequestHandler], None], context: ssl.SSLContext | None = None
 ) -> Iterator[str]:
-    """A server that answers so; its address."""
+    """The address of a server that answers with `answer`."""
     handler = type("Answering", (Handler,), {"answer": staticmethod(answer)})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     if context is not None:
@@ -85,15 +82,7 @@ def missed(place: Address | File) -> Missed:
 
 
 def wait_for(feed: Polled, count: int) -> list[Arrived]:
-    found: list[Arrived] = []
-    end = time.monotonic() + PATIENCE_S
-    while len(found) < count and time.monotonic() < end:
-        arrived = feed.read()
-        if arrived is not None:
-            found.append(arrived)
-        else:
-            time.sleep(0.01)
-    return found
+    return arrivals(feed, lambda arrived: len(arrived) >= count)
 
 
 class Given:
@@ -233,9 +222,9 @@ def test_polls_that_nobody_takes_are_left_out() -> None:
     end = time.monotonic() + PATIENCE_S
     while feed._place.polls and time.monotonic() < end:  # type: ignore[attr-defined]
         time.sleep(0.01)
-    assert feed._queue.qsize() == polled._WAITING
+    assert len(feed._handover) == polled._WAITING
     wait_for(feed, polled._WAITING)
-    feed._put(b"", "the next")
+    feed._handover.offer(b"", "the next")
     (found,) = wait_for(feed, 1)
     feed.close()
     assert found.notes[0].endswith("polls were left out: the program was behind; the next")

@@ -1,8 +1,7 @@
-"""Text that a program offers at an address or in a file, taken again and again: scrapes of an HMC exporter.
+"""Polled text: scrapes of an HMC exporter at an address or in a file.
 
-A thread of its own polls, so that an address that does not answer delays no other source. A poll that brings
-nothing is a gap. Credentials go into a header of the request and nowhere else: names and messages are free of
-them.
+A thread polls each source, so that an address that does not answer delays no other source. A poll without a
+scrape is a gap. Credentials go into a header of the request only, never into names or messages.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import base64
 import http.client
 import os
-import queue
 import socket
 import ssl
 import stat
@@ -23,7 +21,7 @@ from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from zlens.errors import InputError, QueryError
-from zlens.live.sources import Arrived, Position
+from zlens.live.sources import Arrived, Handover, Position
 from zlens.readers.hmc.exporter import detect
 from zlens.readers.hmc.following import has_samples, stamped
 from zlens.version import VERSION
@@ -44,7 +42,7 @@ _ACCEPT = "text/plain;version=0.0.4, text/plain"
 
 
 class Missed(Exception):  # noqa: N818
-    """A poll brought nothing: why, in words without data and secrets, and whether another try may help."""
+    """A poll failed. `why` has no data and no secrets; `again` says whether another try may help."""
 
     def __init__(self, why: str, *, again: bool = False) -> None:
         super().__init__(why)
@@ -52,7 +50,7 @@ class Missed(Exception):  # noqa: N818
 
 
 class Place(Protocol):
-    """Where the text is."""
+    """A place to poll."""
 
     @property
     def name(self) -> str: ...
@@ -64,7 +62,7 @@ class Place(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Who polls: a name and a password, for HTTP's Basic authentication."""
+    """User and password for HTTP Basic authentication."""
 
     user: str = field(repr=False)
     password: str = field(repr=False)
@@ -97,7 +95,7 @@ class Address:
 
     @classmethod
     def of(cls, text: str, login: Login | None = None, ca: str | None = None) -> Address:
-        """The address of a text; QueryError if it is none, InputError if `ca` cannot be used."""
+        """Parse an address. Raises QueryError if it is not one, InputError if `ca` cannot be used."""
         try:
             url = urlsplit(text)
             known = url.scheme in _SCHEMES and url.hostname and "@" not in url.netloc and url.port != 0
@@ -105,7 +103,7 @@ class Address:
         except ValueError:
             known = None
         if not known:
-            # Not the text itself: it may hold a password.
+            # Without the text, which may contain a password.
             raise QueryError(
                 "a source is not an address that can be polled",
                 expected="http://HOST:PORT/PATH or https://..., without user and password",
@@ -120,7 +118,7 @@ class Address:
 
     @property
     def name(self) -> str:
-        """Without what stands behind a question mark, which may be a secret."""
+        """The address without its query, which may be a secret."""
         return f"{self.url.scheme}://{self.url.netloc}{self.url.path}"
 
     def fetch(self) -> tuple[bytes, int] | None:
@@ -130,12 +128,12 @@ class Address:
             if self.context is None
             else http.client.HTTPSConnection(host, port, timeout=self.timeout_s, context=self.context)
         )
-        # A time-out of the socket is one of each read: an answer byte by byte would last for ever.
+        # The time-out of a socket is per read: an answer that comes byte by byte would never end.
         late = threading.Event()
         timer: threading.Timer | None = None
         try:
             connection.connect()
-            # Kept here: the connection forgets its socket when the answer is to end with it.
+            # Passed now: the connection drops its socket when the answer ends with it.
             timer = threading.Timer(self.timeout_s, _end, (connection.sock, late))
             timer.daemon = True
             timer.start()
@@ -174,12 +172,12 @@ class Address:
 def _end(connected: socket.socket, late: threading.Event) -> None:
     late.set()
     with suppress(OSError):
-        # The method of an SSL socket is not for other threads.
+        # An SSL socket's own shutdown is not safe in another thread.
         socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
 def _reason(error: Exception) -> str:
-    """Why something failed, without what the other side sent."""
+    """The reason of a failure, without what the other side sent."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted ({error.verify_message})"
     if isinstance(error, OSError):
@@ -199,7 +197,7 @@ def _context(ca: str | None) -> ssl.SSLContext:
 
 @dataclass(slots=True)
 class File:
-    """A file that a program replaces or writes again: its time is its date."""
+    """A file that a program rewrites or replaces. Its time is the time of its last change."""
 
     path: str
     _seen: tuple[int, int, int] | None = None
@@ -210,7 +208,7 @@ class File:
 
     def fetch(self) -> tuple[bytes, int] | None:
         try:
-            # A pipe in its place would be waited for.
+            # Opening a pipe would block.
             handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             with os.fdopen(handle, "rb") as file:
                 status = os.fstat(handle)
@@ -232,7 +230,7 @@ class File:
 
 
 def is_text(path: str) -> bool:
-    """Whether a file is a scrape, which is polled: it is written again as a whole, and does not grow."""
+    """Whether a file is a scrape: such files are rewritten as a whole and polled."""
     try:
         with open(path, "rb") as file:
             head = file.read(_READ)
@@ -242,9 +240,10 @@ def is_text(path: str) -> bool:
 
 
 class Polled:
-    """A place that is polled; the scrapes it gives have time stamps.
+    """A polled source. Its scrapes have time stamps.
 
-    tries    of one poll, with pauses of pause_s, twice that and so on between them
+    tries     attempts per poll
+    pause_s   seconds before the second attempt, doubled before each further one
     """
 
     seekable = False
@@ -262,11 +261,10 @@ class Polled:
         self.ended = False
         self._place, self._every_s, self._tries, self._pause_s = place, every_s, tries, pause_s
         self._clock = clock
-        self._queue: queue.Queue[tuple[bytes, str]] = queue.Queue(_WAITING)
+        self._handover = Handover(_WAITING, "polls")
         self._stop = threading.Event()
-        #: Polls since the last that brought something.
+        #: Failed polls since the last scrape.
         self._missed = 0
-        self._dropped = 0
         self._thread = threading.Thread(target=self._run, name="zlens-polling", daemon=True)
         self._thread.start()
 
@@ -274,10 +272,10 @@ class Polled:
         return None
 
     def read(self) -> Arrived | None:
-        try:
-            data, note = self._queue.get_nowait()
-        except queue.Empty:
+        passed = self._handover.take()
+        if passed is None:
             return None
+        data, note = passed
         return Arrived(data, {}, (note,) if note else ())
 
     def close(self) -> None:
@@ -291,7 +289,7 @@ class Polled:
             due += self._every_s
             left = due - self._clock()
             if left < 0:
-                # Polls that are late are left out, and not caught up on.
+                # Missed polls are skipped.
                 due = self._clock()
             elif self._stop.wait(left):
                 return
@@ -302,8 +300,8 @@ class Polled:
         except Missed as missed:
             self._missed += 1
             if self._missed == 1:
-                # Once; the end of the gap says how many there were.
-                self._put(b"", f"a poll brought nothing: {missed.why}")
+                # Reported once; the end of the gap has the count.
+                self._handover.offer(b"", f"a poll brought nothing: {missed.why}")
             return
         if found is None:
             return
@@ -312,7 +310,7 @@ class Polled:
         if self._missed > 1:
             note = f"{self._missed:,} polls brought nothing before this one"
         self._missed = 0
-        self._put(stamped(text, ms), note)
+        self._handover.offer(stamped(text, ms), note)
 
     def _try(self) -> tuple[bytes, int] | None:
         for number in range(self._tries):
@@ -327,13 +325,3 @@ class Polled:
                 raise Missed("it gave no sample of an HMC exporter")
             return found
         return None
-
-    def _put(self, data: bytes, note: str) -> None:
-        if self._dropped:
-            left_out = f"{self._dropped:,} polls were left out: the program was behind"
-            note = "; ".join(filter(None, (left_out, note)))
-        try:
-            self._queue.put_nowait((data, note))
-            self._dropped = 0
-        except queue.Full:
-            self._dropped += 1

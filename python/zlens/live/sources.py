@@ -176,6 +176,43 @@ class Folder(Many):
         return groups
 
 
+class Handover:
+    """What a reading thread passes to the program: bytes, each with a note.
+
+    what   what is left out when the program is behind
+    """
+
+    def __init__(self, size: int, what: str) -> None:
+        self._queue: queue.Queue[tuple[bytes, str]] = queue.Queue(size)
+        self._what = what
+        self._dropped = 0
+
+    def put(self, data: bytes, note: str) -> None:
+        """Pass on; wait while the program is behind."""
+        self._queue.put((data, note))
+
+    def offer(self, data: bytes, note: str) -> None:
+        """Pass on, or leave out if the program is behind: the next note says how much was left out."""
+        if self._dropped:
+            left_out = f"{self._dropped:,} {self._what} were left out: the program was behind"
+            note = "; ".join(filter(None, (left_out, note)))
+        try:
+            self._queue.put_nowait((data, note))
+            self._dropped = 0
+        except queue.Full:
+            self._dropped += 1
+
+    def take(self) -> tuple[bytes, str] | None:
+        """The next bytes and their note; None: there are none yet."""
+        try:
+            return self._queue.get_nowait()
+        except queue.Empty:
+            return None
+
+    def __len__(self) -> int:
+        return self._queue.qsize()
+
+
 class Reading:
     """A pipe or the device, read by a thread of its own that waits for nothing but the data."""
 
@@ -187,8 +224,7 @@ class Reading:
         self._handle = handle
         self._device = device
         # A pipe waits when the program is behind; the device would overflow, which it must tell itself.
-        self._queue: queue.Queue[tuple[bytes, str]] = queue.Queue(_WAITING if device else MOST // _READ)
-        self._dropped = 0
+        self._handover = Handover(_WAITING if device else MOST // _READ, "sets of data")
         self._thread = threading.Thread(target=self._run, name="zlens-reading", daemon=True)
         self._thread.start()
 
@@ -200,12 +236,12 @@ class Reading:
         notes: list[str] = []
         size = 0
         while size < MOST:
-            try:
-                data, note = self._queue.get_nowait()
-            except queue.Empty:
-                if not self._thread.is_alive() and self._queue.empty():
+            passed = self._handover.take()
+            if passed is None:
+                if not self._thread.is_alive() and not len(self._handover):
                     self.ended = True
                 break
+            data, note = passed
             parts.append(data)
             size += len(data)
             if note:
@@ -220,11 +256,11 @@ class Reading:
             try:
                 data = os.read(self._handle, _READ)
             except OSError as error:
-                self._queue.put((b"", f"reading failed: {error.strerror}"))
+                self._handover.put(b"", f"reading failed: {error.strerror}")
                 return
             if not data:
                 return
-            self._queue.put((data, ""))
+            self._handover.put(data, "")
 
     def _read_device(self) -> None:
         """The live stream of CP: a read that gives nothing ends a set of data, not the stream."""
@@ -241,27 +277,17 @@ class Reading:
                     pending.clear()
                     note = f"a set of data could not be read and was left out: {error.strerror}"
                 else:
-                    self._queue.put((b"".join(pending), f"the device ended: {error.strerror}"))
+                    self._handover.put(b"".join(pending), f"the device ended: {error.strerror}")
                     return
                 data = b""
                 if not pending:
-                    self._put(b"", note)
+                    self._handover.offer(b"", note)
                     continue
             if data:
                 pending.append(data)
                 continue
-            self._put(b"".join(pending), note)
+            self._handover.offer(b"".join(pending), note)
             pending.clear()
-
-    def _put(self, data: bytes, note: str) -> None:
-        if self._dropped:
-            left_out = f"{self._dropped:,} sets of data were left out: the program was behind"
-            note = "; ".join(filter(None, (left_out, note)))
-        try:
-            self._queue.put_nowait((data, note))
-            self._dropped = 0
-        except queue.Full:
-            self._dropped += 1
 
     def close(self) -> None:
         return None

@@ -1,7 +1,7 @@
-"""Following scrapes of an HMC exporter: each is whole when it arrives, and closed with it.
+"""Following scrapes of an HMC exporter: each arrives whole and is an interval of its own.
 
-A scrape says nothing of the moment that it describes. `stamped` adds the time stamp, in the place that the
-text format of Prometheus has for it: what is kept and imported then reads as any saved scrape.
+A scrape has no time. `stamped` adds time stamps where the Prometheus text format has them, so that a kept
+scrape reads like any saved one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PREFIX = PREFIX.encode()
 
 
 def stamped(text: bytes, ms: int) -> bytes:
-    """A scrape in which every sample has a time stamp, in milliseconds since 1970; those it has stay."""
+    """The scrape with a time stamp, in milliseconds since 1970, on every sample that lacks one."""
     lines = []
     for line in text.splitlines():
         bare = line.strip()
@@ -56,16 +56,16 @@ class Scrapes:
         return moments
 
     def repeated(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
-        """The bytes of samples of moments that were closed; the reader tells of those that come twice now."""
-        found: list[tuple[int, int]] = []
+        """Byte ranges of samples whose moment is closed. Duplicates within a text are the reader's to report."""
+        ranges: list[tuple[int, int]] = []
         begin = 0
         for us, end in _samples(path):
             if us in known:
-                if found and found[-1][1] == begin:
-                    begin = found.pop()[0]
-                found.append((begin, end))
+                if ranges and ranges[-1][1] == begin:
+                    begin = ranges.pop()[0]
+                ranges.append((begin, end))
             begin = end
-        return found
+        return ranges
 
     def cut(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
@@ -94,7 +94,7 @@ class Scrapes:
 
 
 def _samples(path: str) -> Iterator[tuple[int, int]]:
-    """The time of each sample that has one, in microseconds, and where its line ends."""
+    """Time in microseconds and end of line of each sample that has a time stamp."""
     size = os.stat(path).st_size
     end = 0
     with open(path, "rb") as file:
