@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lake_made import START_US, differences, end_us, piece, tables, write
 
 import zlens
+from lake_made import START_US, differences, end_us, piece, tables, write
 from zlens import cli, lake, stores
 from zlens.catalog import aggregation, metrics
 from zlens.catalog.expressions import quote
@@ -92,18 +93,58 @@ def test_a_bucket_has_totals_means_and_last_values(demo_lake: Path) -> None:
                     assert session.sql(f"SELECT {keys} FROM {name}_hour WHERE {wrong}").rows == [], column
         hours = session.sql("SELECT DISTINCT bucket_end FROM load_hour ORDER BY 1").rows
         assert {hour.minute for (hour,) in hours} == {0}
-        # Counters are added, states are the last ones, percentiles are unknown.
+        # Counters are added, states are the last ones.
         cycles = "FROM cpumf{} GROUP BY system, source, cpu_id HAVING sum(cycles) > 0 ORDER BY ALL"
         found = session.sql(f"SELECT system, cpu_id, sum(cycles) {cycles.format('_day')}").rows
         assert found == session.sql(f"SELECT system, cpu_id, sum(cycles) {cycles.format('')}").rows
         assert found
         kinds = "SELECT DISTINCT device, device_type FROM device{} ORDER BY ALL"
         assert session.sql(kinds.format("_day")).rows == session.sql(kinds.format("")).rows
-        [(largest, p95)] = session.sql("SELECT max(active_max), max(active_p95) FROM load_day").rows
-        assert (largest, p95) == (
-            session.sql("SELECT max(active) FROM load WHERE flag IS NULL").rows[0][0],
-            None,
+        largest = "SELECT max({}) FROM {} WHERE {}"
+        assert (
+            session.sql(largest.format("active_max", "load_day", "true")).rows
+            == session.sql(largest.format("active", "load", "flag IS NULL")).rows
         )
+        columns = [name for name, *_ in session.sql("DESCRIBE load_day").rows]
+        assert not [name for name in columns if str(name).endswith(("_p50", "_p95"))]
+
+
+def by_hand(
+    made: Path, table: str, key: str, mean: str, total: str
+) -> dict[tuple[str, dt.datetime], list[float]]:
+    """Sum, weight and total by hour, worked out here from intervals; flagged ones count in totals only."""
+    sums: dict[tuple[str, dt.datetime], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    query = f"SELECT {key}, interval_end, seconds, flag, {mean}, {total} FROM {table} WHERE system = 'ZLDEMO'"
+    for subject, end, seconds, flag, value, amount in rows(made, query):
+        middle = end - dt.timedelta(seconds=30)
+        hour = middle.replace(minute=0, second=0, microsecond=0) + dt.timedelta(hours=1)
+        row = sums[str(subject), hour]
+        if flag is None and value is not None:
+            row[0] += value * seconds
+            row[1] += seconds
+        row[2] += amount or 0.0
+    return sums
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "mean", "total"),
+    [("guest", "userid", "cpu_pct", "cpu_s"), ("cpu", "cpu_id", "user_pct", "NULL")],
+)
+def test_hours_are_what_the_intervals_make(
+    demo_lake: Path, table: str, key: str, mean: str, total: str
+) -> None:
+    """The oracle is arithmetic in this file, not the SQL of the catalog."""
+    expected = by_hand(demo_lake, table, key, mean, total)
+    query = (
+        f"SELECT {key}, bucket_end, {mean}, {mean}_sum, {mean}_weight, {total} "
+        f"FROM {table}_hour WHERE system = 'ZLDEMO'"
+    )
+    found = {(str(subject), end): values for subject, end, *values in rows(demo_lake, query)}
+    assert found.keys() == expected.keys()
+    for place, (value, above, below, amount) in found.items():
+        assert (above, below) == pytest.approx(tuple(expected[place][:2]), rel=1e-9)
+        assert value == pytest.approx(above / below, rel=1e-9)
+        assert amount is None if total == "NULL" else amount == pytest.approx(expected[place][2], rel=1e-9)
 
 
 def test_buckets_are_those_of_every(demo_lake: Path) -> None:
@@ -294,6 +335,8 @@ def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFix
     status, out, _ = run("lake", "forget", made, "--raw", "--older-than", "1d")
     assert (status, out.splitlines()[0]) == (0, f"removed LAKETEST of {parts[0]}")
     assert "3 inputs without raw tables" in run("lake", "show", made)[1]
+    status, out, _ = run("info", made)
+    assert out.count("forgotten; measures by hour and day remain") == 3
     for words in (["--raw"], ["--older-than", "1d"], ["--raw", "--older-than", "1d", "--to", "2026-01-01"]):
         status, _, err = run("lake", "forget", made, *words)
         assert status == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -13,12 +12,11 @@ from zlens.lake import document, names
 from zlens.lake.document import MeasuresFile
 from zlens.lake.folder import Folder, Reading, verify
 from zlens.lake.manifest import Rollup
+from zlens.lake.rollups import DAY_US, day_number
 from zlens.lake.streams import Stream, allow
 
 #: The column with the end of the hour or day. Its name is not `interval_end`: no interval ends there.
 TIME = "bucket_end"
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_DAY_US = 86_400_000_000
 
 #: Buckets end after the first and not after the second, in microseconds UTC; None: no bound.
 Bounds = tuple[int | None, int | None]
@@ -105,9 +103,9 @@ class _Tables(Mapping[str, list[RawTable]]):
 
     def _overlaps(self, rollup: Rollup) -> bool:
         low, high = self._bounds.get(rollup.system, (None, None))
-        day_us = (dt.date.fromisoformat(rollup.day) - _EPOCH.date()).days * _DAY_US
-        # Its day is a local one: half a day of clock difference on either side.
-        return (low is None or day_us + 2 * _DAY_US > low) and (high is None or day_us - _DAY_US < high)
+        day_us = day_number(rollup.day) * DAY_US
+        # Days are local: clocks differ by less than a day.
+        return (low is None or day_us + 2 * DAY_US > low) and (high is None or day_us - DAY_US < high)
 
     def __getitem__(self, name: str) -> list[RawTable]:
         return list(self.found[name])

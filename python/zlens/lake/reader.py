@@ -240,8 +240,9 @@ class LakeSource:
         self._check()
         self.systems: list[SystemInfo] = [self._info(name) for name in self._by_system]
         self._bounds = {info.system: _bounds(options, info) for info in self.systems}
-        #: Parts that may contain what the options ask for.
-        self.chosen = [stored for stored in parts if self._is_chosen(stored)]
+        #: Parts within the options, and those of them that have raw tables.
+        self._selected = [stored for stored in parts if self._is_selected(stored)]
+        self.chosen = [stored for stored in self._selected if stored.part.raw]
         self._schemas: dict[str, tuple[Column, ...]] = {}
         self.tables: Mapping[str, list[RawTable]] = _Tables(self)
 
@@ -299,10 +300,8 @@ class LakeSource:
         counted = [stored for stored in parts if stored.part.joined] if self.name in NEAR_US else []
         return counted or parts
 
-    def _is_chosen(self, stored: _StoredPart) -> bool:
+    def _is_selected(self, stored: _StoredPart) -> bool:
         part = stored.part
-        if not part.raw:
-            return False
         if self._options.systems and part.system not in self._options.systems:
             return False
         low, high = self._bounds[part.system]
@@ -342,10 +341,9 @@ class LakeSource:
     def _intervals(self, info: SystemInfo) -> list[Interval]:
         """Intervals of a system, each once; only those of the selected times, if there are any."""
         parts = self._interval_parts(info.system)
-        chosen = [stored for stored in parts if self._is_chosen(stored)]
-        selected = self._intervals_of(info, chosen, parts) if chosen else []
         with_rows = [stored for stored in parts if stored.part.raw]
-        return selected or (self._intervals_of(info, with_rows, parts) if with_rows else [])
+        chosen = [stored for stored in with_rows if self._is_selected(stored)]
+        return self._intervals_of(info, chosen, parts) or self._intervals_of(info, with_rows, parts)
 
     def _intervals_of(
         self, info: SystemInfo, chosen: list[_StoredPart], parts: list[_StoredPart]
@@ -440,9 +438,9 @@ class LakeSource:
         return list(unique)
 
     def info(self) -> list[dict[str, Any]]:
-        """One object per input, from its reader."""
+        """One object per input, from its reader; inputs whose raw tables are forgotten say so."""
         by_input: dict[str, dict[str, Any]] = {}
-        for stored in self.chosen:
+        for stored in self._selected:
             for facts in stored.full_document.info:
                 by_input.setdefault(
                     stored.shown,
@@ -455,6 +453,8 @@ class LakeSource:
                     },
                 )
                 by_input[stored.shown]["lake"] = os.fspath(self.lake.path)
+                if not stored.part.raw:
+                    by_input[stored.shown]["raw_tables"] = "forgotten; measures by hour and day remain"
         return list(by_input.values())
 
 

@@ -108,7 +108,7 @@ def forget_raw(
         forgotten = Forgotten()
         before = into.listed(manifest)
         for machine in rollups.machines(into, manifest):
-            states, sealed = machine.states(), machine.sealed()
+            measured = _Measured(into, manifest, machine)
             for imported, part, days in machine.parts:
                 if not part.raw or not days or (chosen and part.system not in chosen):
                     continue
@@ -118,19 +118,8 @@ def forget_raw(
                     if days[0] < first_new:
                         forgotten.kept.append((part.system, imported.path))
                     continue
-                known = True
-                for day in days:
-                    rollup = manifest.rollups.get((part.system, rollups.day_name(day)))
-                    if day in sealed:
-                        known &= rollup is not None and imported.sha256 in into.measures(rollup).inputs
-                    elif rollup is None or rollup.state != states[day]:
-                        raise LakeError(
-                            f"the measures of {part.system}, {rollups.day_name(day)}, are not in the lake, "
-                            "or older than its data",
-                            file=path,
-                            cure=say("lake_rollup", lake=path),
-                        )
-                if not known:
+                in_measures = [measured.has(imported, part, day) for day in days]
+                if not all(in_measures):
                     forgotten.unmeasured.append((part.system, imported.path))
                     continue
                 files = part_of(into.document(imported, part.document), part, into).files
@@ -144,6 +133,31 @@ def forget_raw(
         into.commit(manifest, staged, {})
         forgotten.waiting = into.sweep(manifest)
         return forgotten
+
+
+class _Measured:
+    """Which data of a machine are in its measures by hour and day."""
+
+    def __init__(self, into: Folder, manifest: Manifest, machine: rollups.Machine) -> None:
+        self._into = into
+        self._manifest = manifest
+        self._states = machine.states()
+        self._sealed = machine.sealed()
+
+    def has(self, imported: Input, part: Part, day: int) -> bool:
+        """Whether a day's measures contain an input. LakeError if they could, but are not up to date."""
+        name = rollups.day_name(day)
+        rollup = self._manifest.rollups.get((part.system, name))
+        if day in self._sealed:
+            return rollup is not None and imported.sha256 in self._into.measures(rollup).inputs
+        if rollup is None or rollup.state != self._states[day]:
+            path = os.fspath(self._into.path)
+            raise LakeError(
+                f"the measures of {part.system}, {name}, are not in the lake, or older than its data",
+                file=path,
+                cure=say("lake_rollup", lake=path),
+            )
+        return True
 
 
 def _drop_measures(into: Folder, manifest: Manifest, going: list[Part]) -> None:
@@ -205,8 +219,7 @@ def _coverage(part: Part, info: SystemInfo, options: Options) -> tuple[bool, boo
     last = part.last_end_us if part.last_end_us is not None else part.last_us
     if first is None or last is None:
         return options.start is None and options.end is None, True
-    # An interval counts by its middle: it ends some milliseconds after the minute it is named by.
-    half = round((info.nominal_s or 0) * 500_000)
+    half = rollups.half_us(info)
     first, last = first - half, last - half
     return low <= first and last <= high, first <= high and last >= low
 

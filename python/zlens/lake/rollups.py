@@ -89,14 +89,18 @@ def machines(into: Folder, manifest: Manifest) -> list[Machine]:
     return sorted(found.values(), key=lambda machine: machine.systems)
 
 
+def half_us(info: SystemInfo) -> int:
+    """Half of a usual interval: one counts by its middle, and ends some milliseconds after its minute."""
+    return round((info.nominal_s or 0) * 500_000)
+
+
 def _days(part: Part, info: SystemInfo) -> range:
     """The local days that the rows of a part may be in; the middle of an interval decides."""
     offset = (info.utc_offset_s or 0) * 1_000_000
-    half = round((info.nominal_s or 0) * 500_000)
     times = [*_times(part)]
     if not times:
         return range(0)
-    first, last = min(times) - half + offset, max(times) + offset
+    first, last = min(times) - half_us(info) + offset, max(times) + offset
     # A bucket has its end, but not its begin.
     return range((first - 1) // DAY_US, (last - 1) // DAY_US + 1)
 

@@ -1,6 +1,6 @@
 """SQL of measures by hour and day: sums with their weights, so that means over any buckets stay right.
 
-What a column keeps follows from its kind (docs/aggregation.md). Percentiles cannot be added: they are NULL.
+What a column keeps follows from its kind (docs/aggregation.md). Percentiles cannot be added: there are none.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from zlens.catalog.expressions import literal, quote
 from zlens.catalog.metrics import Table
 from zlens.catalog.roles import SQL_TYPES
 from zlens.lake.measures import TIME
+from zlens.lake.rollups import DAY_US
 
 #: The length of a bucket in microseconds, by the end of its table's name.
-LEVELS = {"hour": 3_600_000_000, "day": 86_400_000_000}
+LEVELS = {"hour": DAY_US // 24, "day": DAY_US}
 _HEADS = frozenset({"system", "source", "interval_end", "seconds", "flag"})
 
 
@@ -30,11 +31,6 @@ class Item(NamedTuple):
 def measures() -> list[str]:
     """The measures that are kept: those whose rows are of an interval."""
     return [name for name in metrics.tables() if not metrics.table(name).plain]
-
-
-def read(table: Table) -> list[str]:
-    """The columns of a measure that its buckets are computed from."""
-    return [column.name for column in table.columns]
 
 
 def items(table: Table, level: str) -> list[Item]:
@@ -74,13 +70,13 @@ def _kept(table: Table, column: metrics.Column) -> list[Item]:
         value = aggregation.statistic(table, column, usual)
     # The mean of whole numbers is seldom one.
     of_mean = "float" if usual == "mean" else column.type
-    found = [Item(Column(name, of_mean, unit, f"{text} ({usual})"), value)]
+    kept = [Item(Column(name, of_mean, unit, f"{text} ({usual})"), value)]
     if usual == "last":
-        return found
+        return kept
     sums = aggregation.sums(column)
     if sums is not None:
         weight = "intervals" if usual == "total" else column.weight or "seconds"
-        found += [
+        kept += [
             Item(
                 Column(f"{name}_sum", "float", "", f"{name}: sum of the values, each times {weight}"),
                 sums[0],
@@ -88,17 +84,13 @@ def _kept(table: Table, column: metrics.Column) -> list[Item]:
             Item(Column(f"{name}_weight", "float", "", f"{name}: sum of {weight}"), sums[1]),
         ]
     if column.aggregate == "gauge":
-        found += [
+        kept.append(
             Item(
                 Column(f"{name}_max", column.type, unit, f"{name}: the largest value"),
                 aggregation.statistic(table, column, "max"),
-            ),
-            *(
-                Item(Column(f"{name}_{nth}", column.type, unit, f"{name}: unknown, cannot be added"), "NULL")
-                for nth in ("p50", "p95")
-            ),
-        ]
-    return found
+            )
+        )
+    return kept
 
 
 def _unflagged(function: str, value: str) -> str:
@@ -122,7 +114,7 @@ def query(
     days      the first and the last one, counted from 1970
     """
     table = metrics.table(name)
-    length, day = LEVELS[level], LEVELS["day"]
+    length = LEVELS[level]
     listed = ", ".join(map(literal, systems))
     cases = " ".join(
         f"WHEN system = {literal(system)} AND source = {literal(source)} THEN {offset * 1_000_000}"
@@ -130,13 +122,13 @@ def query(
         if offset
     )
     offset = f"CASE {cases} ELSE 0 END" if cases else "0"
-    # As with --every: the middle of an interval decides, since it ends some milliseconds after its minute.
+    # As with --every, the middle decides: intervals end some milliseconds after their minute.
     middle = "epoch_us(interval_end) - CAST(round(coalesce(seconds, 0) * 500000) AS BIGINT)"
-    heads = ", ".join(quote(column) for column in read(table))
+    heads = ", ".join(quote(column.name) for column in table.columns)
     local = f"SELECT {heads}, {offset} AS _offset, {middle} + {offset} AS _middle FROM {name}"
     rows = (
         f"SELECT *, (_middle + {length - 1}) // {length} * {length} - _offset AS _bucket, "
-        f"(_middle + {day - 1}) // {day} - 1 AS _day, ({aggregation.known(table)}) AS _known "
+        f"(_middle + {DAY_US - 1}) // {DAY_US} - 1 AS _day, ({aggregation.known(table)}) AS _known "
         f"FROM ({local}) WHERE system IN ({listed})"
     )
     keys = ["system", "source", *(quote(key.name) for key in _keys(table)), "_bucket", "_day"]

@@ -1,4 +1,4 @@
-"""Measures by hour and day: computed from a lake as it is, and part of it in one step for every machine."""
+"""Measures by hour and day: computed from a lake, and added to it in one step for each machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from zlens.schema.wording import say
 from zlens.session.session import Session
 from zlens.stores import buckets
 
-#: Days computed at a time: longer spans take more memory, shorter ones read intervals at their edges again.
+#: Days computed together: longer spans take more memory, shorter ones read more edges twice.
 _DAYS = 7
 #: Records that have intervals of their own may end so much later than the day.
 _LATE_US = 2 * 3_600_000_000
@@ -37,7 +37,7 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 @dataclass(slots=True)
 class Rolled:
-    """The systems of a machine: days computed, and days left as they were though data arrived later."""
+    """The systems of a machine, the days computed, and the days sealed although data arrived later."""
 
     systems: list[str]
     days: list[str] = field(default_factory=list)
@@ -175,7 +175,7 @@ def _spans(days: list[int]) -> Iterator[list[int]]:
 
 
 class _Work:
-    """The files of a machine's measures on their way into the lake."""
+    """Writes the measures of a machine to staging."""
 
     def __init__(self, into: Folder, machine: Machine, staged: Staging) -> None:
         self.into = into
@@ -194,8 +194,8 @@ class _Work:
         options = Options(
             systems=tuple(self.machine.systems), start=_moment(first_us), end=_moment(last_us), utc=True
         )
-        # The files are let go of before the manifest is replaced, or what it retires would stay.
-        with Session([os.fspath(self.into.path)], options) as session, _letting_go(session):
+        # Closed before the manifest is replaced: the files that it retires can then be removed.
+        with Session([os.fspath(self.into.path)], options) as session, _closing_sources(session):
             if not any(
                 first_us < interval.end_us <= last_us
                 for info in session.systems
@@ -204,7 +204,7 @@ class _Work:
                 return
             for name in buckets.measures():
                 if session.fills(name):
-                    session.announce(name, buckets.read(metrics.table(name)))
+                    session.announce(name, [column.name for column in metrics.table(name).columns])
                     for level in buckets.LEVELS:
                         self._write(session, name, level, days)
 
@@ -265,7 +265,7 @@ class _Work:
 
 
 @contextmanager
-def _letting_go(session: Session) -> Iterator[None]:
+def _closing_sources(session: Session) -> Iterator[None]:
     try:
         yield
     finally:

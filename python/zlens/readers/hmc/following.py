@@ -56,7 +56,7 @@ class Scrapes:
         return moments
 
     def repeated(self, path: str, options: Options, known: set[int]) -> list[tuple[int, int]]:
-        """Byte ranges of samples whose moment is closed. Duplicates within a text are the reader's to report."""
+        """Byte ranges of samples whose moment is closed. The reader reports other duplicates."""
         ranges: list[tuple[int, int]] = []
         begin = 0
         for us, end in _samples(path):
