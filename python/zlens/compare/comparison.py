@@ -214,13 +214,9 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> 
 
 
 def _alone(rows: list[Row]) -> list[Row]:
-    """The rows of a metric, marked if it is of one side only, as where the other one is a listing."""
-    told = (
-        [any(row.values[side] is not None for row in rows) for side in range(len(rows[0].values))]
-        if rows
-        else []
-    )
-    if all(told):
+    """The rows of a metric, marked where only one side has the metric, as beside a listing."""
+    sides = zip(*(row.values for row in rows), strict=True)
+    if all(any(value is not None for value in values) for values in sides):
         return rows
     return [replace(row, alone=all(change.points is None for change in row.changes)) for row in rows]
 

@@ -48,20 +48,18 @@ def listing_pages(name: str) -> Iterator[str]:
 def _feeds(name: str) -> list[str] | str:
     """What a table or one of its columns feeds, or why it feeds nothing."""
     fed = sorted(_fed().get(name, ()))
-    table, _, _ = name.partition(".")
-    why = {**listings.apart()}
-    if not fed:
-        return f"no role: {why[name]}" if name in why else f"no role: {why[table]}" if table in why else ""
-    left = [
-        f"not {key.rpartition('.')[2]}: {text}" for key, text in why.items() if key.startswith(f"{name}.")
-    ]
-    return [*fed, *left]
+    why = listings.apart()
+    if fed:
+        left = (key.removeprefix(f"{name}.") for key in why if key.startswith(f"{name}."))
+        return [*fed, *(f"not {column}: {why[f'{name}.{column}']}" for column in left)]
+    reason = why.get(name) or why.get(name.partition(".")[0])
+    return f"no role: {reason}" if reason else ""
 
 
 @cache
 def _fed() -> Mapping[str, set[str]]:
     """The roles that tables and columns of listings feed: entities of tables, roles of columns."""
-    found: dict[str, set[str]] = {}
+    fed: dict[str, set[str]] = {}
 
     def note(entity: roles.Entity, origin: roles.Origin, role: str, how: Mapping[str, Any]) -> None:
         named = [*roles.fields(how), *(expressions.names(how["expression"]) if "expression" in how else ())]
@@ -69,14 +67,14 @@ def _fed() -> Mapping[str, set[str]]:
             table, dot, column = each.rpartition(".")
             table = table if dot else origin.table
             if table.startswith(listings.PREFIX) and column != "seconds":
-                found.setdefault(f"{table}.{column.lower()}", set()).add(f"{entity.name}.{role}")
-                found.setdefault(table, set()).add(f"role {entity.name}: {entity.text}")
+                fed.setdefault(f"{table}.{column.lower()}", set()).add(f"{entity.name}.{role}")
+                fed.setdefault(table, set()).add(f"role {entity.name}: {entity.text}")
 
     for entity in map(roles.entity, roles.entities()):
         for origin in entity.origins:
             for role, how in origin.roles.items():
                 note(entity, origin, role, how)
-    return found
+    return fed
 
 
 def listing_names() -> list[str]:
