@@ -196,7 +196,7 @@ def test_mean_rows_are_said_to_be_what_they_are() -> None:
 
 def test_a_table_of_listings_says_what_it_feeds_or_why_it_feeds_nothing() -> None:
     assert "Feeds    role page_area: a paging or spool area" in explain("listing_cpowned")
-    assert "not block_size: it is of all volumes" in explain("listing_cpowned")
+    assert "not block_size: it covers all volumes" in explain("listing_cpowned")
     assert "Feeds    guest.page_reads" in explain("listing_upage.page_read_rate")
     assert "Feeds    no role: it adds up all volumes" in explain("listing_auxlog")
     assert "Feeds    no role: it is a text of several numbers" in explain("listing_uconf.types")

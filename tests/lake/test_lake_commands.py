@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from lake_made import piece, write
 
 import zlens
+from lake_made import piece, write
 from zlens import cli
 from zlens.cli import main
 from zlens.inputs.options import Options, parse_zone

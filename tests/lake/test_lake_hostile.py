@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lake_made import piece, write
 
 import zlens
+from lake_made import piece, write
 from rounds import rounds
 from zlens import lake
 from zlens.errors import InputError, ZlensError

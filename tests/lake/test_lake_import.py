@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from lake_made import configuration, differences, interval, piece, record, tables, write
 
 import zlens
+from lake_made import configuration, differences, interval, piece, record, tables, write
 from rounds import first
 from zlens import lake
 from zlens.errors import InputError, LakeError

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lake_made import configuration, differences, piece, samples, tables, write
 
 import zlens
+from lake_made import configuration, differences, piece, samples, tables, write
 from rounds import rounds
 from zlens import lake
 from zlens.inputs.options import Options, parse_moment

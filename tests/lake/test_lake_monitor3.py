@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lake_made import differences, tables
-
 import zlens
+from lake_made import differences, tables
 from rmf_made import document, monitor3
 from zlens import lake
 

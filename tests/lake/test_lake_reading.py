@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
-from lake_made import configuration, differences, interval, piece, tables, write
 
 import zlens
+from lake_made import configuration, differences, interval, piece, tables, write
 from zlens import lake
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import Options, parse_moment, parse_zone

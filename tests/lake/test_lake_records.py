@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from lake_made import MEASURES, Table, differences, tables_of
 
 import zlens
+from lake_made import MEASURES, Table, differences, tables_of
 from readers.sections_made import START_US as RMF_US
 from readers.sections_made import Sections, job, rmf
 from readers.smf_made import START_US as COUNTERS_US

@@ -6,9 +6,9 @@ import itertools
 from pathlib import Path
 
 import pytest
-from lake_made import START_US, Table, configuration, differences, interval, piece, tables, write
 
 import zlens
+from lake_made import START_US, Table, configuration, differences, interval, piece, tables, write
 from rounds import first
 from zlens import lake
 from zlens.inputs.options import Options, parse_moment

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lake_made import differences, tables
 
 import zlens
+from lake_made import differences, tables
 from readers.smf_made import dump, other, record
 from rounds import first
 from zlens import lake

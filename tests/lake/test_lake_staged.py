@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
-from lake_made import differences, piece, tables, write
 from test_lake_killed import few, seen
 
 import zlens
+from lake_made import differences, piece, tables, write
 from rounds import rounds
 from zlens import lake
 from zlens.cli import main

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lake_made import end_us, piece, write
 
 import zlens
+from lake_made import end_us, piece, write
 from zlens import lake
 from zlens.inputs.options import Options
 

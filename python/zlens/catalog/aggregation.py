@@ -127,7 +127,7 @@ def mean(column: Column, alias: str = "", *, weighs: str | None = None, of: Of =
 
 
 def sums(column: Column) -> tuple[str, str] | None:
-    """SQL of what a column's mean is made of: a sum and its weight, which can be added over any rows.
+    """SQL of the sum and the weight behind a column's mean; both can be added over any rows.
 
     The mean over all of them is the ratio of both. None if the column has no mean.
     """

@@ -236,7 +236,7 @@ def _access(arguments: argparse.Namespace) -> Access:
 
 
 def _login(arguments: argparse.Namespace) -> Login | None:
-    """The login for polls, from a file or from the terminal: nothing secret stands in a command."""
+    """The login for polls, from a file or the terminal: command lines have no secrets."""
     from zlens.live.polled import Login
     from zlens.schema import user_files
 
@@ -247,7 +247,7 @@ def _login(arguments: argparse.Namespace) -> Login | None:
         data = user_files.content(name, _LOGIN_SIZE, "login", "write one line, USER:PASSWORD")
         return Login.of(user_files.decoded(data, name, "write one line, USER:PASSWORD"), name)
     if ":" in name or os.sep in name:
-        # Not the text itself: it may hold a password.
+        # Without the text, which may contain a password.
         raise QueryError("--poll-login is neither a file nor a user", cure="write USER:PASSWORD into a file")
     if sys.stdin is None or not sys.stdin.isatty():
         raise QueryError(
@@ -259,7 +259,7 @@ def _login(arguments: argparse.Namespace) -> Login | None:
 
 
 def _polled(arguments: argparse.Namespace) -> Callable[[str], Polled]:
-    """What polls a source, and checks the options for it first."""
+    """Check the options of polling; return what makes a polled source of a name."""
     from zlens.live import polled
 
     every_s = polled.EVERY_S if arguments.poll is None else _length(arguments.poll, "--poll")

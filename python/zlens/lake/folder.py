@@ -140,7 +140,7 @@ class Folder:
         return files
 
     def measures(self, rollup: Rollup, moves: Mapping[str, str] | None = None) -> MeasuresDocument:
-        """The measures of a day: their files."""
+        """The document of a day's measures."""
         name = names.measures_document(rollup.system, rollup.day, rollup.state)
         return document.load_measures(self.read(name, rollup.sha256, moves), self.absolute(name))
 

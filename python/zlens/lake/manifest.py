@@ -45,7 +45,7 @@ class Part:
     #: Whether differences continue from one input to the next.
     joined: bool = False
     seam: Seam | None = None
-    #: False: its raw tables were forgotten; what its neighbors need of it is still there.
+    #: False: its raw tables were forgotten; what its neighbors need remains.
     raw: bool = True
 
 
@@ -160,7 +160,7 @@ def input_facts(imported: Input) -> dict[str, Any]:
 
 
 def _part_facts(part: Part) -> dict[str, Any]:
-    # Older releases know no `raw`: they read a lake as long as none is forgotten.
+    # Written only if false: older releases do not know `raw`.
     return ({} if part.raw else {"raw": False}) | {
         "system": part.system,
         "document": part.document,

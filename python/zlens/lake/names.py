@@ -77,7 +77,7 @@ def measure(table: str, system: str, day: str, state: str) -> str:
 
 
 def measures_document(system: str, day: str, state: str) -> str:
-    """The list of a day's files of measures."""
+    """The document that lists a day's measure files."""
     return f"{MEASURES}/_days/{escape(system)}/{day}.{state}.json"
 
 

@@ -395,7 +395,7 @@ class LakeSource:
         return paths
 
     def close(self) -> None:
-        """Let go of the files: what was replaced or forgotten meanwhile may be removed."""
+        """Release the files, so that those replaced or forgotten meanwhile can be removed."""
         self._reading.close()
 
     def holds(self, size: int) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Which local days of which systems a lake has data of, and whether their measures are up to date.
+"""The local days of each system in a lake, and whether their measures are up to date.
 
 The measures of a day depend on all inputs of a machine: some tables choose one of its systems as observer. So
 all systems of a machine are rolled up together, and a change in one of them renews the day of all.
@@ -43,7 +43,7 @@ class Machine:
     parts: list[tuple[Input, Part, range]] = field(default_factory=list)
 
     def days(self) -> set[tuple[str, int]]:
-        """The days that there are raw data of, with their system."""
+        """System and day of all raw data."""
         return {(part.system, day) for _, part, days in self.parts if part.raw for day in days}
 
     def states(self) -> dict[int, str]:
@@ -90,7 +90,7 @@ def machines(into: Folder, manifest: Manifest) -> list[Machine]:
 
 
 def half_us(info: SystemInfo) -> int:
-    """Half of a usual interval: one counts by its middle, and ends some milliseconds after its minute."""
+    """Half a usual interval. Intervals count by their middle: they end a little after their minute."""
     return round((info.nominal_s or 0) * 500_000)
 
 
@@ -101,7 +101,7 @@ def _days(part: Part, info: SystemInfo) -> range:
     if not times:
         return range(0)
     first, last = min(times) - half_us(info) + offset, max(times) + offset
-    # A bucket has its end, but not its begin.
+    # A bucket contains its end, not its begin.
     return range((first - 1) // DAY_US, (last - 1) // DAY_US + 1)
 
 

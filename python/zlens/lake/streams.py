@@ -1,4 +1,4 @@
-"""What reading a lake's Parquet files needs: Arrow streams of them, and leave to open so many."""
+"""Reading a lake's Parquet files: Arrow streams, and the limit of open files."""
 
 from __future__ import annotations
 

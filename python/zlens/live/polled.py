@@ -37,7 +37,7 @@ _READ = 256 * 1024
 _LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
 _SCHEMES = ("http", "https")
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-#: What the reader knows; an exporter that is asked for OpenMetrics writes time stamps in another form.
+#: The form the reader knows; in OpenMetrics, time stamps are in seconds.
 _ACCEPT = "text/plain;version=0.0.4, text/plain"
 
 
