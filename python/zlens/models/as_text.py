@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from zlens.models.answer import Answer, Column, Table, Value
@@ -75,6 +76,8 @@ def _bars(chart: Chart) -> Iterator[str]:
     if chart.kind != "bars" or not values or len(chart.places) > _MOST_BARS or min(values) < 0:
         return
     top = max(values) or 1.0
+    # At least three digits of the longest bar, so that 0.026 s is not printed as 0.0, nor half pages.
+    decimals = max(int(top < 10_000), 2 - math.floor(math.log10(top)))
     name = max(len(str(place)) for place in chart.places)
     kind = max(len(series.name) for series in chart.series)
     yield f"{chart.title} ({chart.unit})" if chart.unit else chart.title
@@ -83,5 +86,5 @@ def _bars(chart: Chart) -> Iterator[str]:
             value = series.values[at]
             bar = "" if value is None else "#" * round(_BAR * value / top)
             label = str(place) if n == 0 else ""
-            yield f"  {label:<{name}}  {series.name:<{kind}}  {bar:<{_BAR}} {printed(value, 1)}".rstrip()
+            yield f"  {label:<{name}}  {series.name:<{kind}}  {bar:<{_BAR}} {printed(value, decimals)}".rstrip()
     yield ""

@@ -1,0 +1,28 @@
+"""Answers as text: what is printed for values of any size."""
+
+from __future__ import annotations
+
+import pytest
+
+from zlens.models import as_text
+from zlens.models.answer import Answer
+from zlens.present.charts import Chart, Series
+
+
+@pytest.mark.parametrize(
+    ("values", "printed"),
+    [
+        ((0.026, 0.013), ("0.0260", "0.0130")),
+        ((0.4, 0.2), ("0.400", "0.200")),
+        ((192.0, 54.87), ("192.0", "54.9")),
+        ((1_536_000.0, 207_288.1), ("1,536,000", "207,288")),
+        ((0.0, 0.0), ("0.00", "0.00")),
+        ((1e-12, 0.0), ("0.00000000000100", "0.00000000000000")),
+    ],
+)
+def test_bars_print_three_digits_of_the_longest(
+    values: tuple[float, float], printed: tuple[str, str]
+) -> None:
+    chart = Chart("Quiesce", "bars", ("A", "B"), (Series("gets", values),), "s")
+    lines = as_text.render(Answer("shares", "Bars", [], charts=[chart])).splitlines()
+    assert tuple(text.split()[-1] for text in lines if "gets" in text) == printed
