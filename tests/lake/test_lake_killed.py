@@ -25,7 +25,7 @@ from zlens.lake import names
 
 #: Forks a child for every line it is given (lake and files) and tells its number, then its exit status.
 SERVER = """
-import os, sys
+import os, sys, traceback
 from zlens import lake
 from zlens.lake import imports
 for line in sys.stdin:
@@ -37,10 +37,25 @@ for line in sys.stdin:
             for file in files:
                 lake.add([file], made)
             code = 0
+        except Exception:
+            traceback.print_exc()
         finally:
             os._exit(code)
     print(child, flush=True)
     print(os.waitpid(child, 0)[1], flush=True)
+"""
+
+#: Ends with status 9 once the first file of an import is in its place.
+DYING = """
+import os, sys
+from zlens import lake
+move = os.replace
+def moved(path, target):
+    move(path, target)
+    if str(target).endswith(".parquet"):
+        os._exit(9)
+os.replace = moved
+lake.add([sys.argv[1]], sys.argv[2])
 """
 
 
@@ -185,6 +200,16 @@ def test_killed_while_files_move_into_place(
     assert not list((made / names.STAGING).iterdir())
     lake.add([files[1]], made)
     assert seen(made) == seen(files[:2])
+
+
+def test_a_first_import_that_dies_among_its_files_leaves_a_lake(tmp_path: Path, files: list[str]) -> None:
+    made = tmp_path / "lake"
+    dying = subprocess.run([sys.executable, "-c", DYING, files[0], str(made)], check=False)
+    assert dying.returncode == 9
+    assert [path for path in made.rglob("*.parquet") if names.STAGING not in path.parts]
+    lake.add([files[0]], made)
+    assert seen(made) == seen([files[0]])
+    assert lake.check(made).faults == []
 
 
 def test_imports_at_the_same_time(tmp_path: Path) -> None:

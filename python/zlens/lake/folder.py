@@ -264,6 +264,9 @@ class Folder:
         fresh: list[str] = []
         try:
             staged.plan(moves)
+            if not names.is_lake(self.path):
+                # Before the first file, or another import takes the folder for one of something else.
+                self._replace(Manifest(), staged.path)
             folders: set[str] = set()
             for name, path in moves.items():
                 target = self.absolute(name)
