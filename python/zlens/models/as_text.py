@@ -86,5 +86,6 @@ def _bars(chart: Chart) -> Iterator[str]:
             value = series.values[at]
             bar = "" if value is None else "#" * round(_BAR * value / top)
             label = str(place) if n == 0 else ""
-            yield f"  {label:<{name}}  {series.name:<{kind}}  {bar:<{_BAR}} {printed(value, decimals)}".rstrip()
+            number = printed(value, decimals)
+            yield f"  {label:<{name}}  {series.name:<{kind}}  {bar:<{_BAR}} {number}".rstrip()
     yield ""
