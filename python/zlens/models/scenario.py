@@ -170,7 +170,9 @@ def _place(entries: list[Any], steps: str, path: str) -> tuple[int, str]:
     names = [entry["name"] for entry in entries if isinstance(entry, dict) and "name" in entry]
     raise ScenarioError(
         f"{which[:40]} of {path[:40]} does not exist",
-        expected=f"1 to {len(entries)}, or one of {', '.join(names[:20])}",
+        expected=", ".join([*names[:20], "or 1" + f" to {len(entries)}" * (len(entries) > 1)])
+        if entries
+        else "an entry of the scenario, which has none here",
     )
 
 
