@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from played import Pieces, differences, interval_cuts, play
 
+from rounds import rounds
 from zlens.live.watch import Limits, Live
 from zlens.readers import following
 from zlens.session.session import Session
@@ -26,9 +27,9 @@ def check(path: Path, ends: list[int], limits: Limits | None = None) -> None:
         live.close()
 
 
-def test_monitor_data_a_few_intervals_at_a_time(demo_folder: Path) -> None:
+def test_monitor_data_many_intervals_at_a_time(demo_folder: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
-    check(path, interval_cuts(path, 13))
+    check(path, interval_cuts(path, rounds(13, 23)))
 
 
 @pytest.mark.long
@@ -45,7 +46,7 @@ def test_smf_records_whose_intervals_have_two_lengths(demo_folder: Path) -> None
     form = following.form("smf.dump")
     assert form is not None
     moments = form.moments(str(path))
-    check(path, [*(end for _, end in moments[::40]), moments[-1][1]], Limits(grace=5.0))
+    check(path, [*(end for _, end in moments[:: rounds(40, 90)]), moments[-1][1]], Limits(grace=5.0))
 
 
 @pytest.mark.long
@@ -58,7 +59,7 @@ def test_monitor_data_interval_by_interval(demo_folder: Path, name: str) -> None
 def test_old_measures_and_records_are_forgotten(demo_folder: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
     limits = Limits(raw=600.0, measures=1200.0, part=600.0)
-    live = Live([Pieces(path, interval_cuts(path, 6))], limits=limits, findings=False)
+    live = Live([Pieces(path, interval_cuts(path, rounds(6, 10)))], limits=limits, findings=False)
     try:
         play(live)
         with live.session() as shown:

@@ -35,7 +35,7 @@ def test_killed_at_any_moment(tmp_path: Path, demo_folder: Path) -> None:
     data = recording.read_bytes()
     source, into = tmp_path / "growing.monwrite", tmp_path / "lake"
     chance = random.Random(19)
-    kills = rounds(20, 3)
+    kills = rounds(20, 2)
     ends = sorted(chance.randrange(100_000, len(data)) for _ in range(kills))
     written = 0
     for end in ends:
@@ -65,15 +65,17 @@ def test_killed_at_any_moment(tmp_path: Path, demo_folder: Path) -> None:
 
 def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, demo_folder: Path) -> None:
     recording = demo_folder / "zldemo.monwrite"
-    cuts = interval_cuts(recording, 7)
+    pieces = rounds(9, 4)
+    cuts = interval_cuts(recording, 63 // pieces)
     into = str(tmp_path / "lake")
-    first = Live([Pieces(recording, cuts[:5])], lake=into, limits=LIMITS, findings=False)
-    for _ in range(5):
+    seen = pieces // 2 + 1
+    first = Live([Pieces(recording, cuts[:seen])], lake=into, limits=LIMITS, findings=False)
+    for _ in range(seen):
         first.step()
     # Others may read at any moment.
     with Session([into]) as stored:
         ((ends,),) = stored.sql("SELECT count(DISTINCT interval_end) FROM load").rows
-    assert 0 < ends < 28
+    assert 0 < ends < seen * 63 // pieces
     # No end: as if it had been killed.
     assert first._lock is not None
     first._lock.close()

@@ -95,7 +95,7 @@ def test_a_capture_of_the_live_stream_is_followed(tmp_path: Path, recording: Pat
     path = tmp_path / "capture"
     path.write_bytes(capture)
     assert _native.MonwriteFile.open(str(path)).capture
-    live, _ = played(path, [*sizes[::4], len(capture)])
+    live, _ = played(path, [*sizes[::6], len(capture)])
     with Session([str(path)]) as recorded, live.session() as shown:
         assert differences(recorded, shown, ["load", "cpu", "guest_wait"]) == []
     live.close()

@@ -207,9 +207,9 @@ def test_a_scenario_of_another_model() -> None:
 
 
 def test_an_entry_that_is_missing_is_answered_with_those_that_exist() -> None:
-    with pytest.raises(ScenarioError, match="expected users, or 1$"):
+    with pytest.raises(ScenarioError, match=r"expected users, or 1$"):
         scenario.changed({"class": [{"name": "users"}]}, "class.TX.rate=1")
-    with pytest.raises(ScenarioError, match="expected A, B, or 1 to 2$"):
+    with pytest.raises(ScenarioError, match=r"expected A, B, or 1 to 2$"):
         scenario.changed({"user": [{"name": "A"}, {"name": "B"}]}, "user.C.relative=1")
     with pytest.raises(ScenarioError, match="which has none here"):
         scenario.changed({"user": []}, "user.C.relative=1")

@@ -182,7 +182,7 @@ def test_what_was_overtaken_is_ended(wide: Page, place: str, large: Path):
     opened(wide, place, "guests", user="LNX007")
     found = questions(wide)
     middle = FIRST_S + 30_000
-    for minutes in range(480, 60, -20):
+    for minutes in range(480, 60, -40):
         wide.evaluate(
             "window => { location.hash = window; }",
             f"#/guests?from={middle - minutes * 30}&to={middle + minutes * 30}&user=LNX007",
@@ -201,7 +201,7 @@ def test_what_was_overtaken_is_ended(wide: Page, place: str, large: Path):
         and "cpu_pct" in said["columns"]
         and "LNX007" in str(said.get("where"))
     ]
-    assert len(ended) > 10
+    assert len(ended) > 4
     # All but the last were ended, or were answered before the next came.
     last = [said for said in asked_for if (said["from"], said["to"]) == (begin, end)]
     assert len(last) == 1
