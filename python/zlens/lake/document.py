@@ -62,14 +62,35 @@ class File:
 
 
 @dataclass(slots=True)
+class Span:
+    """The intervals of one source of a part: their usual length, and the time that they cover."""
+
+    source: str
+    nominal_s: float | None = None
+    first_us: int | None = None
+    last_us: int | None = None
+
+
+@dataclass(slots=True)
 class PartDocument:
-    """One system of an input: its facts, the schema of each table, the files."""
+    """One system of an input: its facts, the schema of each table, the files.
+
+    `spans` has the sources of a part whose rows are of several, such as a listing with reports by time and
+    of the whole time. The first one is that of `info`.
+    """
 
     info: SystemInfo
     schemas: dict[str, str] = field(default_factory=dict)
     #: Columns that name the subject of a row, for tables whose rows depend on other inputs.
     subjects: dict[str, list[str]] = field(default_factory=dict)
     files: list[File] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+
+
+def _rare(part: PartDocument) -> dict[str, Any]:
+    """What is written only if it says something: older releases do not know it."""
+    made = {"made": True} if part.info.made else {}
+    return made | ({"spans": [dataclasses.asdict(span) for span in part.spans]} if part.spans else {})
 
 
 @dataclass(slots=True)
@@ -93,6 +114,7 @@ class Document:
                         "schemas": part.schemas,
                         "subjects": part.subjects,
                         "files": [_file_row(file) for file in part.files],
+                        **_rare(part),
                     }
                     for part in self.parts
                 ],
@@ -171,9 +193,9 @@ class _FileRow:
 
 
 def _part(
-    schemas: dict[str, str], subjects: dict[str, list[str]], files: list[File], **info: Any
+    schemas: dict[str, str], subjects: dict[str, list[str]], files: list[File], spans: list[Span], **info: Any
 ) -> PartDocument:
-    return PartDocument(SystemInfo(**info), schemas, subjects, files)
+    return PartDocument(SystemInfo(**info), schemas, subjects, files, spans)
 
 
 _TABLES = Named(kinds.TEXT, 0)
@@ -186,8 +208,18 @@ _SYSTEM_KEYS = (
     Key("utc_offset_s", kinds.WHOLE, default=None),
     Key("leap_s", kinds.WHOLE),
     Key("local_time", Flag()),
+    Key("made", Flag(), default=False),
     Key("nominal_s", Number(), default=None),
     Key("threads", Named(kinds.COUNT, 0), default={}),
+)
+_SPAN = Spec(
+    (
+        Key("source", kinds.TEXT),
+        Key("nominal_s", Number(), default=None),
+        Key("first_us", kinds.WHOLE, default=None),
+        Key("last_us", kinds.WHOLE, default=None),
+    ),
+    Span,
 )
 _PART = Spec(
     (
@@ -195,6 +227,7 @@ _PART = Spec(
         Key("schemas", Named(kinds.KEY, 0)),
         Key("subjects", Named(Many(kinds.TEXT), 0)),
         Key("files", Many(_FileRow())),
+        Key("spans", Many(_SPAN), default=()),
     ),
     _part,
 )
@@ -289,8 +322,9 @@ def load_measures(data: bytes, file: str) -> MeasuresDocument:
 # Files next to a document -----------------------------------------------------------------------
 
 
-def intervals_name(place: int) -> str:
-    return f"{place}.intervals.json"
+def intervals_name(place: int, source: int = 0) -> str:
+    """The file with the intervals of a part, or of another of its sources."""
+    return f"{place}.intervals{source or ''}.json"
 
 
 @dataclass(slots=True)

@@ -125,7 +125,8 @@ def _import_file(into: Folder, module: Any, path: str, options: Options, progres
         return already_imported(stored, path)
     with into.staging() as staged:
         source: Source = module.open_files([path], options, progress)
-        wanted = [info.system for info in source.systems if stored is None or info.system in stored.forgotten]
+        present = dict.fromkeys(info.system for info in source.systems)
+        wanted = [system for system in present if stored is None or system in stored.forgotten]
         systems = {info.system: Origin.of(info) for info in source.systems if info.system in wanted}
         draft = begun(path, sha256, before.st_size, source, options)
         check(into, manifest, draft.input, systems)

@@ -45,6 +45,8 @@ class Part:
     #: Whether differences continue from one input to the next.
     joined: bool = False
     seam: Seam | None = None
+    #: The sources of its rows, if they are not that of the input.
+    sources: list[str] = field(default_factory=list)
     #: False: its raw tables were forgotten; what its neighbors need remains.
     raw: bool = True
 
@@ -160,8 +162,9 @@ def input_facts(imported: Input) -> dict[str, Any]:
 
 
 def _part_facts(part: Part) -> dict[str, Any]:
-    # Written only if false: older releases do not know `raw`.
-    return ({} if part.raw else {"raw": False}) | {
+    # Written only if they say something: older releases do not know `raw` and `sources`.
+    rare = ({} if part.raw else {"raw": False}) | ({"sources": part.sources} if part.sources else {})
+    return rare | {
         "system": part.system,
         "document": part.document,
         "place": part.place,
@@ -191,6 +194,7 @@ _PART = Spec(
         Key("local_time", Flag()),
         Key("joined", Flag()),
         Key("seam", Spec((Key("key", kinds.KEY), Key("sha256", kinds.SHA256)), Seam), default=None),
+        Key("sources", Many(kinds.TEXT), default=()),
         Key("raw", Flag(), default=True),
     ),
     Part,

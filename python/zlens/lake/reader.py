@@ -21,7 +21,7 @@ from zlens.inputs.options import Moment, Options
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable, SystemInfo
 from zlens.lake import document, names
-from zlens.lake.document import Document, File, Intervals, PartDocument, SeamDocument
+from zlens.lake.document import Document, File, Intervals, PartDocument, SeamDocument, Span
 from zlens.lake.folder import Folder, Reading, part_of, verify
 from zlens.lake.manifest import Input, Part
 from zlens.lake.measures import MeasuresSource
@@ -110,8 +110,20 @@ class _StoredPart:
         side_file = self.side(name)
         return [] if side_file is None else document.load_rows(*side_file, row)
 
-    def intervals(self) -> Intervals:
-        side_file = self.side(document.intervals_name(self.part.place))
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of the rows."""
+        return tuple(self.part.sources) or (self.input.source,)
+
+    def span(self, source: str) -> Span:
+        """The time that one of the sources covers."""
+        info = self.document.info
+        whole = Span(source, info.nominal_s, self.part.first_us, self.part.last_us)
+        return next((span for span in self.document.spans if span.source == source), whole)
+
+    def intervals(self, source: str) -> Intervals:
+        """The intervals of one of the sources."""
+        side_file = self.side(document.intervals_name(self.part.place, self.sources.index(source)))
         return Intervals() if side_file is None else document.load_intervals(*side_file)
 
 
@@ -185,18 +197,19 @@ class _Tables(Mapping[str, list[RawTable]]):
 
     @cached_property
     def _found(self) -> dict[str, list[LakeTable]]:
-        tables: dict[tuple[str, str, str], LakeTable] = {}
+        tables: dict[tuple[str, str, str, tuple[str, ...]], LakeTable] = {}
         for stored in self._source.chosen:
             system, schemas = stored.part.system, stored.document.schemas
             for table, schema in schemas.items():
-                if (table, system, schema) not in tables:
-                    constants = {"system": system, "source": stored.input.source}
-                    tables[table, system, schema] = LakeTable(
-                        table, constants, self._source.schema(schema), self._source.lake
-                    )
+                key = table, system, schema, stored.sources
+                if key not in tables:
+                    constants = {"system": system}
+                    if len(stored.sources) == 1:
+                        constants["source"] = stored.sources[0]
+                    tables[key] = LakeTable(table, constants, self._source.schema(schema), self._source.lake)
             for file in self._source.files(stored):
                 path = stored.lake.absolute(file.name(stored.input.sha256, system))
-                tables[file.table, system, schemas[file.table]].files[path] = file
+                tables[file.table, system, schemas[file.table], stored.sources].files[path] = file
         by_name: dict[str, list[LakeTable]] = {}
         for lake_table in tables.values():
             by_name.setdefault(lake_table.name, []).append(lake_table)
@@ -238,7 +251,11 @@ class LakeSource:
         for stored in parts:
             self._by_system.setdefault(stored.part.system, []).append(stored)
         self._check()
-        self.systems: list[SystemInfo] = [self._info(name) for name in self._by_system]
+        self.systems: list[SystemInfo] = [
+            self._info(system, source)
+            for system, parts_of_system in self._by_system.items()
+            for source in dict.fromkeys(source for stored in parts_of_system for source in stored.sources)
+        ]
         self._bounds = {info.system: _bounds(options, info) for info in self.systems}
         #: Parts within the options, and those of them that have raw tables.
         self._selected = [stored for stored in parts if self._is_selected(stored)]
@@ -265,12 +282,15 @@ class LakeSource:
 
     # -- systems -------------------------------------------------------------------------------------
 
-    def _info(self, system: str) -> SystemInfo:
-        parts = self._interval_parts(system)
+    def _info(self, system: str, source: str) -> SystemInfo:
+        parts = self._interval_parts(system, source)
         first = parts[0].document.info
+        spans = [stored.span(source) for stored in parts] if parts[0].part.sources else []
+        times = [(stored.part.first_us, stored.part.last_us) for stored in parts]
+        times = [(span.first_us, span.last_us) for span in spans] or times
         info = LakeSystem(
             system,
-            self.name,
+            source,
             machine_type=first.machine_type,
             model=first.model,
             serial=first.serial,
@@ -282,21 +302,18 @@ class LakeSource:
             utc_offset_s=first.utc_offset_s,
             leap_s=first.leap_s,
             local_time=first.local_time,
-            nominal_s=first.nominal_s,
-            first_us=min(
-                (stored.part.first_us for stored in parts if stored.part.first_us is not None), default=None
-            ),
-            last_us=max(
-                (stored.part.last_us for stored in parts if stored.part.last_us is not None), default=None
-            ),
-            files=[stored.shown for stored in self._by_system[system]],
+            made=first.made,
+            nominal_s=spans[0].nominal_s if spans else first.nominal_s,
+            first_us=min((time for time, _ in times if time is not None), default=None),
+            last_us=max((time for _, time in times if time is not None), default=None),
+            files=[stored.shown for stored in self._by_system[system] if source in stored.sources],
         )
         info.find = lambda: self._intervals(info)
         return info
 
-    def _interval_parts(self, system: str) -> list[_StoredPart]:
+    def _interval_parts(self, system: str, source: str) -> list[_StoredPart]:
         """The parts with a system's intervals: among dumps those with counters, if there are any."""
-        parts = self._by_system[system]
+        parts = [stored for stored in self._by_system[system] if source in stored.sources]
         counted = [stored for stored in parts if stored.part.joined] if self.name in NEAR_US else []
         return counted or parts
 
@@ -340,7 +357,7 @@ class LakeSource:
 
     def _intervals(self, info: SystemInfo) -> list[Interval]:
         """Intervals of a system, each once; only those of the selected times, if there are any."""
-        parts = self._interval_parts(info.system)
+        parts = self._interval_parts(info.system, info.source)
         with_rows = [stored for stored in parts if stored.part.raw]
         chosen = [stored for stored in with_rows if self._is_selected(stored)]
         return self._intervals_of(info, chosen, parts) or self._intervals_of(info, with_rows, parts)
@@ -351,7 +368,7 @@ class LakeSource:
         by_end: dict[int, Interval] = {}
         marks = False
         for stored in chosen:
-            stored_intervals = stored.intervals()
+            stored_intervals = stored.intervals(info.source)
             if stored.seam is not None and stored.seam.intervals is not None:
                 stored_intervals = Intervals(stored.seam.intervals)
             marks = marks or bool(stored_intervals.marks)

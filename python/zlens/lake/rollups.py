@@ -68,9 +68,10 @@ def machines(into: Folder, manifest: Manifest) -> list[Machine]:
     """The machines of a lake with the days that each part has data of, in order of their first system."""
     infos: dict[tuple[str, str], SystemInfo] = {}
     for imported, part in manifest.parts():
-        if (part.system, imported.source) not in infos:
-            stored = part_of(into.document(imported, part.document), part, into)
-            infos[part.system, imported.source] = stored.info
+        for source in part.sources or (imported.source,):
+            if (part.system, source) not in infos:
+                stored = part_of(into.document(imported, part.document), part, into)
+                infos[part.system, source] = stored.info
     of_system: dict[str, str] = {}
     for (system, _), info in infos.items():
         if info.machine:
@@ -84,7 +85,7 @@ def machines(into: Folder, manifest: Manifest) -> list[Machine]:
         machine.offsets[system, source] = info.utc_offset_s or 0
     by_system = {system: machine for machine in found.values() for system in machine.systems}
     for imported, part in manifest.parts():
-        info = infos[part.system, imported.source]
+        info = infos[part.system, (part.sources or [imported.source])[0]]
         by_system[part.system].parts.append((imported, part, _days(part, info)))
     return sorted(found.values(), key=lambda machine: machine.systems)
 

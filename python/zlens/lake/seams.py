@@ -28,6 +28,8 @@ from zlens.lake.parquet_engine import ParquetEngine, parquet
 from zlens.lake.seam_evidence import Ground, Pair, sql_list
 from zlens.readers.joints import BY_TABLE, NEAR_US, WHOLE
 
+#: An interval end in microseconds UTC, with the source of the rows.
+_End = tuple[str, int]
 #: Columns that tell of a row where it is, and what is before it.
 _OF_FILE = frozenset({"system", "source", "file", "offset", "seconds", "flag", "interval_end"})
 #: SHA-256 of no bytes.
@@ -86,16 +88,17 @@ class Seams:
         part_document = self.document(parts[index])
         seam = SeamDocument([])
         tables = set(part_document.schemas)
-        repeated: dict[str, set[int]] = {table: set() for table in tables}
+        repeated: dict[str, set[_End]] = {table: set() for table in tables}
         for place in ground.beside:
-            newly: dict[str, set[int]] = {}
+            newly: dict[str, set[_End]] = {}
             for table, ends in self._common_ends(parts, index, place, tables).items():
                 newly[table] = ends - repeated[table]
                 repeated[table] |= ends
             all_newly = set().union(*newly.values())
             if not all_newly:
                 continue
-            same = all_newly & self._same_ends(parts[place], parts[index])
+            alike = self._same_ends(parts[place], parts[index])
+            same = {end for end in all_newly if end[1] in alike}
             other = parts[place][0].path
             for kind, count, what in (
                 ("duplicate", len(same), f"repeat those of {other}; not shown"),
@@ -109,33 +112,37 @@ class Seams:
         for table, ends in sorted(repeated.items()):
             files = [file for file in part_document.files if file.table == table]
             if files and any(repeated.values()):
-                self.engine.bring("known", ArrowTable([("mark", "time")], [(end,) for end in sorted(ends)]))
+                self.engine.bring("known", ArrowTable([("origin", "text"), ("mark", "time")], sorted(ends)))
                 columns = ", ".join(
                     f'b."{column.name}"' for column in self.schema(part_document.schemas[table])
                 )
                 query = (
                     f"SELECT {columns}, {self.day(parts[index], files)} AS _day "
                     f"FROM {self.read(parts[index], files)} AS b "
-                    "ANTI JOIN known ON b.interval_end = known.mark"
+                    "ANTI JOIN known ON b.interval_end = known.mark AND b.source = known.origin"
                 )
                 seam.files += self.write(parts[index], query, table, "main", key, files)
         return seam
 
     def _common_ends(
         self, parts: list[Pair], index: int, place: int, tables: Iterable[str]
-    ) -> dict[str, set[int]]:
-        """The interval ends that two parts have in common, by table."""
-        if parts[index][0].source not in BY_TABLE:
+    ) -> dict[str, set[_End]]:
+        """The interval ends that two parts have in common, with the source of the rows, by table."""
+        source = parts[index][0].source
+        if source not in BY_TABLE:
             common = self.ends(parts, [index]) & self.ends(parts, [place])
-            return dict.fromkeys(tables, common)
+            return {table: {(source, end) for end in common} for table in tables}
         found = {}
         for table in tables:
             sides = []
             for pair in (parts[index], parts[place]):
                 files = [file for file in self.document(pair).files if file.table == table]
-                query = f"SELECT DISTINCT epoch_us(b.interval_end) FROM {self.read(pair, files)} AS b"
-                sides.append({end for (end,) in self.engine.rows(query)} if files else set())
-            found[table] = sides[0] & sides[1] - {None}
+                query = (
+                    "SELECT DISTINCT CAST(b.source AS VARCHAR), epoch_us(b.interval_end) "
+                    f"FROM {self.read(pair, files)} AS b WHERE b.interval_end IS NOT NULL"
+                )
+                sides.append(set(self.engine.rows(query)) if files else set())
+            found[table] = sides[0] & sides[1]
         return found
 
     def _same_ends(self, one: Pair, other: Pair) -> set[int]:

@@ -96,7 +96,7 @@ def _stage_file(base: Path, module: Any, path: str, options: Options, progress: 
     with _unfinished(base) as private:
         staged = Staging(private)
         source: Source = module.open_files([path], options, progress)
-        systems = [info.system for info in source.systems]
+        systems = list(dict.fromkeys(info.system for info in source.systems))
         draft = imports.begun(path, sha256, before.st_size, source, options)
         shop = ParquetEngine(os.fspath(private / "spill"))
         try:

@@ -17,7 +17,7 @@ from zlens.catalog import expressions
 from zlens.catalog.columns import Column
 from zlens.inputs.source import InventoryRow, RawTable, Source, SystemInfo
 from zlens.lake import document, folder, names, repeats
-from zlens.lake.document import Document, File, Intervals, PartDocument
+from zlens.lake.document import Document, File, Intervals, PartDocument, Span
 from zlens.lake.folder import Staging
 from zlens.lake.manifest import Input, Part
 from zlens.lake.parquet_engine import ParquetEngine, Written, parquet
@@ -63,7 +63,17 @@ class Writer:
         self.infos = source.systems
         self.wanted = systems
         self.joints: dict[str, Joints | None] = {name: joints(source, name) for name in systems}
-        self.parts = {info.system: PartDocument(info) for info in self.infos if info.system in systems}
+        #: The facts of each wanted system, one for each of its sources.
+        self.sources: dict[str, list[SystemInfo]] = {}
+        for info in self.infos:
+            if info.system in systems:
+                self.sources.setdefault(info.system, []).append(info)
+        self.parts = {system: PartDocument(infos[0]) for system, infos in self.sources.items()}
+        for system, infos in self.sources.items():
+            if len(infos) > 1:
+                self.parts[system].spans = [
+                    Span(info.source, info.nominal_s, info.first_us, info.last_us) for info in infos
+                ]
         self.subjects: dict[str, str] = {}
         self.inventory = [row for row in source.inventory() if row.system is None or row.system in systems]
 
@@ -145,7 +155,10 @@ class Writer:
 
     def _constants(self, column_names: set[str]) -> dict[str, str]:
         """Columns that need not be decoded: the file, the source, and the system if there is only one."""
-        constants = {"file": self.draft.input.path, "source": self.source.name}
+        constants = {"file": self.draft.input.path}
+        sources = {info.source for info in self.infos}
+        if len(sources) == 1:
+            constants["source"] = sources.pop()
         if len(self.infos) == 1:
             constants["system"] = self.infos[0].system
         return {name: value for name, value in constants.items() if name in column_names}
@@ -253,9 +266,12 @@ class Writer:
             part_joints = self.joints[system]
             info = self.parts[system].info
             marks = part_joints.marks() if part_joints else []
-            stored_intervals = Intervals([], marks) if marks else Intervals(list(info.intervals))
-            add(document.intervals_name(place), stored_intervals.dump())
-            self._part(place, info, stored_intervals)
+            stored = [Intervals(list(one.intervals)) for one in self.sources[system]]
+            if marks:
+                stored = [Intervals([], marks)]
+            for number, intervals in enumerate(stored):
+                add(document.intervals_name(place, number), intervals.dump())
+            self._part(place, info, stored)
             if part_joints is not None and system in self.subjects:
                 for name in self._pieces(place, system, part_joints):
                     add_existing(name)
@@ -293,11 +309,20 @@ class Writer:
         for name, path in paths.items():
             self.draft.moves[f"{names.document(imported.sha256, key)}/{name}"] = os.fspath(path)
 
-    def _part(self, place: int, info: SystemInfo, stored_intervals: Intervals) -> None:
-        part = Part(info.system, "", place, info.first_us, info.last_us, local_time=info.local_time)
+    def _part(self, place: int, info: SystemInfo, stored: list[Intervals]) -> None:
+        times = [
+            time
+            for one in self.sources[info.system]
+            for time in (one.first_us, one.last_us)
+            if time is not None
+        ]
+        first_us, last_us = min(times, default=None), max(times, default=None)
+        part = Part(info.system, "", place, first_us, last_us, local_time=info.local_time)
+        sources = [one.source for one in self.sources[info.system]]
+        part.sources = sources if sources != [self.source.name] else []
         part.joined = info.system in self.subjects
         part_joints = self.joints[info.system]
-        ends = stored_intervals.ends()
+        ends = [end for intervals in stored for end in intervals.ends()]
         span = part_joints.span() if part_joints else (min(ends), max(ends)) if ends else None
         if span is not None:
             part.first_end_us, part.last_end_us = span

@@ -1,0 +1,76 @@
+"""Listings in a lake: the same answers as from the files, whatever reports they have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import zlens
+from lake_made import Table, differences, tables, tables_of
+from zlens import lake, reports
+from zlens.api import Session
+from zlens.catalog import metrics
+from zlens.lake import rollups
+from zlens.lake.folder import Folder
+
+PUBLISHED = Path(__file__).parents[2] / "docs" / "published" / "listings"
+#: Reports by time, and reports of the whole time.
+BY_TIME, WHOLE = ("prclog", "physlog", "lparlog"), ("user", "cpu", "upage", "fchannel")
+
+
+def printed(session: Session, path: Path, names: tuple[str, ...]) -> str:
+    path.write_text("\n".join(reports.render(name, session) for name in names))
+    return str(path)
+
+
+def measures(inputs: str | list[str] | Path) -> dict[str, Table]:
+    """All measures of an input, without what tells of files."""
+    with zlens.open(inputs) as session:
+        return tables_of(session, [name for name in metrics.tables() if name not in ("system", "problem")])
+
+
+@pytest.mark.parametrize("path", sorted(PUBLISHED.glob("*.txt")), ids=lambda path: path.stem)
+def test_a_published_listing(path: Path, tmp_path: Path) -> None:
+    lake.add([str(path)], tmp_path / "lake")
+    assert differences(tables(tmp_path / "lake"), tables(str(path))) == []
+    assert lake.check(tmp_path / "lake").faults == []
+
+
+def test_reports_by_time_and_of_the_whole_time_in_one_listing(sim_session: Session, tmp_path: Path) -> None:
+    both = printed(sim_session, tmp_path / "both.txt", BY_TIME + WHOLE)
+    [added], _ = lake.add([both], tmp_path / "lake")
+    assert len(set(added.systems)) == len(added.systems)
+    assert differences(tables(tmp_path / "lake"), tables(both)) == []
+    assert differences(measures(tmp_path / "lake"), measures(both)) == []
+    busy = "SELECT source, count(*), avg(busy_pct) FROM cpu GROUP BY source"
+    with zlens.open(tmp_path / "lake") as stored, zlens.open(both) as opened:
+        assert stored.sql(busy).rows == opened.sql(busy).rows
+        assert [source for source, *_ in stored.sql(busy).rows] == ["listing"]
+    assert lake.check(tmp_path / "lake").faults == []
+    # Roll-ups take both sources by the same clock.
+    into = Folder(tmp_path / "lake")
+    [machine] = [one for one in rollups.machines(into, into.load()) if "ZLSIM" in one.systems]
+    assert machine.offsets["ZLSIM", "listing"] == machine.offsets["ZLSIM", "listing-means"] == 7200
+    # The same from stages.
+    lake.stage([both], tmp_path / "stage")
+    lake.commit([tmp_path / "stage"], tmp_path / "staged")
+    assert differences(tables(tmp_path / "staged"), tables(both)) == []
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_reports_by_time_and_of_the_whole_time_in_two_listings(
+    sim_session: Session, tmp_path: Path, order: int
+) -> None:
+    files = [
+        printed(sim_session, tmp_path / "0.txt", (*BY_TIME, "user")),
+        printed(sim_session, tmp_path / "1.txt", WHOLE),
+    ]
+    for path in files[::order]:
+        lake.add([path], tmp_path / "lake")
+    # What is repeated stays in the raw tables of files, flagged; a lake leaves it out.
+    assert differences(measures(tmp_path / "lake"), measures(files)) == []
+    # `user` stands in both.
+    with zlens.open(tmp_path / "lake") as session:
+        ((count, guests),) = session.sql("SELECT count(*), count(DISTINCT userid) FROM guest").rows
+        assert count == guests > 0
