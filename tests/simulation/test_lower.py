@@ -214,6 +214,18 @@ def test_relocations_follow_their_rules() -> None:
     assert all(user["loads"][0]["demand_pct"] is None for user in system["users"])
 
 
+def test_paging_throttles_relocations_where_a_scenario_says_so() -> None:
+    values = tomllib.loads(EXAMPLE) | {"relocation": [{"user": "BATCH", "to": "ZVM2"}]}
+    plain, *_ = lowered(values | {"link": {"rate": 600.0}})["systems"]
+    assert plain["link"]["throttle_at"] is None
+    throttled, *_ = lowered(values | {"link": {"rate": 600.0, "throttle_at": 100, "throttle_to": 20}})[
+        "systems"
+    ]
+    assert (throttled["link"]["throttle_at"], throttled["link"]["throttle_to"]) == (100, 0.2)
+    listed = {one.name for one in run.prepared(values | {"link": {"rate": 600.0}}).constants}
+    assert "sim_relocation_throttle" not in listed
+
+
 def test_a_history_is_the_height_of_the_demand() -> None:
     values = example("unparking")
     del values["used"]
@@ -284,7 +296,7 @@ def test_every_constant_of_the_simulator_is_used() -> None:
     for name in simulation.SIMULATED:
         used |= {one.name for one in run.prepared(example(name)).constants}
     values = tomllib.loads(EXAMPLE)
-    values |= {"link": {"rate": 600.0}, "relocation": [{"user": "BATCH", "to": "ZVM2"}]}
+    values |= {"link": {"rate": 600.0, "throttle_at": 100}, "relocation": [{"user": "BATCH", "to": "ZVM2"}]}
     values |= {"switch": [{"name": "VSW1", "device": 0x0F00, "port": [{"user": "WEB1", "out": 1.0}]}]}
     used |= {one.name for one in run.prepared(values).constants}
     assert {name for name in constants() if name.startswith("sim_")} <= used

@@ -631,6 +631,15 @@ impl World {
             }
             cpu += self.vcpus[v].times.emulation;
         }
+        if self.relocations[system].throttles() {
+            let users = self.users_of[system] as usize..self.users_of[system + 1] as usize;
+            let faults = self.users[users]
+                .iter()
+                .flat_map(|user| user.first..user.first + user.count)
+                .map(|v| self.vcpus[v as usize].counts.faults);
+            let faults = faults.sum();
+            self.relocations[system].paging(self.now, faults);
+        }
         let (effects, next) = self.relocations[system].fire(self.now, which, cpu);
         if let Some(next) = next {
             self.schedule(slot, next.max(self.now + 1));

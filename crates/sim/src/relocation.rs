@@ -6,7 +6,8 @@
 //! passes run out; what is left is sent in the quiesce, with a fixed time for devices and restart.
 //!
 //! Relocations that send at the same time share the link equally. Sending is done in pieces of 50 ms, each at
-//! the rate at its beginning.
+//! the rate at its beginning. While the system pages more than a threshold, sending is throttled to a part of
+//! the rate; the page faults of the last second count.
 
 use crate::scenario::{Link, Relocation};
 use crate::time::{SECOND, Ticks, seconds};
@@ -92,6 +93,10 @@ pub struct Relocations {
     link: Option<Link>,
     /// Their states.
     pub states: Vec<State>,
+    /// When page faults were last counted, and how many there had been.
+    counted: Option<(Ticks, u64)>,
+    /// Whether there were too many of them in the second before that.
+    throttled: bool,
 }
 
 impl Relocations {
@@ -116,6 +121,30 @@ impl Relocations {
             specs: specs.to_vec(),
             link: link.cloned(),
             states: vec![state; specs.len()],
+            counted: None,
+            throttled: false,
+        }
+    }
+
+    /// Whether page faults matter.
+    #[must_use]
+    pub fn throttles(&self) -> bool {
+        self.link
+            .as_ref()
+            .is_some_and(|link| link.throttle_at.is_some())
+    }
+
+    /// The page faults of the system up to now.
+    pub fn paging(&mut self, now: Ticks, faults: u64) {
+        let Some(most) = self.link.as_ref().and_then(|link| link.throttle_at) else {
+            return;
+        };
+        let (then, before) = *self.counted.get_or_insert((now, faults));
+        if now >= then + SECOND {
+            let span = (now - then) as f64 / SECOND as f64;
+            // A user that logged off takes its count along.
+            self.throttled = faults.saturating_sub(before) as f64 > most * span;
+            self.counted = Some((now, faults));
         }
     }
 
@@ -139,7 +168,12 @@ impl Relocations {
             .filter(|state| matches!(state.phase, Phase::Live | Phase::Stopped))
             .count();
         let part = link.rate_mib / sending.max(1) as f64;
-        link.most_per_guest_mib.map_or(part, |most| part.min(most))
+        let part = link.most_per_guest_mib.map_or(part, |most| part.min(most));
+        if self.throttled {
+            part * link.throttle_to
+        } else {
+            part
+        }
     }
 
     /// The event of a relocation: what follows, and when it wants its next event (`None` if it is over). `cpu` is

@@ -724,6 +724,10 @@ pub struct Link {
     pub at_once: u32,
     /// CP time to send one MiB, in microseconds.
     pub cpu_us_per_mib: f64,
+    /// Page faults per second of the system beyond which sending is throttled; `None` is never.
+    pub throttle_at: Option<f64>,
+    /// Part of the rate that is left then.
+    pub throttle_to: f64,
 }
 
 /// What an operator does.

@@ -190,6 +190,8 @@ fn random_scenario(seed: u64) -> Scenario {
         system.link = Some(Link {
             rate_mib: 300.0,
             most_per_guest_mib: chance(stream, 30).then_some(100.0),
+            throttle_at: chance(stream, 30).then_some(20.0),
+            throttle_to: 0.3,
             at_once: 1 + pick(stream, 2),
             cpu_us_per_mib: f64::from(pick(stream, 300)),
         });

@@ -39,6 +39,8 @@ fn scenario(relocations: Vec<Relocation>, at_once: u32) -> Scenario {
         most_per_guest_mib: None,
         at_once,
         cpu_us_per_mib: 0.0,
+        throttle_at: None,
+        throttle_to: 1.0,
     });
     scenario
 }
@@ -168,6 +170,33 @@ fn serial_quiesces_shorter_than_concurrent() {
 }
 
 /// The same guest twice: the second one finds it gone, and ends too.
+#[test]
+fn paging_throttles() {
+    let took = |page_rate: f64, throttle_at: Option<f64>| {
+        let mut scenario = scenario(vec![relocation(0.0)], 1);
+        let mut pages = load(None);
+        pages.page_rate = page_rate;
+        scenario.systems[0]
+            .users
+            .push(user("PAGES", 100, 1, vec![pages]));
+        let link = scenario.systems[0].link.as_mut().unwrap();
+        link.throttle_at = throttle_at;
+        link.throttle_to = 0.25;
+        seconds(&ended(scenario)[0]).0
+    };
+    let plain = took(0.0, None);
+    assert_eq!(took(200.0, None), plain);
+    assert_eq!(took(0.0, Some(50.0)), plain);
+    assert_eq!(took(200.0, Some(1e6)), plain);
+    // After the first second, in which nothing is known yet, a quarter of 100 MiB/s.
+    let throttled = took(200.0, Some(50.0));
+    let expected = 1.0 + (plain - 1.0) * 4.0;
+    assert!(
+        (throttled - expected).abs() < 0.5,
+        "{throttled} s for {expected} s"
+    );
+}
+
 #[test]
 fn a_loop_of_relocations_ends() {
     let twice = vec![relocation(10.0), relocation(10.0)];

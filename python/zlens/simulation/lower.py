@@ -507,11 +507,15 @@ class _Machine:
         if link is None or not part.relocations:
             return None
         rate, _, _, _ = relocation_link.link(self.scenario)
+        if link["throttle_at"] is None:
+            self.scenario.unused("sim_relocation_throttle")
         return {
             "rate_mib": rate,
             "most_per_guest_mib": link["most_per_guest"],
             "at_once": link["at_once"],
             "cpu_us_per_mib": 1000 * link["cpu"],
+            "throttle_at": link["throttle_at"],
+            "throttle_to": link["throttle_to"] / 100,
         }
 
     def _commands(self, part: Part, names: dict[str, dict[str, int]]) -> list[dict[str, Any]]:

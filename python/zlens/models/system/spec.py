@@ -264,6 +264,20 @@ LINK = Moving(
         *relocation_link.SPEC.keys,
         Key("at_once", Integer(1, 10_000), "relocations at the same time; 1 is SYNC", default=1),
         Key("cpu", _MS, "CP time to send one MiB", "ms", constant="sim_relocation_cpu"),
+        Key(
+            "throttle_at",
+            Number(0, 1e7),
+            "page faults of the system beyond which sending is throttled; if left out, it never is",
+            "per second",
+            default=None,
+        ),
+        Key(
+            "throttle_to",
+            Number(1, 100),
+            "part of the throughput that is left then",
+            "%",
+            constant="sim_relocation_throttle",
+        ),
     )
 )
 
