@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from textwrap import wrap
 
 from zlens.models.answer import Answer, Column, Table, Value
 from zlens.present.aligned import line
@@ -11,6 +12,8 @@ from zlens.present.charts import Chart
 
 #: Width of the longest bar.
 _BAR = 40
+#: A longer text is a sentence, and lines of sentences have this width.
+_SENTENCE, _WIDTH = 80, 110
 #: A chart with more rows is too long to read at a glance.
 _MOST_BARS = 40
 
@@ -57,13 +60,20 @@ def _table(table: Table) -> Iterator[str]:
     cells = [
         [printed(row[at], column.decimals) for row in table.rows] for at, column in enumerate(table.columns)
     ]
-    widths = [max(map(len, (*head, *column)), default=0) for head, column in zip(heads, cells, strict=True)]
-    left = [_is_text(column, table, at) for at, column in enumerate(table.columns)]
-    for part in (0, 1) if any(unit for _, unit in heads) else (0,):
-        yield line([head[part] for head in heads], widths, left)
+    longest = [max(map(len, column), default=0) for column in cells]
+    # Sentences stand below their row: beside it, nobody sees where a line goes on.
+    below = [at for at, length in enumerate(longest) if length > _SENTENCE]
+    beside = [at for at in range(len(cells)) if at not in below]
+    widths = [max(longest[at], *map(len, heads[at])) for at in beside]
+    left = [_is_text(table.columns[at], table, at) for at in beside]
+    for part in (0, 1) if any(heads[at][1] for at in beside) else (0,):
+        yield line([heads[at][part] for at in beside], widths, left)
     yield "  ".join("-" * width for width in widths)
     for row in range(len(table.rows)):
-        yield line([column[row] for column in cells], widths, left)
+        yield line([cells[at][row] for at in beside], widths, left)
+        for at in below:
+            text = f"{heads[at][0]}: {cells[at][row]}"
+            yield from wrap(text, _WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6)
 
 
 def _is_text(column: Column, table: Table, at: int) -> bool:
