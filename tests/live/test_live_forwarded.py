@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from forwarding import Peer
-from played import differences
+from played import differences, interval_cuts
 
 import zlens
 from zlens.cli import main
 from zlens.live import wire
 from zlens.live.forwarded import Forwarded
+from zlens.live.received import Keep
 from zlens.live.receiver import Receiver
 from zlens.live.watch import Live
 from zlens.live.wire import Kind
@@ -52,6 +54,49 @@ def test_measures_are_those_of_the_file(demo_folder: Path, tmp_path: Path) -> No
                 assert differences(recorded, session) == []
         finally:
             live.close()
+
+
+def test_received_files_go_once_their_intervals_are_closed(demo_folder: Path, tmp_path: Path) -> None:
+    file = demo_folder / "zldemo.monwrite"
+    cut = interval_cuts(file, 1)[30]
+    data = file.read_bytes()
+    folder, into = tmp_path / "received", str(tmp_path / "lake")
+    with Receiver(folder, port=0) as receiver:
+        live = Live([Forwarded(receiver, Keep(bytes=0))], lake=into, findings=False)
+        peer = Peer(receiver)
+        sequence = peer.greet(kind="file").sequence
+        for part in (data[:cut], data[cut:]):
+            peer.send(Kind.BEGIN, sequence, wire.text({"file": "part.monwrite"}))
+            for at in range(0, len(part), SIZE):
+                sequence += 1
+                peer.send(Kind.DATA, sequence, part[at : at + SIZE])
+            sequence += 1
+            peer.acknowledged(sequence)
+            while live.step() is not None:
+                pass
+            # The file that is read stays, and the one before it as long as intervals of it are open.
+            assert len(list(folder.glob("lnx1/*.monwrite"))) == 1
+        peer.close()
+        live.close()
+    # After a restart it goes on without the first file.
+    with Receiver(folder, port=0) as receiver:
+        live = Live([Forwarded(receiver, Keep(bytes=0))], lake=into, findings=False)
+        while live.step() is not None:
+            pass
+        live.finish()
+        with zlens.open(file) as recorded, live.session() as session:
+            assert differences(recorded, session, ["load", "cpu"]) == []
+        live.close()
+
+
+def test_options_of_received_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, says in (
+        (["x.data", "--received-keep", "1d"], "need a source forwarder://HOST:PORT"),
+        (["forwarder://127.0.0.1:0", "--received-keep", "soon"], "'soon' is not a length of time"),
+        (["forwarder://127.0.0.1:0", "--received-size", "-1"], "--received-size -1 is no size"),
+    ):
+        assert main(["live", "--no-serve", *words]) == 2
+        assert says in capsys.readouterr().err
 
 
 def test_a_gap_is_a_problem(demo_folder: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import ssl
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from rounds import rounds
 from zlens.errors import ReceiverError
 from zlens.live import wire
-from zlens.live.received import GAPS, STATE
+from zlens.live.received import GAPS, STATE, Keep, Received
 from zlens.live.receiver import Access, Limits, Place, Receiver
 from zlens.live.wire import ENDS_SET, Frame, Kind
 
@@ -409,3 +410,59 @@ def test_the_state_is_for_people_too(receiver: Receiver) -> None:
     peer.deliver(0, b"abc")
     state = json.loads((receiver.folder / "lnx1" / STATE).read_text())
     assert (state["kind"], state["streams"], state["size"]) == ("monreader", {STREAM: 1}, 3)
+
+
+# What is removed ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def several(receiver: Receiver) -> Received:
+    """Five files of 100 bytes of one source; the last one grows."""
+    peer = Peer(receiver)
+    peer.greet(kind="file")
+    for number in range(5):
+        peer.send(Kind.BEGIN, 2 * number, wire.text({"file": f"{number}.data"}))
+        peer.send(Kind.DATA, 2 * number + 1, b"." * 100)
+    peer.acknowledged(10)
+    peer.close()
+    [source] = receiver.sources()
+    assert len(source.files) == 5
+    return source
+
+
+def test_nothing_is_removed_unless_it_is_asked_for(several: Received) -> None:
+    assert several.forget(Place(several.files[-1].name, 100), Keep()) == []
+    assert len(several.files) == 5
+
+
+def test_old_files_are_removed_up_to_where_somebody_reads(several: Received) -> None:
+    files = several.files
+    for path in files[:3]:
+        os.utime(path, (0, 0))
+    # The one of the place stays, however old it is.
+    assert several.forget(Place(files[2].name, 100), Keep(age_s=3600)) == files[:2]
+    assert several.files == files[2:]
+    assert several.forget(Place(files[4].name, 0), Keep(age_s=3600)) == files[2:3]
+    assert several.forget(Place(files[4].name, 0), Keep(age_s=3600)) == []
+    # Reading goes on behind a place in a file that is gone.
+    assert several.read(Place(files[1].name, 50), 1000) == (b"." * 100, Place(files[3].name, 100))
+
+
+def test_the_oldest_files_beyond_a_size_are_removed(several: Received) -> None:
+    files = several.files
+    end = Place(files[-1].name, 100)
+    assert several.forget(end, Keep(bytes=500)) == []
+    assert several.forget(end, Keep(bytes=499)) == files[:1]
+    assert several.forget(end, Keep(bytes=150)) == files[1:4]
+    # The file that grows is never removed.
+    assert several.forget(end, Keep(bytes=0)) == []
+    assert several.files == files[-1:]
+
+
+def test_a_receiver_goes_on_after_files_were_removed(receiver: Receiver, several: Received) -> None:
+    several.forget(Place(several.files[-1].name, 100), Keep(bytes=0))
+    peer = Peer(receiver)
+    assert peer.greet(kind="file").sequence == 10
+    peer.send(Kind.DATA, 10, b"more")
+    peer.acknowledged(11)
+    assert contents(receiver) == [b"." * 100 + b"more"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import math
 import os
 import signal
 import sys
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from zlens.live.alerts import Alert
     from zlens.live.hooks import Hooks
     from zlens.live.polled import Login, Polled
+    from zlens.live.received import Keep
     from zlens.live.receiver import Access
     from zlens.live.sources import Feed, Many
     from zlens.live.watch import Live, Step
@@ -107,6 +109,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     forwarders = parser.add_argument_group("forwarders")
     forwarders.add_argument(
         "--received", metavar="DIR", help="folder for what forwarders send (LAKE/.live/received)"
+    )
+    forwarders.add_argument(
+        "--received-keep",
+        metavar="LENGTH",
+        help="remove files there that are older, once their intervals are closed (all are kept)",
+    )
+    forwarders.add_argument(
+        "--received-size",
+        metavar="GB",
+        type=float,
+        help="remove the oldest of them beyond so many GB of each forwarder (all are kept)",
     )
     forwarders.add_argument("--certificate", metavar="FILE", help="certificate of this receiver (PEM)")
     forwarders.add_argument("--key", metavar="FILE", help="its key (PEM)")
@@ -200,7 +213,13 @@ def _hooks(arguments: argparse.Namespace) -> Iterator[Hooks | None]:
 def _forwarders(arguments: argparse.Namespace) -> Iterator[list[Many]]:
     """What forwarders send to the addresses that are named as sources."""
     names = [name for name in arguments.sources if name.startswith(_FORWARDER)]
+    keep = _keep(arguments)
     if not names:
+        if keep != type(keep)():
+            raise QueryError(
+                "--received-keep and --received-size need a source forwarder://HOST:PORT",
+                cure="leave them out",
+            )
         yield []
         return
     if len(names) > 1:
@@ -218,7 +237,20 @@ def _forwarders(arguments: argparse.Namespace) -> Iterator[list[Many]]:
     with receiver:
         host, number = receiver.address
         _Watching.say(f"listening for forwarders on {host}:{number}")
-        yield [Forwarded(receiver)]
+        yield [Forwarded(receiver, keep)]
+
+
+def _keep(arguments: argparse.Namespace) -> Keep:
+    """What stays of received files."""
+    from zlens.live.received import Keep
+
+    size = arguments.received_size
+    if size is not None and not 0 <= size < math.inf:
+        raise QueryError(f"--received-size {size:g} is no size", expected="a number of GB, 0 or more")
+    age = arguments.received_keep
+    return Keep(
+        None if age is None else _length(age, "--received-keep"), None if size is None else int(size * 1e9)
+    )
 
 
 def _access(arguments: argparse.Namespace) -> Access:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from zlens.live.received import Place, Received
+from zlens.live.received import Keep, Place, Received
 from zlens.live.receiver import Receiver
 from zlens.live.sources import MOST, Arrived, Many, Position
 
@@ -14,14 +14,16 @@ from zlens.live.sources import MOST, Arrived, Many, Position
 class Forwarded(Many):
     """All sources of a receiver, which listens as long as its owner lets it."""
 
-    def __init__(self, receiver: Receiver) -> None:
+    def __init__(self, receiver: Receiver, keep: Keep | None = None) -> None:
+        """keep: what stays of files once their intervals are closed; None: everything."""
         self._receiver = receiver
+        self._keep = keep or Keep()
         self._feeds: dict[str, _Source] = {}
 
     def feeds(self) -> list[_Source]:
         for received in self._receiver.sources():
             if received.name not in self._feeds:
-                self._feeds[received.name] = _Source(received)
+                self._feeds[received.name] = _Source(received, self._keep)
         return [*self._feeds.values()]
 
 
@@ -32,8 +34,9 @@ class _Source:
     #: A forwarder may come again.
     ended = False
 
-    def __init__(self, received: Received) -> None:
+    def __init__(self, received: Received, keep: Keep) -> None:
         self.name = f"forwarder {received.name}"
+        self._keep = keep
         self._received = received
         self._place = Place()
         self._gaps = 0
@@ -50,6 +53,9 @@ class _Source:
         self._place = place
         self._gaps += len(notes)
         return Arrived(data, {"file": place.file, "offset": place.offset, "gaps": self._gaps}, tuple(notes))
+
+    def settle(self, position: Position) -> None:
+        self._received.forget(Place(position["file"], position["offset"]), self._keep)
 
     def close(self) -> None:
         return None

@@ -70,6 +70,14 @@ class Place:
     offset: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """What stays of files that were read: those younger than so many seconds, and so many bytes of them."""
+
+    age_s: float | None = None
+    bytes: int | None = None
+
+
 class Received:
     """The folder of a source. One connection writes at a time, under `lock`; reading needs none."""
 
@@ -115,6 +123,34 @@ class Received:
                     data = file.read(min(size - offset, most))
                     return data, Place(path.name, offset + len(data))
         return b"", place
+
+    def forget(self, before: Place, keep: Keep) -> list[Path]:
+        """Removes files before the one of a place, the oldest first, as far as they need not stay.
+
+        The file that grows stays in any case, and so does the one of the place. Returns what was removed;
+        what cannot be removed now is left to the next call.
+        """
+        if keep.age_s is None and keep.bytes is None:
+            return []
+        sizes: dict[Path, os.stat_result] = {}
+        for path in self.files:
+            with contextlib.suppress(FileNotFoundError):
+                sizes[path] = path.stat()
+        left = sum(status.st_size for status in sizes.values())
+        gone = []
+        for path, status in sizes.items():
+            if path.name >= before.file or path.name == self.durable.file:
+                break
+            old = keep.age_s is not None and time.time() - status.st_mtime > keep.age_s
+            if not old and (keep.bytes is None or left <= keep.bytes):
+                break
+            try:
+                path.unlink()
+            except OSError:
+                break
+            left -= status.st_size
+            gone.append(path)
+        return gone
 
     def gaps(self) -> Iterator[Mapping[str, Any]]:
         """What is missing, as the forwarder reported it, with the file and the size it had there."""

@@ -15,7 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from zlens.errors import InputError
 from zlens.readers import following, recognition
@@ -59,6 +59,15 @@ class Feed(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Settling(Protocol):
+    """A source that need not keep what is never read again."""
+
+    def settle(self, position: Position) -> None:
+        """What is before this position is not read again, not even after a restart."""
+        ...
 
 
 class Many(ABC):

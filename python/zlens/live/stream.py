@@ -12,7 +12,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.live.measures import End
-from zlens.live.sources import Feed, Position
+from zlens.live.sources import Feed, Position, Settling
 from zlens.live.spool import Spool
 from zlens.readers import following, recognition
 from zlens.readers.following import Cut, Form
@@ -61,6 +61,7 @@ class Stream:
     def __post_init__(self) -> None:
         if self.feed.seekable and self.spool.state.step:
             self.feed.seek(self.spool.state.position)
+            self._settle(self.spool.state.position)
         if self.feed.seekable:
             self.spool.restart()
         elif self.spool.tail.exists():
@@ -205,10 +206,15 @@ class Stream:
             last,
             begins=lambda base, into: self.form().begin(base, into, self.options),
         )
+        self._settle(position)
         self._positions = [(size - end, position) for size, position in self._positions if size > end]
         self._size -= end
         self._decoded = segment.cut.window - end
         return late
+
+    def _settle(self, position: Position) -> None:
+        if position and isinstance(self.feed, Settling):
+            self.feed.settle(position)
 
     def problem(self, kind: str, detail: str, *, system: str | None = None) -> Problem:
         return Problem(system, self.spool.state.reader, self.name, None, None, kind, detail, None)
