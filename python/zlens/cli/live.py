@@ -33,9 +33,9 @@ DESCRIPTION = """\
 Follow systems while they run, print a line for each interval that closes, and serve the page, which follows.
 
 SOURCE is a file that grows, a folder that fills up, /dev/monreader, a named pipe, or - (standard input): z/VM
-monitor data as MONWRITE or the live stream gives them, or SMF records with descriptor words. With
-forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. http:// and https:// addresses of an
-HMC exporter are polled, and so are files with its text. Press Ctrl-C to stop.
+monitor data as MONWRITE or the live stream gives them, SMF records with descriptor words, or the counts of
+perf stat -I. With forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. http:// and
+https:// addresses of an HMC exporter are polled, and so are files with its text. Press Ctrl-C to stop.
 """
 EXAMPLES = """\
 Examples:
@@ -45,6 +45,7 @@ Examples:
   zlens live forwarder://0.0.0.0:4739 --certificate receiver.pem --key receiver.key --client-ca ca.pem \\
     --lake lake
   zlens live https://exporter.example.com:9291/metrics --poll 30s --poll-login login --lake lake
+  perf stat -I 60000 -a -A -x, -e CPU_CYCLES,INSTRUCTIONS 2>&1 | zlens live - --tz +01:00
   zlens live --replay zlens-demo/zldemo.monwrite --speed 60
 """
 #: Seconds between two looks at the sources, and between two places for the page.

@@ -151,6 +151,13 @@ class Spool:
         source.unlink()
         return taken, size
 
+    def insert(self, at: int, data: bytes) -> None:
+        """Put bytes into the tail."""
+        tail = self.tail.read_bytes()
+        staged = self.folder / "tail.new"
+        staged.write_bytes(tail[:at] + data + tail[at:])
+        os.replace(staged, self.tail)
+
     def leave_out(self, begin: int, end: int) -> None:
         """Remove bytes from the tail."""
         staged = self.folder / "tail.new"

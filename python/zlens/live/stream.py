@@ -19,6 +19,8 @@ from zlens.readers.following import Cut, Form
 
 #: Bytes from which a format is recognized, unless no more come.
 _HEAD = 8192
+#: Lines of text that are enough.
+_LINES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Stream:
     #: Bytes of the tail that were decoded before.
     _decoded: int = 0
     _passed_us: int | None = None
+    #: Where in the tail the first bytes are that the source gave; None once their heading is there.
+    _head_at: int | None = None
 
     def __post_init__(self) -> None:
         if self.feed.seekable and self.spool.state.step:
@@ -66,6 +70,8 @@ class Stream:
             self.spool.restart()
         elif self.spool.tail.exists():
             self._size = self.spool.tail.stat().st_size
+        if not (self.feed.seekable and self.spool.state.step):
+            self._head_at = self._size
 
     @property
     def name(self) -> str:
@@ -158,28 +164,48 @@ class Stream:
     def _recognized(self, *, silent: bool) -> bool:
         """Whether the format is known by now; InputError if no stream of this kind can be followed."""
         if self.spool.state.reader:
+            self._head()
             return True
-        if self._size < _HEAD and not silent:
-            return False
         with open(self.spool.tail, "rb") as file:
             head = file.read(recognition.HEAD)
+        enough = self._size >= _HEAD or silent
+        # Lines say what they are, and some come slowly.
+        if not enough and (b"\0" in head or head.count(b"\n") < _LINES):
+            return False
         for reader in following.FOLLOWED:
-            if recognition.reader(reader).detect(head, self._size):
+            found = following.form(reader)
+            known = recognition.reader(reader).detect(head, self._size)
+            if known and found is not None and found.follows(head):
                 self.spool.state.reader = reader
+                self._head()
                 if self.form().wrapped(os.fspath(self.spool.tail)):
                     self.spool.state.wrapped = True
                     os.replace(self.spool.tail, self.spool.raw)
                     self._raw_positions, self._positions = self._positions, []
                     self._unwrap()
                 return True
+        if not enough:
+            return False
         self.refused = True
         raise InputError(
             "this stream cannot be followed",
             file=self.name,
             offset=0,
-            expected="z/VM monitor data, SMF records or text of an HMC exporter",
+            expected="z/VM monitor data, SMF records, text of an HMC exporter or perf stat -I",
             cure="import whole files of other formats",
         )
+
+    def _head(self) -> None:
+        """Put what the first bytes of a source lack before them."""
+        at = self._head_at
+        if at is None or at == self._size:
+            return
+        self._head_at = None
+        heading = self.form().heading(os.fspath(self.spool.tail), at, self.name, self.options)
+        if heading:
+            self.spool.insert(at, heading)
+            self._size += len(heading)
+            self._positions = [(size + len(heading), position) for size, position in self._positions]
 
     def close(self, segment: Segment, oldest_us: int) -> int:
         """Make a segment durable and forget its bytes; how many of its records came too late."""

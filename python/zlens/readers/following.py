@@ -17,6 +17,7 @@ FOLLOWED = {
     "zvm.monwrite": "zvm.following",
     "smf.dump": "smf.following",
     "hmc.exporter": "hmc.following",
+    "linux.counters": "linux.following",
 }
 
 
@@ -51,6 +52,14 @@ class Form(Protocol):
 
     #: Whether all tables have rows of the same intervals.
     together: bool
+
+    def follows(self, head: bytes) -> bool:
+        """Whether a stream that begins so has intervals."""
+        ...
+
+    def heading(self, path: str, begin: int, name: str, options: Options) -> bytes:
+        """What must stand before the first bytes that a source gave, which begin at `begin`: system, time."""
+        ...
 
     def wrapped(self, path: str) -> bool:
         """Whether a stream is in another form than the one that is cut."""

@@ -39,6 +39,12 @@ class Scrapes:
     #: The samples of a machine at one moment are one interval, whatever table they are in.
     together = True
 
+    def follows(self, head: bytes) -> bool:
+        return True
+
+    def heading(self, path: str, begin: int, name: str, options: Options) -> bytes:
+        return b""
+
     def wrapped(self, path: str) -> bool:
         return False
 

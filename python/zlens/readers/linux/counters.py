@@ -208,8 +208,9 @@ class LinuxCounterSource:
                 else:
                     by = perf.separator(head.decode("utf-8", "replace").lstrip("\ufeff")) or ","
                     readings = perf.values(lines, file.note, by)
-            if file.facility.host:
-                self._assign_host(file, file.facility.host)
+            named = perf.host(head.decode("utf-8", "replace")) if file.form.startswith("perf") else None
+            if host := file.facility.host or named:
+                self._assign_host(file, host)
             self._keep(file, readings)
             if os.fstat(raw.fileno()).st_size != file.size:
                 file.note("changed", "the file changed while it was read", file.size)

@@ -55,6 +55,7 @@ class Reading:
     """Values read at one moment. run: number of the tool run within a file.
 
     epoch_s   seconds since 1970 UTC; local: the local time; since_s: seconds from the beginning of the run
+    after_s   since_s of the reading before, if that is not in the file
     seconds   length of the interval, if known
     absolute  values count from the beginning of the run; their differences are the interval values
     """
@@ -64,6 +65,7 @@ class Reading:
     epoch_s: int | None = None
     local: dt.datetime | None = None
     since_s: float | None = None
+    after_s: float | None = None
     seconds: float | None = None
     absolute: bool = False
     counts: list[Count] = field(default_factory=list)
@@ -72,7 +74,11 @@ class Reading:
 #: Contents of a line: seconds from the beginning of the run and a count, if present.
 Line = tuple[float | None, Count | None]
 
+_START = "%a %b %d %H:%M:%S %Y"
 _STARTED = re.compile(r"#\s*started on (.+)")
+#: Written by zlens where it cuts a stream: the system, and the time of the interval before.
+_HOST = re.compile(r"(?m)^#\s*host ([!-~]{1,64})\s*$")
+_AFTER = re.compile(r"#\s*after (\d{1,9}\.\d{9})")
 _COUNT = r"(?:\d{1,3}(?:[.,'\u202f\u00a0]\d{3})+|\d+)(?:[.,]\d+)?"
 _WHERE = r"CPU\s*\d+|S\d+(?:-D\d+)?(?:-CLS\d+)?(?:-L\d+-ID\d+)?(?:-C\d+)?\s+\d+|N\d+\s+\d+|D\d+\s+\d+"
 _TEXT = re.compile(
@@ -93,6 +99,12 @@ _SEPARATORS = (",", ";", "|", "\t", ":")
 def is_text(head: str) -> bool:
     """Return whether a text begins like plain perf stat output."""
     return any(_HEADER.match(line[:MAX_LINE]) for line in head.splitlines()[:60])
+
+
+def host(head: str) -> str | None:
+    """Return the system that a comment names, as in the streams that zlens keeps."""
+    found = _HOST.search(head)
+    return found[1] if found else None
 
 
 def separator(head: str) -> str | None:
@@ -136,19 +148,30 @@ class _Grouping:
         self._run = 0
         self._started: dt.datetime | None = None
         self._intervals_s: float | None = None
+        self._after_s: float | None = None
         self._full = False
 
     def started(self, text: str, offset: int) -> Iterator[Reading]:
         """Begin a run with the start time on the first line of a perf file."""
         yield from self.end()
         self._run += 1
+        self._after_s = None
         try:
-            started = dt.datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %Y")
+            started = dt.datetime.strptime(text.strip(), _START)
         except ValueError:
             started = dt.datetime.min
         self._started = started if 1971 <= started.year < 2200 else None
         if self._started is None:
             self._note("time", f"a run that started on {text.strip()[:40]!r}, which is not a time", offset)
+
+    def comment(self, line: str, offset: int) -> Iterator[Reading]:
+        """Take what a comment says of the run."""
+        started, after = _STARTED.match(line), _AFTER.match(line)
+        if started is not None:
+            yield from self.started(started[1], offset)
+        elif after is not None:
+            yield from self.end()
+            self._after_s = float(after[1])
 
     def begin(self) -> Iterator[Reading]:
         """Begin another run at a header, unless the line before it was the start time."""
@@ -175,7 +198,10 @@ class _Grouping:
             yield from self.end()
             self._next_run()
         if self._reading is None:
-            self._reading = Reading(offset, self._run, since_s=since, local=self._started)
+            self._reading = Reading(
+                offset, self._run, since_s=since, after_s=self._after_s, local=self._started
+            )
+            self._after_s = None
         if len(self._reading.counts) >= MAX_COUNTS:
             if not self._full:
                 self._full = True
@@ -222,10 +248,9 @@ def text(lines: Lines, note: Note) -> Iterator[Reading]:
     for offset, line in short(lines, note):
         if not line.strip():
             continue
-        started = _STARTED.match(line.strip())
         elapsed = _ELAPSED.match(line)
-        if started is not None:
-            yield from gathering.started(started[1], offset)
+        if _STARTED.match(line.strip()) or _AFTER.match(line.strip()):
+            yield from gathering.comment(line.strip(), offset)
         elif _HEADER.match(line):
             if line.lstrip().startswith("Perf"):
                 yield from gathering.begin()
@@ -287,9 +312,7 @@ def _line_by_line(
         if not bare:
             continue
         if bare.startswith("#"):
-            started = _STARTED.match(bare)
-            if started is not None:
-                yield from gathering.started(started[1], offset)
+            yield from gathering.comment(bare, offset)
             continue
         parsed = read(line)
         if parsed is None:
@@ -299,6 +322,35 @@ def _line_by_line(
         if count is not None:
             yield from gathering.add(offset, since, count)
     yield from gathering.end()
+
+
+def interval(line: str, form: str, by: str) -> float | None:
+    """Return the time of a line of perf stat -I from the beginning of the run; None without one."""
+    if form == "perf-text":
+        match = _TEXT.fullmatch(line)
+        return float(match["time"]) if match is not None and match["time"] else None
+    parsed = _object(line.strip()) if form == "perf-json" else _values(line, by)
+    return parsed[0] if parsed is not None else None
+
+
+def start(text: str) -> dt.datetime | None:
+    """Return the local time at which a run started, from the comment in a perf file."""
+    match = _STARTED.match(text.strip())
+    try:
+        return dt.datetime.strptime(match[1].strip(), _START) if match is not None else None
+    except ValueError:
+        return None
+
+
+def heading(host: str | None, started: dt.datetime | None) -> str:
+    """Return comments that say of a stream what `host` and `start` read."""
+    lines = [f"# host {host}\n"] if host is not None else []
+    return "".join([*lines, *([f"# started on {started:{_START}}\n"] if started is not None else [])])
+
+
+def after(since_s: float) -> str:
+    """Return the comment that an interval begins so long after the beginning of the run."""
+    return f"# after {since_s:.9f}\n"
 
 
 def _metric_only(line: str, by: str) -> bool:

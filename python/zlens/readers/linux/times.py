@@ -35,6 +35,9 @@ class Clock:
         self._run = reading.run
         if new:
             self._since = 0.0
+        if reading.after_s is not None:
+            self._since = reading.after_s
+        if new:
             self._run_begin = self._last or 0
         seconds = reading.seconds
         if reading.since_s is not None:

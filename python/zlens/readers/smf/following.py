@@ -23,6 +23,12 @@ class Smf:
 
     together = False
 
+    def follows(self, head: bytes) -> bool:
+        return True
+
+    def heading(self, path: str, begin: int, name: str, options: Options) -> bytes:
+        return b""
+
     def wrapped(self, path: str) -> bool:
         return False
 

@@ -24,6 +24,12 @@ class Monitor:
 
     together = True
 
+    def follows(self, head: bytes) -> bool:
+        return True
+
+    def heading(self, path: str, begin: int, name: str, options: Options) -> bytes:
+        return b""
+
     def wrapped(self, path: str) -> bool:
         return _native.MonwriteFile.open(path).capture
 
