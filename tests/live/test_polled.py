@@ -209,6 +209,21 @@ def test_polls_that_bring_nothing_are_one_gap() -> None:
     ]
 
 
+def test_a_file_that_nobody_writes_any_more_is_a_gap() -> None:
+    same = [None] * 4
+    # Written every fifth poll, then not for many.
+    texts = [(scrape("1"), 1000), *same, (scrape("1"), 2000), *[None] * 30, (scrape("1"), 3000)]
+    feed = Polled(Given(*texts), 0.001)
+    found = wait_for(feed, 4)
+    feed.close()
+    assert [each.notes for each in found] == [
+        (),
+        (),
+        ("20 polls found the same text; its program may have stopped",),
+        ("30 polls found the same text before this one",),
+    ]
+
+
 def test_a_text_of_something_else_is_a_gap() -> None:
     feed = Polled(Given((b"# HELP zhmc_a A\npython_info 1\n", 1000)), 3600)
     (found,) = wait_for(feed, 1)

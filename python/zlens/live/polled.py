@@ -32,6 +32,8 @@ EVERY_S = 60.0
 MOST = 16 * 1024**2
 #: Polls that wait for the program.
 _WAITING = 16
+#: Without a new text for so many times the usual number of polls, its program may have stopped.
+_STOPPED = 5
 _READ = 256 * 1024
 #: Answers after which another try may help.
 _LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -263,8 +265,10 @@ class Polled:
         self._clock = clock
         self._handover = Handover(_WAITING, "polls")
         self._stop = threading.Event()
-        #: Failed polls since the last scrape.
-        self._missed = 0
+        #: Failed polls since the last scrape, and those that found the same text again.
+        self._missed = self._same = 0
+        #: The most of the latter between two scrapes.
+        self._usual = 1
         self._thread = threading.Thread(target=self._run, name="zlens-polling", daemon=True)
         self._thread.start()
 
@@ -304,12 +308,21 @@ class Polled:
                 self._handover.offer(b"", f"a poll brought nothing: {missed.why}")
             return
         if found is None:
+            self._same += 1
+            if self._same == _STOPPED * self._usual:
+                told = f"{self._same:,} polls found the same text; its program may have stopped"
+                self._handover.offer(b"", told)
             return
         text, ms = found
         note = ""
         if self._missed > 1:
             note = f"{self._missed:,} polls brought nothing before this one"
-        self._missed = 0
+        elif self._same >= _STOPPED * self._usual:
+            note = f"{self._same:,} polls found the same text before this one"
+        else:
+            # A program may write more seldom than it is polled.
+            self._usual = max(self._usual, self._same)
+        self._missed = self._same = 0
         self._handover.offer(stamped(text, ms), note)
 
     def _try(self) -> tuple[bytes, int] | None:
