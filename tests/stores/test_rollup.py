@@ -359,3 +359,17 @@ def test_wrong_calls(tmp_path: Path, parts: list[str]) -> None:
         stores.rollup(tmp_path / "lake", systems=["X"])
     with pytest.raises(QueryError, match="there is no system X in the lake"):
         lake.forget_raw(tmp_path / "lake", DAY_S, systems=["X"])
+
+
+def test_the_row_of_a_gap_is_in_the_day_of_its_middle(tmp_path: Path) -> None:
+    """What was used between two recordings is in the totals, as over intervals."""
+    spans = (range(4), range(1300, 1304))
+    files = [write(tmp_path / f"{at}.data", piece(span)) for at, span in enumerate(spans)]
+    made = tmp_path / "lake"
+    lake.add(files[:1], made)
+    stores.rollup(made)
+    lake.add(files[1:], made)
+    assert stores.rollup(made)[0].days == ["2026-03-02", "2026-03-03"]
+    query = "SELECT userid, round(sum(cpu_s), 6) FROM {} GROUP BY 1 ORDER BY 1"
+    assert rows(made, query.format("guest_day")) == rows(made, query.format("guest"))
+    assert rows(made, "SELECT count(*) FROM guest WHERE flag = 'gap'") != [(0,)]

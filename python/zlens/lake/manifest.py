@@ -50,6 +50,10 @@ class Part:
     #: False: its raw tables were forgotten; what its neighbors need remains.
     raw: bool = True
 
+    def own_sources(self, imported: Input) -> list[str]:
+        """The sources of its rows."""
+        return self.sources or [imported.source]
+
 
 @dataclass(slots=True)
 class Input:

@@ -45,6 +45,10 @@ class ParquetEngine:
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return engine.run(self._connection, sql)
 
+    def stream(self, sql: str) -> object:
+        """An answer as an Arrow stream."""
+        return self._connection.sql(sql)
+
     def write(self, sql: str, folder: str, key: str, time: str) -> list[Written]:
         """Write an answer as Parquet into a new folder, one file for each value of the column `key`."""
         # No dictionary: counters hardly repeat. Texts that are the same in a whole file are enumerations,

@@ -113,7 +113,7 @@ class _StoredPart:
     @property
     def sources(self) -> tuple[str, ...]:
         """The sources of the rows."""
-        return tuple(self.part.sources) or (self.input.source,)
+        return tuple(self.part.own_sources(self.input))
 
     def span(self, source: str) -> Span:
         """The time that one of the sources covers."""

@@ -112,7 +112,7 @@ def forget_raw(
             for imported, part, days in machine.parts:
                 if not part.raw or not days or (chosen and part.system not in chosen):
                     continue
-                offset_us = machine.offsets[part.system, imported.source] * 1_000_000
+                offset_us = machine.offsets[part.system, part.own_sources(imported)[0]] * 1_000_000
                 first_new = (before_us + offset_us) // rollups.DAY_US
                 if days[-1] >= first_new:
                     if days[0] < first_new:

@@ -36,11 +36,14 @@ class Machine:
     """The systems of a machine, or one system whose machine is unknown.
 
     offsets   seconds between local time and UTC, by system and source
+    parts     with the local days of their rows, in order
+    gaps      days with the middle of a gap between two parts, and when the gap ends: its row is of that day
     """
 
     systems: list[str] = field(default_factory=list)
     offsets: dict[tuple[str, str], int] = field(default_factory=dict)
-    parts: list[tuple[Input, Part, range]] = field(default_factory=list)
+    parts: list[tuple[Input, Part, tuple[int, ...]]] = field(default_factory=list)
+    gaps: dict[int, int] = field(default_factory=dict)
 
     def days(self) -> set[tuple[str, int]]:
         """System and day of all raw data."""
@@ -68,7 +71,7 @@ def machines(into: Folder, manifest: Manifest) -> list[Machine]:
     """The machines of a lake with the days that each part has data of, in order of their first system."""
     infos: dict[tuple[str, str], SystemInfo] = {}
     for imported, part in manifest.parts():
-        for source in part.sources or (imported.source,):
+        for source in part.own_sources(imported):
             if (part.system, source) not in infos:
                 stored = part_of(into.document(imported, part.document), part, into)
                 infos[part.system, source] = stored.info
@@ -84,9 +87,18 @@ def machines(into: Folder, manifest: Manifest) -> list[Machine]:
             machine.systems.append(system)
         machine.offsets[system, source] = info.utc_offset_s or 0
     by_system = {system: machine for machine in found.values() for system in machine.systems}
+    ends: dict[tuple[str, str], int] = {}
     for imported, part in manifest.parts():
-        info = infos[part.system, (part.sources or [imported.source])[0]]
-        by_system[part.system].parts.append((imported, part, _days(part, info)))
+        key = part.system, part.own_sources(imported)[0]
+        info, machine = infos[key], by_system[part.system]
+        days = _days(part, info)
+        if (gap := _gap(ends.get(key), part, info)) is not None:
+            day, end_us = gap
+            machine.gaps[day] = max(machine.gaps.get(day, end_us), end_us)
+            days = days if day in days else (day, *days)
+        machine.parts.append((imported, part, days))
+        if part.last_end_us is not None:
+            ends[key] = max(ends.get(key, part.last_end_us), part.last_end_us)
     return sorted(found.values(), key=lambda machine: machine.systems)
 
 
@@ -95,15 +107,25 @@ def half_us(info: SystemInfo) -> int:
     return round((info.nominal_s or 0) * 500_000)
 
 
-def _days(part: Part, info: SystemInfo) -> range:
+def _gap(last_end_us: int | None, part: Part, info: SystemInfo) -> tuple[int, int] | None:
+    """The local day of the row of the gap before a part, and when the gap ends; None if there is none."""
+    first_us = part.first_end_us
+    # Up to half a usual interval more is no gap.
+    if last_end_us is None or first_us is None or first_us - last_end_us <= 3 * half_us(info):
+        return None
+    middle = (last_end_us + first_us) // 2 + (info.utc_offset_s or 0) * 1_000_000
+    return (middle - 1) // DAY_US, first_us
+
+
+def _days(part: Part, info: SystemInfo) -> tuple[int, ...]:
     """The local days that the rows of a part may be in; the middle of an interval decides."""
     offset = (info.utc_offset_s or 0) * 1_000_000
     times = [*_times(part)]
     if not times:
-        return range(0)
+        return ()
     first, last = min(times) - half_us(info) + offset, max(times) + offset
     # A bucket contains its end, not its begin.
-    return range((first - 1) // DAY_US, (last - 1) // DAY_US + 1)
+    return tuple(range((first - 1) // DAY_US, (last - 1) // DAY_US + 1))
 
 
 def _times(part: Part) -> Iterator[int]:

@@ -101,6 +101,49 @@ def _type(column: Column) -> str:
     return SQL_TYPES[column.type]
 
 
+def intervals(
+    name: str, systems: Iterable[str], offsets: Mapping[tuple[str, str], int], days: tuple[int, int]
+) -> tuple[tuple[Column, ...], str]:
+    """The columns of a measure with the local day of each row, and their SELECT; arguments as of `query`."""
+    table = metrics.table(name)
+    day = Column("day", "text", "", "the local day that the interval is in, as YYYY-MM-DD")
+    columns = (*(Column(one.name, one.type, one.unit, one.text) for one in table.columns), day)
+    listed = ", ".join(map(literal, systems))
+    rows = f"SELECT *, {_DAY} AS _day FROM ({_local(table, offsets)}) WHERE system IN ({listed})"
+    values = {column.name: quote(column.name) for column in columns}
+    values["day"] = "strftime(DATE '1970-01-01' + CAST(_day AS INTEGER), '%Y-%m-%d')"
+    selected = ", ".join(
+        f"CAST({values[column.name]} AS {_type(column)}) AS {quote(column.name)}" for column in columns
+    )
+    order = ", ".join(["system", "interval_end", "source", *(quote(key.name) for key in _keys(table))])
+    within = f"WHERE _day BETWEEN {days[0]} AND {days[1]}"
+    return columns, f"SELECT {selected} FROM ({rows}) {within} ORDER BY {order}"
+
+
+def nothing(columns: Iterable[Column]) -> str:
+    """SELECT of no row with these columns."""
+    listed = ", ".join(f"CAST(NULL AS {_type(column)}) AS {quote(column.name)}" for column in columns)
+    return f"SELECT {listed} WHERE false"
+
+
+#: The local day of a row of `_local`, counted from 1970. A day contains its end, not its begin.
+_DAY = f"(_middle + {DAY_US - 1}) // {DAY_US} - 1"
+
+
+def _local(table: Table, offsets: Mapping[tuple[str, str], int]) -> str:
+    """SELECT of a measure with the seconds between local time and UTC, and the local middle of a row."""
+    cases = " ".join(
+        f"WHEN system = {literal(system)} AND source = {literal(source)} THEN {offset * 1_000_000}"
+        for (system, source), offset in offsets.items()
+        if offset
+    )
+    offset = f"CASE {cases} ELSE 0 END" if cases else "0"
+    # As with --every, the middle decides: intervals end some milliseconds after their minute.
+    middle = "epoch_us(interval_end) - CAST(round(coalesce(seconds, 0) * 500000) AS BIGINT)"
+    heads = ", ".join(quote(column.name) for column in table.columns)
+    return f"SELECT {heads}, {offset} AS _offset, {middle} + {offset} AS _middle FROM {table.name}"
+
+
 def query(
     name: str,
     level: str,
@@ -116,20 +159,10 @@ def query(
     table = metrics.table(name)
     length = LEVELS[level]
     listed = ", ".join(map(literal, systems))
-    cases = " ".join(
-        f"WHEN system = {literal(system)} AND source = {literal(source)} THEN {offset * 1_000_000}"
-        for (system, source), offset in offsets.items()
-        if offset
-    )
-    offset = f"CASE {cases} ELSE 0 END" if cases else "0"
-    # As with --every, the middle decides: intervals end some milliseconds after their minute.
-    middle = "epoch_us(interval_end) - CAST(round(coalesce(seconds, 0) * 500000) AS BIGINT)"
-    heads = ", ".join(quote(column.name) for column in table.columns)
-    local = f"SELECT {heads}, {offset} AS _offset, {middle} + {offset} AS _middle FROM {name}"
     rows = (
         f"SELECT *, (_middle + {length - 1}) // {length} * {length} - _offset AS _bucket, "
-        f"(_middle + {DAY_US - 1}) // {DAY_US} - 1 AS _day, ({aggregation.known(table)}) AS _known "
-        f"FROM ({local}) WHERE system IN ({listed})"
+        f"{_DAY} AS _day, ({aggregation.known(table)}) AS _known "
+        f"FROM ({_local(table, offsets)}) WHERE system IN ({listed})"
     )
     keys = ["system", "source", *(quote(key.name) for key in _keys(table)), "_bucket", "_day"]
     selected = ", ".join(f"{item.sql} AS {quote(item.column.name)}" for item in items(table, level))

@@ -105,7 +105,7 @@ def _machine(into: Folder, manifest: Manifest, machine: Machine) -> Rolled:
     with into.staging() as staged:
         work = _Work(into, machine, staged)
         try:
-            for span in _spans(days):
+            for span in spans(days):
                 work.compute(span)
             found, moves = work.documents({day: states[day] for day in days})
         finally:
@@ -162,7 +162,7 @@ def _states(into: Folder, manifest: Manifest, machine: Machine) -> dict[int, str
     return {}
 
 
-def _spans(days: list[int]) -> Iterator[list[int]]:
+def spans(days: list[int]) -> Iterator[list[int]]:
     """Days that are computed together: neighbors, at most a week."""
     span: list[int] = []
     for day in days:
@@ -188,22 +188,10 @@ class _Work:
 
     def compute(self, days: list[int]) -> None:
         """Write the buckets of some neighboring days of all systems of the machine."""
-        offsets_us = [offset * 1_000_000 for offset in self.machine.offsets.values()]
-        first_us = days[0] * rollups.DAY_US - max(offsets_us)
-        last_us = (days[-1] + 1) * rollups.DAY_US - min(offsets_us) + _LATE_US
-        options = Options(
-            systems=tuple(self.machine.systems), start=_moment(first_us), end=_moment(last_us), utc=True
-        )
         # Closed before the manifest is replaced: the files that it retires can then be removed.
-        with Session([os.fspath(self.into.path)], options) as session, _closing_sources(session):
-            if not any(
-                first_us < interval.end_us <= last_us
-                for info in session.systems
-                for interval in info.intervals
-            ):
-                return
+        with of_days(self.into, self.machine, days) as session:
             for name in buckets.measures():
-                if session.fills(name):
+                if session is not None and session.fills(name):
                     session.announce(name, [column.name for column in metrics.table(name).columns])
                     for level in buckets.LEVELS:
                         self._write(session, name, level, days)
@@ -262,6 +250,19 @@ class _Work:
                 moves[names.schema(key)] = os.fspath(self.staged.path / names.schema(key))
             found.append(Rollup(*place, hashlib.sha256(data).hexdigest()))
         return found, moves
+
+
+@contextmanager
+def of_days(into: Folder, machine: Machine, days: list[int]) -> Iterator[Session | None]:
+    """The lake as far as some neighboring days of a machine need it; None if no interval is in them."""
+    offsets_us = [offset * 1_000_000 for offset in machine.offsets.values()]
+    first_us = days[0] * rollups.DAY_US - max(offsets_us)
+    last_us = (days[-1] + 1) * rollups.DAY_US - min(offsets_us) + _LATE_US
+    last_us = max([last_us, *(machine.gaps.get(day, 0) for day in days)])
+    options = Options(systems=tuple(machine.systems), start=_moment(first_us), end=_moment(last_us), utc=True)
+    with Session([os.fspath(into.path)], options) as session, _closing_sources(session):
+        ends = (interval.end_us for info in session.systems for interval in info.intervals)
+        yield session if any(first_us < end_us <= last_us for end_us in ends) else None
 
 
 @contextmanager

@@ -1,0 +1,65 @@
+"""zlens export: measures where other programs query them."""
+
+from __future__ import annotations
+
+import argparse
+
+from zlens.cli import DONE, output
+
+DESCRIPTION = """\
+Write the measures of a lake for other programs. The same command again writes only days that have changed.
+
+parquet  a file for each measure, system and day
+delta    a Delta Lake table for each measure (pip install 'zlens[delta]')
+"""
+EXAMPLES = """\
+Examples:
+  zlens import /data/monwrite --lake lake && zlens export measures lake --to parquet -o measures
+  zlens export measures lake --to delta -o /shared/zlens --table load --table guest
+  zlens sql -q "select userid, sum(cpu_s) from 'measures/guest/*/*.parquet' group by all"
+"""
+
+#: Those of `zlens.stores.TARGETS`, which is slow to import.
+FORMATS = ("parquet", "delta")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=["measures"], help="measures: all columns of all intervals")
+    parser.add_argument("lake", metavar="LAKE", help="lake made by zlens import")
+    parser.add_argument("--to", choices=FORMATS, required=True, help="format")
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder of the tables")
+    parser.add_argument(
+        "--system", action="append", default=[], metavar="NAME", help="only this system (repeatable)"
+    )
+    parser.add_argument(
+        "--table", action="append", default=[], metavar="NAME", help="only this measure (repeatable)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from zlens import stores
+    from zlens.progress import Progress
+
+    with output.opened(None) as out, Progress() as progress:
+
+        def report(exported: stores.Exported) -> None:
+            progress.close()
+            name = ", ".join(exported.systems)
+            if not exported.days:
+                out.write(f"{name}: up to date\n")
+                return
+            span = " to ".join(dict.fromkeys((exported.days[0], exported.days[-1])))
+            days = f"{len(exported.days):,} day{'s' * (len(exported.days) != 1)}"
+            out.write(f"{name}: {span}: {days}, {exported.rows:,} rows of {exported.tables} measures\n")
+            out.flush()
+
+        stores.export(
+            arguments.lake,
+            arguments.output,
+            arguments.to,
+            systems=arguments.system,
+            tables=arguments.table,
+            progress=progress,
+            report=report,
+        )
+    return DONE

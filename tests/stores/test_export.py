@@ -1,0 +1,189 @@
+"""Measures of a lake in formats of others: the rows that SQL gives, whatever happens on the way."""
+
+from __future__ import annotations
+
+import datetime as dt
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import zlens
+from lake_made import piece, write
+from zlens import cli, lake, stores
+from zlens.catalog import metrics
+from zlens.cli import export as command
+from zlens.errors import InputError, LakeError, QueryError
+from zlens.inputs.options import Options, parse_moment
+from zlens.stores import buckets, targets
+
+deltalake = pytest.importorskip("deltalake")
+FORMS = ("parquet", "delta")
+TABLES = ("cpu", "load", "guest", "device")
+
+
+def of_parquet(base: Path, table: str) -> pa.Table:
+    files = sorted(base.glob(f"{table}/*/*.parquet"))
+    return pa.concat_tables([pyarrow.parquet.read_table(path, partitioning=None) for path in files])
+
+
+def of_delta(base: Path, table: str) -> pa.Table:
+    return pa.table(deltalake.DeltaTable(str(base / table)).to_pyarrow_table())
+
+
+READ: dict[str, Callable[[Path, str], pa.Table]] = {"parquet": of_parquet, "delta": of_delta}
+
+
+def near(row: Iterable[Any]) -> tuple[Any, ...]:
+    """A row whose floats do not differ by the order of sums, and whose times are those of one zone."""
+    return tuple(
+        float(f"{value:.12g}")
+        if isinstance(value, float)
+        else value.astimezone(dt.UTC)
+        if isinstance(value, dt.datetime)
+        else value
+        for value in row
+    )
+
+
+def exported_rows(base: Path, form: str, table: str) -> list[tuple[Any, ...]]:
+    found = READ[form](base, table)
+    columns = [found[column.name].to_pylist() for column in metrics.table(table).columns]
+    return sorted((near(row) for row in zip(*columns, strict=True)), key=str)
+
+
+def of_lake(made: Path, table: str) -> list[tuple[Any, ...]]:
+    with zlens.open(made) as session:
+        return sorted(map(near, session.sql(f"SELECT * FROM {table}").rows), key=str)
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> list[str]:
+    """Two files of a system on two days, and one between them on the first day, which ends at 23:00 UTC."""
+    spans = (range(6), range(13 * 60 + 1, 13 * 60 + 7), range(6, 12))
+    return [write(tmp_path / f"{at}.data", piece(span)) for at, span in enumerate(spans)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_are_those_of_sql_and_stay_so(form: str, parts: list[str], tmp_path: Path) -> None:
+    made, base = tmp_path / "lake", tmp_path / "out"
+    lake.add([parts[0], parts[2]], made)
+    [first] = stores.export(made, base, form, tables=TABLES)
+    assert first.days == ["2026-03-02"]
+    for table in TABLES:
+        assert exported_rows(base, form, table) == of_lake(made, table), table
+    assert exported_rows(base, form, "cpu")
+    # Nothing has changed.
+    [again] = stores.export(made, base, form, tables=TABLES)
+    assert (again.days, again.rows) == ([], 0)
+    # Another day comes.
+    lake.add([parts[1]], made)
+    [changed] = stores.export(made, base, form, tables=TABLES)
+    # The first day has the row of the gap between them, by its middle.
+    assert changed.days == ["2026-03-02", "2026-03-03"]
+    for table in TABLES:
+        assert exported_rows(base, form, table) == of_lake(made, table), table
+    # What is removed from a day of which other data stay is removed here, too.
+    lake.forget(made, Options(end=parse_moment("2026-03-02 10:07"), utc=True))
+    assert stores.export(made, base, form, tables=TABLES)[0].days == ["2026-03-02"]
+    for table in TABLES:
+        assert exported_rows(base, form, table) == of_lake(made, table), table
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_columns_say_what_they_hold(form: str, parts: list[str], tmp_path: Path) -> None:
+    made, base = tmp_path / "lake", tmp_path / "out"
+    lake.add(parts[:1], made)
+    stores.export(made, base, form, tables=["load"])
+    busy = next(column for column in metrics.table("load").columns if column.name == "busy_pct")
+    expected = f"{busy.text} (%)"
+    if form == "delta":
+        fields = {field.name: field for field in deltalake.DeltaTable(str(base / "load")).schema().fields}
+        assert fields["busy_pct"].metadata == {"comment": expected}
+        assert fields["interval_end"].type.type == "timestamp"
+        assert deltalake.DeltaTable(str(base / "load")).metadata().partition_columns == ["system", "day"]
+    else:
+        path = next(base.glob("load/LAKETEST/*.parquet"))
+        assert pyarrow.parquet.read_metadata(path).metadata[b"busy_pct"].decode() == expected
+
+
+DYING = """
+import os, sys
+from zlens import stores
+from zlens.stores import exporting
+exporting._State.save = lambda *_: os._exit(9)
+stores.export(sys.argv[1], sys.argv[2], sys.argv[3], tables=["cpu"])
+"""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_export_that_died_doubles_nothing(form: str, parts: list[str], tmp_path: Path) -> None:
+    """It died after its tables were written and before that was noted."""
+    made, base = tmp_path / "lake", tmp_path / "out"
+    lake.add(parts[:2], made)
+    words = [sys.executable, "-c", DYING, str(made), str(base), form]
+    assert subprocess.run(words, check=False).returncode == 9
+    assert exported_rows(base, form, "cpu") == of_lake(made, "cpu")
+    stores.export(made, base, form, tables=["cpu"])
+    assert exported_rows(base, form, "cpu") == of_lake(made, "cpu")
+
+
+def test_one_export_writes_at_a_time(parts: list[str], tmp_path: Path) -> None:
+    made, base = tmp_path / "lake", tmp_path / "out"
+    lake.add(parts[:1], made)
+    stores.export(made, base, "parquet", tables=["load"])
+    handle = os.open(base / ".zlens-export.lock", os.O_RDWR)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    with pytest.raises(LakeError, match="another export writes to this folder"):
+        stores.export(made, base, "parquet", tables=["load"])
+    os.close(handle)
+    stores.export(made, base, "parquet", tables=["load"])
+
+
+def test_wrong_calls(parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, base = tmp_path / "lake", tmp_path / "out"
+    with pytest.raises(InputError, match="this is not a lake"):
+        stores.export(parts[0], base, "parquet")
+    lake.add(parts[:1], made)
+    with pytest.raises(QueryError, match="there is no system X"):
+        stores.export(made, base, "parquet", systems=["X"])
+    with pytest.raises(QueryError, match="there is no measure nothing"):
+        stores.export(made, base, "parquet", tables=["nothing"])
+    with pytest.raises(QueryError, match="not exported to csv"):
+        stores.export(made, base, "csv")
+    with pytest.raises(LakeError, match="the folder contains other files"):
+        stores.export(made, made, "parquet")
+    stores.export(made, base, "parquet", tables=["load"])
+    for form, tables in (("delta", ["load"]), ("parquet", ["cpu"])):
+        with pytest.raises(LakeError, match="the folder has 1 measures as parquet"):
+            stores.export(made, base, form, tables=tables)
+    (base / "zlens-export.json").write_text("{}")
+    with pytest.raises(LakeError, match="this is no state of an export"):
+        stores.export(made, base, "parquet", tables=["load"])
+    monkeypatch.setattr(targets, "import_module", lambda name: __import__("no_such_module"))
+    with pytest.raises(QueryError, match=r"pip install 'zlens\[delta\]'"):
+        stores.export(made, tmp_path / "other", "delta")
+
+
+def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made, base = str(tmp_path / "lake"), str(tmp_path / "out")
+    lake.add(parts[:2], made)
+    words = ["export", "measures", made, "--to", "parquet", "-o", base, "--table", "cpu", "--table", "load"]
+    assert cli.main(words) == 0
+    assert capsys.readouterr().out.startswith("LAKETEST: 2026-03-02 to 2026-03-03: 2 days, ")
+    assert cli.main(words) == 0
+    assert capsys.readouterr().out == "LAKETEST: up to date\n"
+    assert tuple(stores.TARGETS) == command.FORMATS
+
+
+def test_a_name_of_a_measure_is_no_name_of_a_bucket() -> None:
+    columns, query = buckets.intervals("load", ["A"], {("A", "zvm-monitor"): 3600}, (1, 2))
+    assert columns[-1].name == "day"
+    assert "3600000000" in query
