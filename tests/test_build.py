@@ -85,7 +85,7 @@ def test_python_packages_are_pinned_with_hashes(folder: Path) -> None:
     assert entries
     assert all("--hash=sha256:" in entry for entry in entries)
     for requirement in required(folder):
-        assert re.split(r"[=<>!~ ]", requirement)[0].lower() in pins, requirement
+        assert re.split(r"[=<>!~ \[]", requirement)[0].lower() in pins, requirement
 
 
 def test_requirements_repeat_what_the_program_needs() -> None:

@@ -25,7 +25,8 @@ from zlens.inputs.options import Options, parse_moment
 from zlens.stores import buckets, targets
 
 deltalake = pytest.importorskip("deltalake")
-FORMS = ("parquet", "delta")
+pytest.importorskip("pyiceberg")
+FORMS = ("parquet", "delta", "iceberg")
 TABLES = ("cpu", "load", "guest", "device")
 
 
@@ -38,7 +39,18 @@ def of_delta(base: Path, table: str) -> pa.Table:
     return pa.table(deltalake.DeltaTable(str(base / table)).to_pyarrow_table())
 
 
-READ: dict[str, Callable[[Path, str], pa.Table]] = {"parquet": of_parquet, "delta": of_delta}
+def of_iceberg(base: Path, table: str) -> pa.Table:
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    catalog = SqlCatalog("zlens", uri=f"sqlite:///{base / 'catalog.db'}", warehouse=base.as_uri())
+    return catalog.load_table(("zlens", table)).scan().to_arrow()
+
+
+READ: dict[str, Callable[[Path, str], pa.Table]] = {
+    "parquet": of_parquet,
+    "delta": of_delta,
+    "iceberg": of_iceberg,
+}
 
 
 def near(row: Iterable[Any]) -> tuple[Any, ...]:
@@ -109,6 +121,8 @@ def test_columns_say_what_they_hold(form: str, parts: list[str], tmp_path: Path)
         assert fields["busy_pct"].metadata == {"comment": expected}
         assert fields["interval_end"].type.type == "timestamp"
         assert deltalake.DeltaTable(str(base / "load")).metadata().partition_columns == ["system", "day"]
+    elif form == "iceberg":
+        assert of_iceberg(base, "load").schema.field("busy_pct").metadata[b"doc"].decode() == expected
     else:
         path = next(base.glob("load/LAKETEST/*.parquet"))
         assert pyarrow.parquet.read_metadata(path).metadata[b"busy_pct"].decode() == expected

@@ -11,6 +11,7 @@ Write the measures of a lake for other programs. The same command again writes o
 
 parquet  a file for each measure, system and day
 delta    a Delta Lake table for each measure (pip install 'zlens[delta]')
+iceberg  an Iceberg table for each measure, with a catalog beside them (pip install 'zlens[iceberg]')
 """
 EXAMPLES = """\
 Examples:
@@ -20,7 +21,7 @@ Examples:
 """
 
 #: Those of `zlens.stores.TARGETS`, which is slow to import.
-FORMATS = ("parquet", "delta")
+FORMATS = ("parquet", "delta", "iceberg")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

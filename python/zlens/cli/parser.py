@@ -24,7 +24,7 @@ COMMANDS = {
     "explain": "show where a number comes from: formula, inputs, unit, source, status",
     "import": "decode files once, into a lake of Parquet files",
     "lake": "show, verify or trim a lake",
-    "export": "write the measures of a lake as Parquet or Delta Lake tables",
+    "export": "write the measures of a lake as Parquet files, Delta Lake or Iceberg tables",
     "catalog": "show and check record layouts and formulas; import IBM's record pages",
     "serve": "serve the page to the browser",
     "live": "follow systems while they run: measures, findings and the page",

@@ -54,7 +54,7 @@ def export(
 ) -> list[Exported]:
     """Bring the measures of a lake in another format up to date.
 
-    form      parquet or delta
+    form      parquet, delta or iceberg
     tables    the measures; none named: all that have intervals
     report    called for every machine once its days are written
 
@@ -188,8 +188,8 @@ def _opened(base: Path, form: str, tables: list[str]) -> Iterator[tuple[_State, 
         raise QueryError(f"measures are not exported to {form}", expected=f"one of {', '.join(TARGETS)}")
     try:
         base.mkdir(parents=True, exist_ok=True)
-        own = {_STATE, _LOCK, _STAGING}
-        if not (base / _STATE).exists() and {path.name for path in base.iterdir()} - own - {*tables}:
+        # The lock is the first file of an export.
+        if not (base / _LOCK).exists() and any(base.iterdir()):
             raise LakeError(
                 "the folder contains other files", file=str(base), cure="name a new or an empty folder"
             )

@@ -1,4 +1,4 @@
-"""Formats that other programs read: Parquet files, tables of Delta Lake.
+"""Formats that other programs read: Parquet files, tables of Delta Lake and of Iceberg.
 
 A target has a table for each measure. `replace` puts the rows of some systems and days in the place of those
 that are there, in one transaction; the same call again changes nothing.
@@ -7,6 +7,7 @@ that are there, in one transaction; the same call again changes nothing.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +19,15 @@ from zlens.errors import QueryError
 from zlens.lake import folder, names
 from zlens.lake.parquet_engine import ParquetEngine, parquet
 
-#: Types of columns in Delta Lake, by those of the catalog.
+#: Types of columns in Iceberg and in Delta Lake, by those of the catalog.
+_ICEBERG = {
+    "text": "StringType",
+    "int": "LongType",
+    "float": "DoubleType",
+    "bool": "BooleanType",
+    "time": "TimestamptzType",
+}
+_NAMESPACE = "zlens"
 _DELTA = {"text": "string", "int": "long", "float": "double", "bool": "boolean", "time": "timestamp"}
 
 
@@ -116,15 +125,88 @@ class DeltaTables:
         return int(count)
 
 
+class IcebergTables:
+    """A table of Iceberg for each measure, partitioned by system and day, in a catalog beside them.
+
+    The catalog is a file of SQLite, `catalog.db`; its namespace is `zlens`.
+    """
+
+    def __init__(self, base: Path, engine: ParquetEngine) -> None:
+        self.engine = engine
+        base = base.absolute()
+        catalogs = _extra("pyiceberg.catalog.sql", "iceberg")
+        self.arrow = _extra("pyarrow", "iceberg")
+        self.iceberg = _extra("pyiceberg.expressions", "iceberg")
+        self.catalog = catalogs.SqlCatalog(
+            _NAMESPACE, uri=f"sqlite:///{base / 'catalog.db'}", warehouse=base.as_uri()
+        )
+        self.catalog.create_namespace_if_not_exists(_NAMESPACE)
+
+    def has(self, table: str) -> bool:
+        return bool(self.catalog.table_exists((_NAMESPACE, table)))
+
+    def replace(
+        self, table: str, columns: Sequence[Column], path: str, systems: Sequence[str], days: Sequence[str]
+    ) -> int:
+        name = (_NAMESPACE, table)
+        stored = self.catalog.load_table(name) if self.has(table) else self._create(name, columns)
+        known = {field.name for field in stored.schema().fields}
+        if fresh := [column for column in columns if column.name not in known]:
+            # Columns that an older zlens did not have.
+            with stored.update_schema() as update:
+                for column in fresh:
+                    update.add_column(column.name, self._type(column), doc=comment(column))
+        listed = ", ".join(quote(column.name) for column in columns)
+        rows = self.arrow.table(self.engine.stream(f"SELECT {listed} FROM {parquet([path])}"))
+        of = self.iceberg
+        place = of.And(of.In("system", {*systems}), of.In("day", {*days}))
+        # Both in one step; without rows of these days there is nothing to delete.
+        with stored.transaction() as transaction:
+            if stored.current_snapshot() is not None:
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", message="Delete operation did not match any records")
+                    transaction.delete(place)
+            if len(rows):
+                transaction.append(rows)
+        return len(rows)
+
+    def _type(self, column: Column) -> Any:
+        return getattr(_extra("pyiceberg.types", "iceberg"), _ICEBERG[column.type])()
+
+    def _create(self, name: tuple[str, str], columns: Sequence[Column]) -> Any:
+        types = _extra("pyiceberg.types", "iceberg")
+        schema = _extra("pyiceberg.schema", "iceberg").Schema(
+            *(
+                types.NestedField(number, one.name, self._type(one), required=False, doc=comment(one))
+                for number, one in enumerate(columns, 1)
+            )
+        )
+        parts = _extra("pyiceberg.partitioning", "iceberg")
+        identity = _extra("pyiceberg.transforms", "iceberg").IdentityTransform()
+        numbers = {column.name: number for number, column in enumerate(columns, 1)}
+        spec = parts.PartitionSpec(
+            *(
+                parts.PartitionField(numbers[part], 1000 + at, identity, part)
+                for at, part in enumerate(("system", "day"))
+            )
+        )
+        return self.catalog.create_table(name, schema, partition_spec=spec)
+
+
 def _extra(module: str, extra: str) -> Any:
     """A package of an extra; QueryError if it is not installed."""
     try:
         return import_module(module)
     except ImportError:
+        package = module.partition(".")[0]
         raise QueryError(
-            f"the package {module} is not installed", cure=f"install it: pip install 'zlens[{extra}]'"
+            f"the package {package} is not installed", cure=f"install it: pip install 'zlens[{extra}]'"
         ) from None
 
 
 #: Targets by the name of their format.
-TARGETS: dict[str, Callable[[Path, ParquetEngine], Target]] = {"parquet": ParquetFiles, "delta": DeltaTables}
+TARGETS: dict[str, Callable[[Path, ParquetEngine], Target]] = {
+    "parquet": ParquetFiles,
+    "delta": DeltaTables,
+    "iceberg": IcebergTables,
+}
