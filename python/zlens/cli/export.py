@@ -51,7 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
                 return
             span = " to ".join(dict.fromkeys((exported.days[0], exported.days[-1])))
             days = f"{len(exported.days):,} day{'s' * (len(exported.days) != 1)}"
-            out.write(f"{name}: {span}: {days}, {exported.rows:,} rows of {exported.tables} measures\n")
+            tables = f"{exported.tables} measure{'s' * (exported.tables != 1)}"
+            out.write(f"{name}: {span}: {days}, {exported.rows:,} rows of {tables}\n")
             out.flush()
 
         stores.export(
