@@ -107,6 +107,20 @@ test-all: setup $(PAGE) ## long tests too, properties tried many times, every vi
 	crates/forward/s390x.sh --test || [ $$? = 2 ]
 	cd ui && npm test --silent
 	$(PYTEST) --all
+	$(MAKE) spark
+
+# Large, and needed for nothing else; each engine in a process of its own.
+SPARK := target/spark/.tools
+$(SPARK): tests/spark/requirements.lock
+	@$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+.PHONY: spark
+spark: setup $(SPARK) ## tests of the data source for Spark and Sail (a gigabyte; Spark needs Java 17)
+	for engine in sail jvm; do \
+		ZLENS_SPARK=$$engine PYTHONPATH=python target/spark/bin/python -m pytest tests/spark || exit 1; \
+	done
 
 # The forwarder is one static program; with --target, build scripts are not built so.
 FORWARD := cargo build --profile forward --locked --quiet --package zlens-forward --bin zlens-forward
@@ -193,10 +207,10 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS (needs a nightly toolchain)
 	done
 
 .PHONY: lock
-lock: ## requirements.in -> requirements.lock, here and in docs/ (with uv, hashes of every platform)
+lock: ## requirements.in -> requirements.lock, here, in docs/ and tests/spark/ (with uv, hashes of every platform)
 	$(PYTHON) -m venv target/lock
 	target/lock/bin/pip install --quiet --disable-pip-version-check 'uv>=0.9,<1'
-	for folder in . docs; do \
+	for folder in . docs tests/spark; do \
 		target/lock/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 			--no-annotate --custom-compile-command "make lock" --quiet $$folder/requirements.in -o $$folder/requirements.lock; \
 	done

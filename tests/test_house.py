@@ -42,6 +42,7 @@ LAYERS = (
     "zlens",
     "compare",
     "studies",
+    "spark",
     "demo",
     "live",
     "server",
