@@ -40,7 +40,7 @@ def items(table: Table, level: str) -> list[Item]:
         Item(Column("source", "text", "", "where the row comes from"), "source"),
         Item(
             Column(TIME, "time", "", f"end of the {level} of the system's local time, UTC"),
-            "TIMESTAMPTZ '1970-01-01 00:00:00+00' + to_microseconds(_bucket)",
+            f"TIMESTAMPTZ '1970-01-01 00:00:00+00' + to_microseconds(coalesce({', '.join(_ends())}))",
         ),
         *(Item(Column(key.name, key.type, key.unit, key.text), quote(key.name)) for key in _keys(table)),
         Item(
@@ -144,30 +144,41 @@ def _local(table: Table, offsets: Mapping[tuple[str, str], int]) -> str:
     return f"SELECT {heads}, {offset} AS _offset, {middle} + {offset} AS _middle FROM {table.name}"
 
 
+def _ends() -> list[str]:
+    """The columns with the ends of buckets, by level; NULL in the rows of the other one."""
+    return [f"_{level}_end" for level in LEVELS]
+
+
 def query(
-    name: str,
-    level: str,
-    systems: Iterable[str],
-    offsets: Mapping[tuple[str, str], int],
-    days: tuple[int, int],
+    name: str, systems: Iterable[str], offsets: Mapping[tuple[str, str], int], days: tuple[int, int]
 ) -> str:
-    """SELECT of a measure's buckets of some systems and local days, with `_unit`: place of system, and day.
+    """SELECT of a measure's buckets of some systems and local days, of all levels in one statement.
+
+    `_unit` is the place of the system, and the day; `_level` the name of the level.
 
     offsets   seconds between local time and UTC, by system and source
     days      the first and the last one, counted from 1970
     """
     table = metrics.table(name)
-    length = LEVELS[level]
     listed = ", ".join(map(literal, systems))
+    ends = ", ".join(
+        f"(_middle + {length - 1}) // {length} * {length} - _offset AS {end}"
+        for end, length in zip(_ends(), LEVELS.values(), strict=True)
+    )
     rows = (
-        f"SELECT *, (_middle + {length - 1}) // {length} * {length} - _offset AS _bucket, "
-        f"{_DAY} AS _day, ({aggregation.known(table)}) AS _known "
+        f"SELECT *, {ends}, {_DAY} AS _day, ({aggregation.known(table)}) AS _known "
         f"FROM ({_local(table, offsets)}) WHERE system IN ({listed})"
     )
-    keys = ["system", "source", *(quote(key.name) for key in _keys(table)), "_bucket", "_day"]
-    selected = ", ".join(f"{item.sql} AS {quote(item.column.name)}" for item in items(table, level))
-    unit = f"concat(list_position([{listed}], system), ' ', _day)"
+    keys = ", ".join(["system", "source", *(quote(key.name) for key in _keys(table))])
+    sets = ", ".join(f"({keys}, {end}, _day)" for end in _ends())
+    # Levels differ in no column but the text of one.
+    selected = ", ".join(f"{item.sql} AS {quote(item.column.name)}" for item in items(table, "hour"))
+    levels = " ".join(
+        f"WHEN GROUPING({end}) = 0 THEN {literal(level)}" for level, end in zip(LEVELS, _ends(), strict=True)
+    )
     return (
-        f"SELECT {selected}, {unit} AS _unit FROM ({rows}) WHERE _day BETWEEN {days[0]} AND {days[1]} "
-        f"GROUP BY {', '.join(keys)} ORDER BY {', '.join(keys[:-1])}"
+        f"SELECT {selected}, concat(list_position([{listed}], system), ' ', _day) AS _unit, "
+        f"CASE {levels} END AS _level "
+        f"FROM ({rows}) WHERE _day BETWEEN {days[0]} AND {days[1]} GROUP BY GROUPING SETS ({sets}) "
+        f"ORDER BY {keys}, {', '.join(_ends())}"
     )

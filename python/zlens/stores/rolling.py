@@ -193,19 +193,27 @@ class _Work:
             for name in buckets.measures():
                 if session is not None and session.fills(name):
                     session.announce(name, [column.name for column in metrics.table(name).columns])
-                    for level in buckets.LEVELS:
-                        self._write(session, name, level, days)
+                    self._write(session, name, days)
 
-    def _write(self, session: Session, name: str, level: str, days: list[int]) -> None:
-        table = f"{name}_{level}"
+    def _write(self, session: Session, name: str, days: list[int]) -> None:
         area = self.staged.path / "measures" / str(days[0])
         area.mkdir(parents=True, exist_ok=True)
-        query = buckets.query(name, level, self.machine.systems, self.machine.offsets, (days[0], days[-1]))
-        whole = os.fspath(area / f"{table}.parquet")
-        session.engine.write_parquet(query, whole)
+        query = buckets.query(name, self.machine.systems, self.machine.offsets, (days[0], days[-1]))
+        whole = area / f"{name}.parquet"
+        session.engine.write_parquet(query, os.fspath(whole))
+        for level in buckets.LEVELS:
+            self._level(name, level, area, whole)
+        whole.unlink()
+
+    def _level(self, name: str, level: str, area: Path, whole: Path) -> None:
+        """Write the buckets of a level from those of all."""
+        table = f"{name}_{level}"
         columns = tuple(item.column for item in buckets.items(metrics.table(name), level))
         listed = ", ".join(quote(column.name) for column in columns)
-        select = f"SELECT {listed}, _unit FROM read_parquet({literal(whole)})"
+        select = (
+            f"SELECT {listed}, _unit FROM read_parquet({literal(os.fspath(whole))}) "
+            f"WHERE _level = {literal(level)}"
+        )
         for written in self.engine.write(select, os.fspath(area / table), "_unit", TIME):
             place, day = written.key.split(" ")
             file = MeasuresFile(
@@ -216,7 +224,6 @@ class _Work:
             self.rows += written.rows
             self.bytes += written.bytes
             self._schemas[table] = ""
-        Path(whole).unlink()
         if table in self._schemas:
             self._schemas[table] = self._schema(document.dump_schema(columns))
 
