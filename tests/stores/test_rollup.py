@@ -20,6 +20,7 @@ from zlens.catalog import aggregation, metrics
 from zlens.catalog.expressions import quote
 from zlens.errors import InputError, LakeError, QueryError
 from zlens.inputs.options import Options, parse_moment
+from zlens.inputs.source import forgotten
 from zlens.lake import names
 from zlens.lake.folder import Folder
 from zlens.stores import buckets
@@ -232,6 +233,8 @@ def test_raw_tables_go_and_measures_stay(parts: list[str], tmp_path: Path) -> No
     assert rows(made, "SELECT * FROM cpu_hour ORDER BY ALL") == hours
     assert rows(made, "SELECT count(*) FROM cpu") == [(0,)]
     assert lake.contents(made).measures_only == 2
+    with zlens.open(made) as session:
+        assert forgotten(session.sources) == {"LAKETEST"}
     # The bytes are known, and are not imported again.
     assert [added.again for added in lake.add(parts[:2], made)[0]] == [True, True]
     [rolled] = stores.rollup(made)
@@ -345,6 +348,9 @@ def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFix
     assert "3 inputs without raw tables" in run("lake", "show", made)[1]
     status, out, _ = run("info", made)
     assert out.count("forgotten; measures by hour and day remain") == 3
+    _, out, _ = run("report", "prclog", made)
+    assert "Raw tables of LAKETEST are forgotten" in " ".join(out.split())
+    assert "load_hour" in out
     for words in (["--raw"], ["--older-than", "1d"], ["--raw", "--older-than", "1d", "--to", "2026-01-01"]):
         status, _, err = run("lake", "forget", made, *words)
         assert status == 2

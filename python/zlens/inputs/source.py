@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -100,6 +100,11 @@ class SystemInfo:
         if self.utc_offset_s is None or abs(self.utc_offset_s) >= 86400:
             return dt.UTC
         return dt.timezone(dt.timedelta(seconds=self.utc_offset_s))
+
+
+def forgotten(sources: Iterable[Source]) -> set[str]:
+    """Systems of which a lake keeps measures by hour and day where their raw tables are forgotten."""
+    return {system for source in sources for system in getattr(source, "forgotten", ())}
 
 
 @dataclass(frozen=True, slots=True)

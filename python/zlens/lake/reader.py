@@ -260,6 +260,8 @@ class LakeSource:
         #: Parts within the options, and those of them that have raw tables.
         self._selected = [stored for stored in parts if self._is_selected(stored)]
         self.chosen = [stored for stored in self._selected if stored.part.raw]
+        #: Systems of which raw tables within the options are forgotten.
+        self.forgotten = {stored.part.system for stored in self._selected if not stored.part.raw}
         self._schemas: dict[str, tuple[Column, ...]] = {}
         self.tables: Mapping[str, list[RawTable]] = _Tables(self)
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from zlens.catalog import caveats
 from zlens.catalog.reports.definition import REMARKABLE, Column, Definition
+from zlens.inputs.source import forgotten
 from zlens.reports import facts, style
 from zlens.reports.rows import Block, Session, dotted
 from zlens.version import VERSION
@@ -16,6 +17,7 @@ MADE = "Synthetic data, written by zlens; nothing in it was measured."
 _PLACE = 40  # column of the report name and of the note on synthetic data
 _HARD = "\u00a0"  # no-break space
 _PROBLEMS = 'zlens sql INPUT -q "SELECT * FROM problem"'.replace(" ", _HARD)
+_BUCKETS = 'zlens sql LAKE -q "FROM load_hour"'.replace(" ", _HARD)
 #: Sources that name a release of z/VM by its number.
 _ZVM = ("zvm-monitor", "listing", "listing-means")
 _LEVEL = re.compile(r"\d+(\.\d+)+\Z")
@@ -110,6 +112,12 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
     if block.problems:
         problems = "1 problem" if block.problems == 1 else f"{block.problems:,} problems"
         lines.append(f"{problems} while reading, see: {_PROBLEMS}")
+    gone = forgotten(session.sources) & {str(system["system"]) for system in block.systems}
+    if gone:
+        lines.append(
+            f"Raw tables of {', '.join(sorted(gone))} are forgotten, at least in part; measures by hour "
+            f"and day remain, see: {_BUCKETS}"
+        )
     lines += block.notes
     lines += known_faults(definition, block)
     if block.empty:

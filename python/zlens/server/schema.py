@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from zlens import models
@@ -11,7 +11,7 @@ from zlens.catalog import glossary, metrics, roles, subjects
 from zlens.catalog.reports import definition, menus
 from zlens.engine import cancelling
 from zlens.findings.evaluate import USUAL
-from zlens.inputs.source import SystemInfo, table_of
+from zlens.inputs.source import SystemInfo, forgotten, table_of
 from zlens.present.rows import iso
 from zlens.reports import entries
 from zlens.server import hints
@@ -30,11 +30,12 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
 
 def _schema(place: Place) -> dict[str, Any]:
     session = place.session
+    gone = forgotten(session.sources)
     return {
         "version": VERSION,
         "made": any(info.made for info in session.systems),
         "inputs": [{"name": name} for name in place.names],
-        "systems": [{**system(info), "fills": _fills(session, info)} for info in session.systems],
+        "systems": [{**system(info, gone), "fills": _fills(session, info)} for info in session.systems],
         "tables": _tables(place),
         "reports": _reports(place),
         "subjects": subjects.entries(),
@@ -62,8 +63,8 @@ def _schema(place: Place) -> dict[str, Any]:
     }
 
 
-def system(info: SystemInfo) -> dict[str, Any]:
-    """A system of a source, and the time that its intervals span."""
+def system(info: SystemInfo, gone: Container[str]) -> dict[str, Any]:
+    """A system of a source, and the time that its intervals span; `gone`: those without raw tables."""
     ends = [interval.end_us for interval in info.intervals]
     first = ends[0] if ends else info.first_us
     last = ends[-1] if ends else info.last_us
@@ -85,6 +86,7 @@ def system(info: SystemInfo) -> dict[str, Any]:
         "start": _time(first),
         "end": _time(last),
         "made": info.made,
+        "forgotten": info.system in gone,
     }
 
 

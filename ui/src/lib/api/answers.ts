@@ -22,6 +22,8 @@ export interface SystemInfo {
   start: string | null;
   end: string | null;
   made: boolean;
+  /** Whether a lake keeps measures by hour and day only, of some of its time at least. */
+  forgotten: boolean;
 }
 
 export interface ColumnInfo {
