@@ -115,3 +115,32 @@ def test_a_printed_report_of_monitor_data_does_not_differ_from_it(sim_file: Path
 def test_explain_names_the_precision() -> None:
     assert "busy_pct +- busy_pct_half" in explain("listing_prclog.busy_pct")
     assert "half a unit of its last digit" in " ".join(explain("listing_prclog").split())
+
+
+def test_a_printed_rmf_report_says_how_precise_its_measures_are() -> None:
+    with zlens.open(str(FOLDER / "rmf-cpu-mt.txt")) as session:
+        halves = session.sql("SELECT DISTINCT lpar_busy_pct_half, share_pct_half FROM rmf_cpu").rows
+        found = precise(session)
+        ((_, run),) = measure(session, "").systems.items()
+    # 78.23, and 100.0: zeros at the end of all cannot be seen.
+    assert halves == [(0.005, 0.5)]
+    assert found["load.busy_pct"] == pytest.approx(0.005)
+    assert run.roundings["core_type.mt_utilization_pct", ("ZIIP",)] == pytest.approx(0.005)
+    # Two threads of four cores, each online for 100.00 %, taken as 100.
+    assert found["load.online"] == pytest.approx(4 * 2 * 0.5 / 100)
+    assert "lpar_busy_pct +- lpar_busy_pct_half" in " ".join(explain("rmf_cpu.lpar_busy_pct").split())
+
+
+def test_printed_rmf_reports_are_compared_as_precisely_as_they_are_printed(tmp_path: Path) -> None:
+    """A report beside itself with one number half a unit away: no difference."""
+    text = (FOLDER / "rmf-cpu-mt.txt").read_text(encoding="utf-8")
+    sides = []
+    for name, busy in (("one", "78.23"), ("near", "78.24"), ("far", "98.24")):
+        path = tmp_path / f"{name}.txt"
+        path.write_text(text.replace("78.23", busy))
+        with zlens.open(str(path)) as session:
+            sides.append(Side(name, [measure(session, name)]))
+    for side, by in ((sides[1], "rounding"), (sides[2], "none")):
+        (system,) = compare([sides[0], side]).systems
+        row = next(row for row in system.rows if row.metric.key == "load.busy_pct")
+        assert row.changes[0].verdict.by == by

@@ -21,6 +21,20 @@ SOURCES = ("listing", "listing-means")
 PREFIX = "listing_"
 #: What the column of a value's precision ends with.
 HALF = "_half"
+#: Sources whose numbers were printed, so that they are rounded.
+PRINTED = (*SOURCES, "rmf-text")
+#: What the tables of RMF's reports begin with.
+RMF = "rmf_"
+
+
+def half_name(column: str) -> str:
+    """The column with the precision of a printed number."""
+    return column + HALF
+
+
+def half_text(column: str) -> str:
+    return f"{column} is printed with this precision: +-"
+
 
 #: What the first lines of all forms begin with.
 _BEGINS = ("D0R2 ", "__ISO", "_IntEnd")
@@ -174,7 +188,7 @@ def columns(table: Table) -> tuple[RawColumn, ...]:
         text = column.text or f"{column.name}, as printed"
         if is_number(column):
             found.append(RawColumn(name, "float", unit, text))
-            found.append(RawColumn(name + HALF, "float", unit, f"{name} is printed with this precision: +-"))
+            found.append(RawColumn(half_name(name), "float", unit, half_text(name)))
         else:
             found.append(RawColumn(name, kind(column), "", text))
     return tuple(found)

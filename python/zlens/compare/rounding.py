@@ -85,6 +85,9 @@ def _numbers(metric: Metric) -> tuple[tuple[str, str], ...]:
     found = []
     for column in (metric.column, *(name for name in weights if measured.column(name))):
         raw, _ = column_lineage().raw(metric.table, column)
+        found += [
+            (name, each) for name, columns in raw.items() if name.startswith("rmf_") for each in columns
+        ]
         for name in raw.keys() & listings.tables().keys():
             report, key = listings.tables()[name]
             known = {each.name for each in listings.columns(definition.load(report).table(key))}

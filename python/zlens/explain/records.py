@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import caveats, layouts, metrics, rmf_reports, roles
+from zlens.catalog import caveats, layouts, listings, metrics, rmf_reports, roles
 from zlens.catalog.compile.kept_lineage import Source
 from zlens.catalog.compile.nodes import ROLE
 from zlens.catalog.layouts import Field, Layout
@@ -420,6 +420,11 @@ def _unit(name: str | None) -> str:
 # Printed reports that readers parse (RMF)
 
 
+def _rounded(column: rmf_reports.ReportColumn) -> str:
+    """How precise the number is where the report is read as text."""
+    return f"in printed reports: the value is {column.name} +- {listings.half_name(column.name)}"
+
+
 @cache
 def printed_reports() -> tuple[rmf_reports.Report, ...]:
     """All reports whose printed form a reader parses."""
@@ -446,6 +451,7 @@ def printed_pages(name: str) -> Iterator[str]:
                         ("Report", report.title),
                         ("Value", f"{column.stored}, {column.unit}" if column.unit else column.stored),
                         ("Printed", column.head),
+                        ("Rounded", _rounded(column) if column.type == "float" else ""),
                         ("Source", report.source),
                         ("Status", f"{column.status}: {_PRINTED[column.status]}"),
                     ]

@@ -18,7 +18,7 @@ from zlens.catalog import listings
 from zlens.catalog.columns import Column
 from zlens.catalog.expressions import quote
 from zlens.engine.answers import Answer
-from zlens.inputs.source import ArrowSource, Interval, RawTable, WithoutFiles
+from zlens.inputs.source import ArrowSource, Interval, RawTable, Source, WithoutFiles
 from zlens.readers.rows import typed
 from zlens.session.session import Session
 
@@ -52,7 +52,7 @@ class Change:
 
 def has_printed(session: Session) -> bool:
     """Whether an input has numbers with a precision."""
-    return any(info.source in listings.SOURCES for info in session.systems)
+    return any(info.source in listings.PRINTED for info in session.systems)
 
 
 def changes(session: Session, numbers: Iterable[tuple[str, str]]) -> list[Change]:
@@ -60,21 +60,35 @@ def changes(session: Session, numbers: Iterable[tuple[str, str]]) -> list[Change
     by_table: dict[str, list[str]] = {}
     for table, column in sorted(set(numbers)):
         by_table.setdefault(table, []).append(column)
-    there = {name for source in session.sources for name in source.tables}
     found = []
-    for table in sorted(by_table.keys() & there):
-        largest = ", ".join(f"max({quote(column + listings.HALF)})" for column in by_table[table])
+    for table in sorted(by_table.keys() & _printed_tables(session)):
+        known = {*session.sql(f"SELECT * FROM {quote(table)}").columns}
+        columns = [column for column in by_table[table] if listings.half_name(column) in known]
+        largest = ", ".join(f"max({quote(listings.half_name(column))})" for column in columns)
+        if not columns:
+            continue
         ((*halves,),) = session.sql(f"SELECT {largest} FROM {quote(table)}").rows
-        for column, half in zip(by_table[table], halves, strict=True):
+        for column, half in zip(columns, halves, strict=True):
             if half:
                 found += [Change(table, column, up) for up in (True, False)]
     return found
 
 
+def _printed_tables(session: Session) -> set[str]:
+    """Raw tables with rows of printed sources."""
+    printed = (source for source in session.sources if _is_printed(source))
+    return {name for source in printed for name in source.tables}
+
+
+def _is_printed(source: Source) -> bool:
+    return any(info.source in listings.PRINTED for info in source.systems)
+
+
 def rounded(session: Session, changed: Sequence[Change]) -> Session:
     """The listings of a session with their systems once for each change, and once as they are."""
     beside = session.narrowed(replace(session.options, **_OPTIONS))
-    beside.sources, beside._found = [_Rounded(session, changed)], []
+    names = sorted({source.name for source in session.sources if _is_printed(source)})
+    beside.sources, beside._found = [_Rounded(session, name, changed) for name in names], []
     return beside
 
 
@@ -128,9 +142,10 @@ class _Stream:
 class _Rounded(WithoutFiles):
     """A source of systems once for each change."""
 
-    name = listings.SOURCES[0]
-
-    def __init__(self, session: Session, changed: Sequence[Change]) -> None:
+    def __init__(self, session: Session, name: str, changed: Sequence[Change]) -> None:
+        self.name = name
+        sources = [source for source in session.sources if source.name == name and _is_printed(source)]
+        own = {(info.system, info.source) for source in sources for info in source.systems}
         intervals: dict[tuple[str, str], list[Interval]] = {}
         for system, source, end, seconds, flag in session.sql(
             "SELECT system, source, interval_end, seconds, flag FROM interval ORDER BY interval_end"
@@ -146,12 +161,12 @@ class _Rounded(WithoutFiles):
                 intervals=intervals.get((info.system, info.source), []),
             )
             for info in session.systems
-            if info.source in listings.SOURCES
+            if (info.system, info.source) in own
             for number in range(len(changed) + 1)
         ]
         self.tables: dict[str, list[RawTable]] = {
             name: [_Table(session, source.tables[name][0], changed)]
-            for source in reversed(session.sources)
+            for source in reversed(sources)
             for name in source.tables
-            if name in listings.tables()
+            if name in listings.tables() or name.startswith(listings.RMF)
         }

@@ -9,14 +9,17 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any, BinaryIO
 
+from zlens.catalog.columns import Column
+from zlens.catalog.listings import half_name, half_text
 from zlens.catalog.rmf_printed import List, Page, Printed, Samples, printed
 from zlens.catalog.rmf_reports import Report
 from zlens.inputs.options import Options
-from zlens.inputs.source import Progress
+from zlens.inputs.source import ArrowSource, Progress
 from zlens.readers import textlines
 from zlens.readers.rmf import page as pages
 from zlens.readers.rmf.body import Body
@@ -26,7 +29,9 @@ from zlens.readers.rmf.notes import Notes
 from zlens.readers.rmf.page import Cell, Head, Heads
 from zlens.readers.rmf.postprocessor import RmfXmlSource
 from zlens.readers.rmf.source import ReportFile
+from zlens.readers.rmf.store import StoredTable
 from zlens.readers.rmf.values import Converter
+from zlens.readers.rows import RowStream, typed
 
 NAME = "rmf-text"
 #: Lines of a page in which its header is, and lines above heads that may belong to them.
@@ -81,7 +86,7 @@ class RmfTextSource(RmfXmlSource):
     def _finish(self) -> None:
         super()._finish()
         # What is printed is what was asked for: most files have one report.
-        self.tables = {table.name: [rows] for table, rows in self._stored if len(rows)}
+        self.tables = {table.name: [Precise(rows)] for table, rows in self._stored if len(rows)}
 
     def _read_file(self, file: ReportFile, progress: Progress | None, before: int, total: int) -> None:
         number = len(self._files) - 1
@@ -97,6 +102,57 @@ class RmfTextSource(RmfXmlSource):
             problems = file.notes.problems(self.name, file.path)
             if problems:
                 file.refusal, file.refusal_offset = problems[0].detail, problems[0].offset
+
+
+class Precise:
+    """A table as printed, with the precision of each number: half of a unit of the last digit of its column.
+
+    RMF prints all numbers of a column with the same decimals, so those of the number with the most count. If
+    all of them end in zeros, as 100.00, the precision is taken to be less than it was.
+    """
+
+    def __init__(self, rows: StoredTable) -> None:
+        self._rows = rows
+        self._halves: dict[str, float | None] = {}
+        numbers = [column for column in rows.columns if column.type == "float" and column.name != "seconds"]
+        self._of = {half_name(column.name): column.name for column in numbers}
+        precision = (
+            Column(half_name(column.name), "float", column.unit, half_text(column.name)) for column in numbers
+        )
+        self.columns = (*rows.columns, *precision)
+
+    @property
+    def name(self) -> str:
+        return self._rows.name
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def stream(self, columns: list[str]) -> ArrowSource:
+        return RowStream(typed(self.columns, columns), self._chosen)
+
+    def _chosen(self, columns: list[str]) -> Iterable[tuple[Any, ...]]:
+        if not columns:
+            return repeat((), len(self))
+        return zip(*(self._values(name) for name in columns), strict=True)
+
+    def _values(self, name: str) -> Iterator[Any]:
+        number = self._of.get(name)
+        if number is None:
+            return self._rows.values(name)
+        half = self._half(number)
+        return (None if value is None else half for value in self._rows.values(number))
+
+    def _half(self, number: str) -> float | None:
+        if number not in self._halves:
+            decimals = [_decimals(value) for value in {*self._rows.values(number)} if value is not None]
+            self._halves[number] = 0.5 * 10.0 ** -max(decimals) if decimals else None
+        return self._halves[number]
+
+
+def _decimals(value: float) -> int:
+    """Digits behind the point, without zeros at the end."""
+    return len(f"{value:.9f}".rstrip("0").partition(".")[2])
 
 
 class Parser:
