@@ -65,7 +65,7 @@ def opened(
     systems = []
     for name in sorted({each[0] for each in rows}):
         minutes = {(each[4] - START_US) // MINUTE_US for each in rows}
-        info = system(name, intervals=intervals(max(minutes) + 1))
+        info = system(name, known=intervals(max(minutes) + 1))
         info.source = "smf"
         systems.append(info)
     return session([FakeSource(systems, [FakeTable("smf113", COLUMNS, rows)]), *(others or [])], options)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from zlens.catalog import layouts
 from zlens.catalog.layout_choice import choose, needs, page_url

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import page_render
 import pytest
+from msgspec.structs import replace
 
 from zlens.catalog import layouts, resets
 from zlens.catalog.layouts import Field

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import fields as members
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import fields as members
 
 from rounds import rounds
 from zlens.catalog import layouts

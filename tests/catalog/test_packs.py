@@ -6,11 +6,11 @@ import multiprocessing
 import shutil
 import tomllib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import page_render
 import pytest
+from msgspec.structs import replace
 
 from zlens.catalog import layouts
 from zlens.catalog.layout_choice import choose

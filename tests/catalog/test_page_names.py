@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import page_render
 import pytest
+from msgspec.structs import replace
 
 import counter_records
 import monwrite_made as made

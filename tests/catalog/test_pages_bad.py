@@ -6,11 +6,11 @@ import os
 import random
 import re
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import page_render
 import pytest
+from msgspec.structs import replace
 
 from rounds import rounds
 from zlens.catalog import layouts

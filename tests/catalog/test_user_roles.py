@@ -6,11 +6,11 @@ import random
 import re
 import textwrap
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import page_render
 import pytest
+from msgspec.structs import replace
 
 import monwrite_made as made
 import zlens

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -104,8 +104,11 @@ class Made:
         """What these rows are made into is made when it is asked for."""
         yield [*queries]
 
-    def together(self, queries: Sequence[str]) -> list[list[tuple[Any, ...]]]:
-        return [self.sql(query).rows for query in queries]
+    def together(
+        self, queries: Sequence[str], over: Callable[[str], str] = str
+    ) -> list[list[tuple[Any, ...]]]:
+        each = [self.sql(over(f'SELECT 0 AS "#", * FROM ({query})')).rows for query in queries]
+        return [[tuple(row) for _, *row in rows] for rows in each]
 
     def sql(self, query: str) -> Answer:
         self.questions.append(query)

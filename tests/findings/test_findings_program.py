@@ -318,7 +318,7 @@ def test_a_processor_cannot_have_more_time_than_the_interval() -> None:
     # Half of each minute for users and nine tenths of it idle or in the system besides.
     table = processors("SYSA", [[0.5], [0.5], [1.0]])
     table.rows = [(*each[:-1], each[-1] + TOD_MINUTE // 2) for each in table.rows]
-    source = FakeSource([fake_system(intervals=intervals(3))], [table])
+    source = FakeSource([fake_system(known=intervals(3))], [table])
     with session_over([source]) as session:
         (found,) = session.findings(only=["BAL-003"]).rows
     assert found.subject == "CPU 00"

@@ -29,7 +29,7 @@ BASIC = {"B0": 6e9, "B1": 3e9, "B2": 1e7, "B3": 4e7, "B4": 2e7, "B5": 6e7, "P32"
 def told(*rows: tuple[float, float, str, str, str | None, float | None]) -> FakeSource:
     """What RMF tells: end and length in minutes, processor, type, priority and parked share of each row."""
     ends = sorted({(at, length) for at, length, *_ in rows})
-    info = system("SYSA", intervals=[Interval(_us(at), length * 60) for at, length in ends])
+    info = system("SYSA", known=[Interval(_us(at), length * 60) for at, length in ends])
     info.source = "rmf-xml"
     made = [
         (

@@ -323,7 +323,7 @@ RMF = tuple(
 def rmf(minute: float, *, local: bool = False) -> FakeSource:
     """A quarter of an hour of two processors, as RMF tells it."""
     end = round(START_US + minute * MINUTE_US)
-    info = system("SYSA", intervals=[Interval(end, 900.0)], local_time=local)
+    info = system("SYSA", known=[Interval(end, 900.0)], local_time=local)
     info.source = "rmf-xml"
     head = ("SYSA", "rmf-xml", "x", 0, end, end, 900.0, None)
     rows = [

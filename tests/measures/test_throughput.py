@@ -27,7 +27,7 @@ def written(tmp_path: Path, rows: list[str], heading: str = "start,end,transacti
 
 
 def opened(path: str, shares: list[float], *, facts: dict[str, Any] | None = None, **options: Any) -> Session:
-    info = fakes.system(intervals=fakes.intervals(len(shares)), **(facts or {}))
+    info = fakes.system(known=fakes.intervals(len(shares)), **(facts or {}))
     table = fakes.processors("SYSA", [[share, share] for share in shares])
     return fakes.session([fakes.FakeSource([info], [table])], Options(throughput=path, **options))
 

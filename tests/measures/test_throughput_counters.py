@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import fakes
 import zlens
@@ -60,7 +60,7 @@ def test_an_interval_told_in_part_has_no_cost(tmp_path: Path) -> None:
 def test_a_system_whose_load_is_known_is_told_of_once(tmp_path: Path) -> None:
     options = achieved(tmp_path, [f"{FIRST_S},{FIRST_S + 60},4000,0.2"])
     beside = fakes.FakeSource(
-        [fakes.system(intervals=fakes.intervals(1))], [fakes.processors("SYSA", [[0.5, 0.5]])]
+        [fakes.system(known=fakes.intervals(1))], [fakes.processors("SYSA", [[0.5, 0.5]])]
     )
     session = opened(samples([1.0]), options, [beside])
     [found] = values(session, "source, busy_pct, instructions", "per_transaction")

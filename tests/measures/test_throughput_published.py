@@ -78,7 +78,7 @@ def measured(
     end = fakes.START_US
     for number, run in enumerate(loads):
         name = f"RUN{number:02}"
-        systems.append(fakes.system(name, intervals=fakes.intervals(1)))
+        systems.append(fakes.system(name, known=fakes.intervals(1)))
         written.append(f"{end // 10**6 - 60},{end // 10**6},{name},{run['ETR']},0.5")
         guest, charged, other = (run.get(part, 0.0) for part in ("GUEST", "CHARGED", "NOT"))
         if "BUSY" in run:
@@ -90,7 +90,7 @@ def measured(
     path.write_text("\n".join(written))
     sources = [fakes.FakeSource(systems, [fakes.FakeTable("d0r2", D0R2, rows)])]
     if counters:
-        counted = [fakes.system(f"RUN{n:02}", intervals=fakes.intervals(1)) for n in range(len(loads))]
+        counted = [fakes.system(f"RUN{n:02}", known=fakes.intervals(1)) for n in range(len(loads))]
         for info in counted:
             info.source = "smf"
         sources.append(fakes.FakeSource(counted, [fakes.FakeTable("smf113", counter_rows.COLUMNS, counters)]))

@@ -153,7 +153,7 @@ def test_several_tables_follow_each_other() -> None:
     """In CSV after an empty line, in JSON by the field `table`."""
     definition = reports.load("mondata")
     (table,) = definition.tables
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     both = replace(definition, tables=(table, replace(table, key="again", title="Once More")))
     assert "\n\nrow,system,name" not in reports.render(definition, session(), "csv", now=NOW)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 import zlens
 from measures.test_smf70 import S0W1_S, ZIIP_S, four_ziips, s0w1

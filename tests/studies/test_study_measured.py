@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from zlens.api import Session
 from zlens.errors import InputError

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from zlens.catalog import expressions, metrics
 from zlens.catalog.expressions import literal, quote
@@ -352,8 +353,7 @@ def parted(column: Column) -> str:
     return f"{column.name}#weight"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A query on a measure: columns with their statistics, by keys and time.
 
     rows     the table with the measure's rows

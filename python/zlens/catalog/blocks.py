@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.catalog.aggregation import Question, named
 from zlens.catalog.expressions import quote
@@ -55,8 +57,7 @@ class Parts:
         return [f"{part} AS {name}" for part, name in self._names.items()]
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """The times after `start` up to `end`, in seconds since 1970; None: unbounded."""
 
     start: float | None = None
@@ -118,8 +119,7 @@ def split(question: Question) -> tuple[Question | None, Question | None]:
     return of([*(requested - _OF_ALL_ROWS)]), of([*(requested & _OF_ALL_ROWS)])
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(Struct, frozen=True):
     """A question in blocks of `width` seconds: one without buckets, whose rows are not merged."""
 
     question: Question

@@ -6,9 +6,10 @@ One file per fault in `caveats/`; copy `caveats/_skeleton.toml` to add one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from zlens.catalog import layouts, metrics
 from zlens.errors import CatalogError
@@ -21,8 +22,7 @@ STATUSES = ("verified", "verified-secondary", "derived")
 _OF = {"z/VM": ("zvm-monitor",), "z/OS": ("smf", "rmf-xml", "rmf-text", "rmf3-xml")}
 
 
-@dataclass(frozen=True, slots=True)
-class Caveat:
+class Caveat(Struct, frozen=True):
     """One fault.
 
     of              the operating system: z/VM or z/OS

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog import aggregation, metrics
 from zlens.errors import CatalogError, QueryError
@@ -20,8 +21,7 @@ FORMS = ("ratio", "points")
 DIRECTIONS = ("higher", "lower", "none")
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """One row of the comparison (one for each value of `by`): see facts/compare/_skeleton.toml."""
 
     group: str
@@ -44,8 +44,7 @@ class Metric:
         return f"{self.table}.{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """Something that must be alike, why, and the query that gives it for each system."""
 
     name: str

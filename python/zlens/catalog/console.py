@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A command. labels: column by label; parts: forms of parts of lines; neither if its response is unknown.
 
     verb, word  patterns of the command

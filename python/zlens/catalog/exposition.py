@@ -7,9 +7,10 @@ exported without anything more. `names.toml` says how.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog import metrics, roles
 from zlens.catalog.metrics import LEADING, Column, Table
@@ -24,8 +25,7 @@ RESERVED = frozenset({"job", "instance", "le", "quantile"})
 _LEADING = frozenset(column.name for column in LEADING)
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """A base unit: the ending of a metric's name, and how a column's values become those of the metric."""
 
     suffix: str
@@ -40,8 +40,7 @@ class Unit:
         return value if self.times == 1 else f"{value} * {self.times}"
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     """One metric without the prefix of its source.
 
     name    without prefix, and of an info metric without _info
@@ -65,8 +64,7 @@ class Family:
         return self.name + {"counter": "_total", "info": "_info"}.get(self.kind, "")
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """The metrics of a measure, or the cumulative counters of an entity (`of`).
 
     labels    label by column of the measure, or role of the entity
@@ -92,8 +90,7 @@ class Group:
                 yield f"{prefix}_{family.sample}"
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """The facts.
 
     sources  prefix by source, the preferred source first
@@ -141,8 +138,7 @@ def names() -> Names:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """Another exporter, or a convention, and what it calls the same things: our name, its name."""
 
     name: str

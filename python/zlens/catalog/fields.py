@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 #: Kinds whose difference between two samples is meaningful.
 DIFFERENCED = ("counter", "timer", "sampled")
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One field of a record or of a section entry.
 
     `length` is that of one element as on IBM's pages; an array has `count` elements numbered from
@@ -49,8 +50,7 @@ class Field:
         return self.kind in DIFFERENCED and self.kind_status != "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class CounterSet:
+class CounterSet(Struct, frozen=True):
     """One set of joined counters: its name in cpumf, its bit, and its own place if each set has one."""
 
     name: str
@@ -59,8 +59,7 @@ class CounterSet:
     length: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(Struct, frozen=True):
     """How to join records that continue each other; everything but `sets` is a field of the record.
 
     `more` has the bit `more_bit` set if another record follows, in which the fields of `same` are the
@@ -129,8 +128,7 @@ class Join:
         return [*((field, "count") for field in counts), *((field, "counter") for field in counters)]
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """Entries after the fixed part of a record.
 
     `offset` (of the first entry, from the record's start), `stride` (bytes from one entry to the

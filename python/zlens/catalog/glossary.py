@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from zlens.catalog import metrics
 from zlens.errors import CatalogError
@@ -13,8 +14,7 @@ from zlens.schema.facts import FACTS
 _FILE = FACTS / "glossary.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """A term; `of` is the column of a measure that explains it."""
 
     name: str

@@ -32,9 +32,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from zlens.catalog import aggregation, expressions, metrics
 from zlens.catalog.roles import SQL_TYPES
@@ -56,8 +57,7 @@ _MOST = 2_000
 _WIDEST = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(Struct, frozen=True):
     """Patterns and the group of what matches them, by kind, in the order they are tried.
 
     factors: how many seconds one second of a member of a cluster counts as.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog import aggregation, metrics
 from zlens.errors import CatalogError
@@ -18,8 +19,7 @@ _FILE = FACTS / "happened.toml"
 _NAME = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Subjects of one measure that may grow.
 
     statistic   total: an amount per second of elapsed time; mean: a value compared with its median
@@ -47,8 +47,7 @@ class Group:
         return f"{self.table}.{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """The view that shows the subject of an event, and the setting that selects it."""
 
     subject: str
@@ -56,8 +55,7 @@ class Shown:
     setting: str
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(Struct, frozen=True):
     """The facts of the file, which explains each."""
 
     minutes: float

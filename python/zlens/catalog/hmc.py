@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog.columns import Column
 from zlens.schema import document
@@ -14,8 +15,7 @@ from zlens.schema.facts import FACTS
 PARTS = ("partition", "processor", "pool")
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """One metric: its subject, its column, and its processor type (None: in a label, or all types)."""
 
     part: str
@@ -27,8 +27,7 @@ class Metric:
     alone: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     metrics: dict[str, Metric]
     columns: dict[str, tuple[Column, ...]]
     types: dict[str, str]

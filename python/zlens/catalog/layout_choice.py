@@ -8,9 +8,10 @@ longer records up to its end, and a layout of a later release serves what follow
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from zlens.catalog import layouts as catalog
 from zlens.catalog import user_roles

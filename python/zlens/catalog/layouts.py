@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from zlens.catalog.fields import DIFFERENCED, CounterSet, Field, Join, Section
 from zlens.errors import CatalogError
@@ -113,8 +114,7 @@ STATUS = (
 CLASSES = ("sample", "event", "sample-config", "event-config", "event+sample", "event+sample-config")
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """A record without its fields."""
 
     record: str
@@ -130,8 +130,7 @@ class Head:
     pack: str
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """The fields of one record in one release."""
 
     record: str
@@ -171,8 +170,7 @@ class Layout:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordFile:
+class RecordFile(Struct, frozen=True):
     """One TOML file: a head, what its layouts share, and the layouts."""
 
     head: Head

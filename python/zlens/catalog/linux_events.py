@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog import cpumf, generations
 from zlens.catalog.cpumf import linux_facts
@@ -28,8 +29,7 @@ _SHORT = re.compile(r"([BPCEMU])(\d{1,3})")
 _UNDEFINED = "COUNTER"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """An event. name: of the counter, in capitals, if a file names it; number: if it is given.
 
     undefined: the system itself has no name for the number.
@@ -48,8 +48,7 @@ class Event:
 NOTHING = Event()
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """The generations that the names in a file can belong to. told: their names, unless all are possible."""
 
     generations: tuple[str, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from zlens.catalog import metrics
 from zlens.catalog.columns import Column as RawColumn
@@ -57,8 +58,7 @@ HEADER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """A listing without the usual header.
 
     begins  its first line

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog import generations
 from zlens.catalog.layouts import STATUS
@@ -19,8 +20,7 @@ WHOLE = 65_536
 Point = tuple[int, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """A curve of capacity adjustment factors and the machine it belongs to.
 
     generation  the generation whose file has it

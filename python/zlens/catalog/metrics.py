@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from zlens.errors import CatalogError
 from zlens.schema import document
@@ -135,8 +136,7 @@ class Column(NamedTuple):
     every: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """One measure. `key` and the leading columns identify a row; an empty table has no reader yet.
 
     A lazy table is too large to keep: it is computed for every query, as far as that needs it. `rows` is

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from zlens.errors import CatalogError
 from zlens.schema import document
@@ -12,8 +13,7 @@ from zlens.schema.facts import FACTS
 _FILE = FACTS / "processor_types.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessorType:
+class ProcessorType(Struct, frozen=True):
     """A type of processor; the file explains its flags."""
 
     name: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog.rmf_reports import STATUS, key
 from zlens.errors import CatalogError
@@ -17,8 +18,7 @@ _NOTHING = re.compile(r"(?!)")
 _ALONE = re.compile(r"\{(\d)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A named value somewhere on a page; group 1 of the form is its text."""
 
     name: str
@@ -26,8 +26,7 @@ class Value:
     part: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A table with heads. heads, upper, words: what is printed, and the name in the XML form.
 
     first  how the last line of heads begins
@@ -55,8 +54,7 @@ class Table:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Struct, frozen=True):
     """Names with values side by side, below the heads of their groups; a row for each `begins`."""
 
     begins: re.Pattern[str]
@@ -65,8 +63,7 @@ class Pairs:
     names: dict[str, re.Pattern[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(Struct, frozen=True):
     """Names with a fixed number of values, below heads that name their area."""
 
     names: tuple[str, ...]
@@ -74,8 +71,7 @@ class Samples:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class List:
+class List(Struct, frozen=True):
     """A part whose rows stand anywhere in lines. cells: of the groups of the form; names: those in full."""
 
     part: str
@@ -101,8 +97,7 @@ class List:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A kind of page. status: how certain its form is."""
 
     title: str
@@ -117,8 +112,7 @@ class Page:
     titles: re.Pattern[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
+class Printed(Struct, frozen=True):
     """All pages by the key of their title, and the forms of what their header says, by name."""
 
     pages: dict[str, Page]

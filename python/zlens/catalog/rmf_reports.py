@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.errors import CatalogError
 from zlens.schema import document
@@ -21,8 +22,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _TAKE = re.compile(r"|brackets|block|place|headed|hexadecimal|letter [1-9]|equals \S.*")
 
 
-@dataclass(frozen=True, slots=True)
-class ReportColumn:
+class ReportColumn(Struct, frozen=True):
     """A column of a raw table, and the name or heading that locates it."""
 
     name: str
@@ -43,8 +43,7 @@ class ReportColumn:
         return "float" if self.type == "duration" else self.type
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """One part of a report: a list of named values or a table."""
 
     id: str
@@ -79,8 +78,7 @@ class Section:
         return ": ".join(filter(None, (self.segment, self.part)))
 
 
-@dataclass(frozen=True, slots=True)
-class ReportTable:
+class ReportTable(Struct, frozen=True):
     """A raw table: the common columns, the row kind if there are several, and those of its sections.
 
     printed  only printed reports have it
@@ -93,8 +91,7 @@ class ReportTable:
     printed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """All facts about one report."""
 
     report: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from zlens.catalog import layouts
 from zlens.errors import CatalogError
@@ -71,8 +72,7 @@ OPTIONAL = {
 _ID = re.compile(r"[A-Z][A-Z0-9]*-[A-Z0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule.
 
     condition    in words

@@ -7,10 +7,11 @@ counter sets of type 113 are those of `facts/machines`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from zlens.catalog import codes
 from zlens.errors import CatalogError
@@ -45,8 +46,7 @@ class Section(NamedTuple):
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Subtype:
+class Subtype(Struct, frozen=True):
     """How the records of one subtype store their counters.
 
     values   delta or absolute

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from zlens import _native
 from zlens.catalog import smf
@@ -18,8 +19,7 @@ _EPOCH = dt.date(1970, 1, 1)
 _DAY_US = 86_400_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class CounterSet:
+class CounterSet(Struct, frozen=True):
     """Counters of one set: its name, the values, and the bytes of each (subtype 2 always has 8)."""
 
     name: str

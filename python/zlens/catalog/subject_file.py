@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog import aggregation, metrics
 from zlens.catalog.metrics import Column, Table
@@ -191,8 +192,7 @@ def parse(text: str, path: str) -> Subject:
     return _File(problem).subject(_SUBJECT.check(document.parsed(text, path), "", problem))
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(Struct, frozen=True):
     """How the parts of a file must fit together: existing columns, with statistics that they have."""
 
     problem: Problem

@@ -7,9 +7,10 @@ Units and texts are those of the measure's columns.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any
+
+from msgspec import Struct, field, to_builtins
 
 from zlens.schema.facts import FACTS
 
@@ -17,8 +18,7 @@ _COLUMN = re.compile(r"\{(\w+)\}")
 Pieces = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A column of the table of subjects: a statistic of a column of the measure, or a text from several.
 
     key       name in the answer; for a text a name of its own
@@ -38,14 +38,12 @@ class Figure:
     scale: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     column: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """Columns of one subject over time; `most` is the minimum upper end of the axis."""
 
     name: str
@@ -58,8 +56,7 @@ class Chart:
     scale: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(Struct, frozen=True):
     """The column charted in each row of the table: a statistic of each part of the window."""
 
     column: str
@@ -67,8 +64,7 @@ class Course:
     statistic: str = "max"
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
+class Records(Struct, frozen=True):
     """Rows that may be added to each other, in a measure that also has others."""
 
     key: str
@@ -76,8 +72,7 @@ class Records:
     where: dict[str, list[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """Columns with shares of samples that are shown as one; in a state with `waits` the subject waits."""
 
     key: str
@@ -86,8 +81,7 @@ class State:
     waits: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class States:
+class States(Struct, frozen=True):
     """The states in which samples found a subject: together 100 % of the samples."""
 
     title: str
@@ -98,8 +92,7 @@ class States:
     state: tuple[State, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """The measure of the parts of a subject, such as its virtual processors."""
 
     table: str
@@ -108,8 +101,7 @@ class Part:
     keys: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """What subjects are grouped by; `none` is the name for those without."""
 
     key: str
@@ -118,8 +110,7 @@ class Group:
     none: str
 
 
-@dataclass(frozen=True, slots=True)
-class Time:
+class Time(Struct, frozen=True):
     """A time that is owned; `lacks` says why there may be none."""
 
     column: str
@@ -127,8 +118,7 @@ class Time:
     lacks: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Owners:
+class Owners(Struct, frozen=True):
     """How time is owned: groups, below them `level` after level, below these the parts of the subject.
 
     by      columns of the levels
@@ -143,14 +133,12 @@ class Owners:
     where: dict[str, list[str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     column: str
     heading: str
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """One kind of subject.
 
     order      its position among the kinds
@@ -198,4 +186,4 @@ def columns_of(pieces: Pieces) -> list[str]:
 
 def entries() -> list[dict[str, Any]]:
     """The kinds in JSON form."""
-    return [asdict(subject) for subject in declared()]
+    return [to_builtins(subject) for subject in declared()]

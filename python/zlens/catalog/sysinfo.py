@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog.columns import Column
 from zlens.errors import CatalogError
@@ -15,16 +16,14 @@ from zlens.schema.facts import FACTS
 _TYPES = ("int", "float", "text")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line of the text; several columns are the words of its value."""
 
     label: str
     columns: tuple[Column, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """The lines of the machine and the partition, and those of every virtual machine, by label."""
 
     machine: dict[str, Line]

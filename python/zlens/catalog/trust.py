@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 #: The generations of an input's counters, including None if one is unknown; None: any may occur.
 Present = frozenset[str | None] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """Numbers by generation; a generation without numbers keeps those of the catalog."""
 
     rni: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     finite: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(Struct, frozen=True):
     """What the user trusts.
 
     unverified  whether to show metrics with an unverified formula

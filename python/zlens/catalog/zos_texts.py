@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog.columns import Column
 from zlens.errors import CatalogError
@@ -18,8 +19,7 @@ FORMS = ("word", "text", "rest", "int", "list", "truth")
 _TYPES = {"int": "int", "truth": "bool"}
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """A label of a text. joins: a line without a label continues it; bare: it needs no sign after it."""
 
     label: str
@@ -29,8 +29,7 @@ class Label:
     bare: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeText:
+class NoticeText(Struct, frozen=True):
     """A form of a message of one line; words in braces are columns of the table zos_notice."""
 
     id: str
@@ -40,8 +39,7 @@ class NoticeText:
     status: str
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """The labels by name (those of the service by section and name), and the meaning of short codes."""
 
     run: dict[str, Label]

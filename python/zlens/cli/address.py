@@ -7,8 +7,9 @@ import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from zlens.cli import listening
 from zlens.errors import InputError, QueryError
@@ -96,8 +97,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """Where the page is served.
 
     listener   the bound socket

@@ -26,6 +26,7 @@ EXAMPLES = """\
 Examples:
   zlens import monwrite.data --lake lake
   zlens import 'march/*.data' --lake lake
+  zlens import 'march/*.data' --lake s3://bucket/zlens
   zlens import monwrite.data --stage staged && zlens lake commit lake staged
   zlens report prclog lake --system ZVM1 --from 2026-03-02 --to 2026-03-03
 """
@@ -34,7 +35,7 @@ Examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
     target = parser.add_mutually_exclusive_group(required=True)
-    target.add_argument("--lake", metavar="DIR", help="folder of the lake; created if missing")
+    target.add_argument("--lake", metavar="DIR", help="folder of the lake, or URL of object storage; created if missing")
     target.add_argument("--stage", metavar="DIR", help="folder for decoded inputs; created if missing")
     inputs.add_options(parser, selection=False, throughput=False)
 

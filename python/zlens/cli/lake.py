@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             formatter_class=Formatter,
             allow_abbrev=False,
         )
-        command.add_argument("lake", metavar="LAKE", help="folder of the lake")
+        command.add_argument("lake", metavar="LAKE", help="folder or URL of the lake")
         return command
 
     show = action("show", "systems, days, tables, rows, bytes, inputs", "", "zlens lake show lake --days")
@@ -186,9 +186,9 @@ def _amounts(out: TextIO, label: str, systems: Iterable[tuple[SystemContents, di
 
 
 def _object(contents: Held) -> dict[str, Any]:
-    from dataclasses import asdict
+    from msgspec import to_builtins
 
-    result = asdict(contents)
+    result: dict[str, Any] = to_builtins(contents)
     for entry in [*result["systems"], *result["inputs"]]:
         for name in ("first", "last", "added"):
             if f"{name}_us" in entry:
@@ -231,6 +231,7 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
 def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import lake
     from zlens.inputs.options import Options, parse_duration, parse_moment
+    from zlens.lake.names import is_url
     from zlens.progress import bytes_text
 
     options = Options(
@@ -261,10 +262,11 @@ def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
         amount = f"{_count(len(removed.gone), 'part')}, {removed.rows:,} rows, {bytes_text(removed.bytes)}"
         out.write(f"{amount} {'would be removed' if arguments.dry_run else 'removed'}\n")
     if removed.waiting:
-        out.write(
-            f"{_count(removed.waiting, 'file')} still there (being read, or not removable now); "
-            "the next import or removal deletes them\n"
-        )
+        why = "being read, or not removable now"
+        if is_url(arguments.lake):
+            why = "for a day, as they may be being read"
+        count = _count(removed.waiting, "file")
+        out.write(f"{count} still there ({why}); the next import or removal deletes them\n")
     return 0
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens.catalog import generations
 from zlens.catalog.compared import Metric, declared, facts
@@ -24,8 +26,7 @@ AGAINST = ("first", "previous")
 CRITERION = NOISE
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The options of a comparison.
 
     against     first: compare with the first side (cumulative); previous: with the side before (incremental)
@@ -42,8 +43,7 @@ class Choice:
     seed: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One side against another: their indices, the difference in its form, and the test."""
 
     base: int
@@ -73,8 +73,7 @@ class Change:
         return None if self.ratio is None else abs(self.ratio - 1) > CRITERION * (1 + noise.ROUNDING)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One metric of one subject on all sides; values are in the display unit."""
 
     metric: Metric
@@ -99,8 +98,7 @@ class Row:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """The parts of one side's change against another."""
 
     base: int
@@ -108,8 +106,7 @@ class Step:
     waterfalls: tuple[Waterfall, ...]
 
 
-@dataclass
-class Compared:
+class Compared(Struct):
     """All sides of one system (whose name may differ from side to side)."""
 
     systems: tuple[str, ...]
@@ -137,8 +134,7 @@ class Compared:
         return tested, sum(change.beyond for change in changes), len(changes) - tested
 
 
-@dataclass
-class Comparison:
+class Comparison(Struct):
     sides: list[Side]
     choice: Choice
     systems: list[Compared]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from zlens.catalog.compared import Metric
 from zlens.compare.noise import FEWEST_INTERVALS
@@ -18,8 +19,7 @@ from zlens.compare.sides import SystemRun
 from zlens.engine.cancelling import check
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """A metric that moved with another: its rank correlation, and its values within and outside a peak."""
 
     metric: Metric

@@ -17,8 +17,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 #: Samples of the bootstrap, which give the standard error to about 3 %.
 DRAWS = 500
@@ -35,8 +37,7 @@ LEVEL = 0.01
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """A ratio of sums over a run: value, standard error, and number of independent samples.
 
     rounding  the most that rounding before it was printed can have changed the value by
@@ -49,8 +50,7 @@ class Estimate:
     rounding: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """by: `runs`, `intervals`, `rounding` or `none` (with the reason in `why`).
 
     noise: the smallest difference (new - base) beyond the noise. samples: of base and of the other

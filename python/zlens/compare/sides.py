@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import groupby
+
+from msgspec import Struct, field
 
 from zlens.catalog.compared import Metric, declared, facts
 from zlens.compare.rounding import roundings
@@ -18,8 +19,7 @@ from zlens.session.session import Session
 _FINITE = ("est_finite_cpi", "est_instr_cmplx_cpi", "est_scpl1m", "complexity_s", "finite_cache_s")
 
 
-@dataclass
-class SystemRun:
+class SystemRun(Struct):
     """The data of one system in one run; times are in the display zone."""
 
     system: str
@@ -36,16 +36,14 @@ class SystemRun:
     roundings: dict[Key, float] = field(default_factory=dict)
 
 
-@dataclass
-class Run:
+class Run(Struct):
     """One run of a side: a file, a folder, several files of the same time, or a window of them."""
 
     label: str
     systems: dict[str, SystemRun]
 
 
-@dataclass
-class Side:
+class Side(Struct):
     name: str
     runs: list[Run]
 

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Values = Mapping[str, float | None]
 _COST = "per_transaction."
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of the change, in the unit of its waterfall."""
 
     name: str
     change: float
 
 
-@dataclass(frozen=True, slots=True)
-class Waterfall:
+class Waterfall(Struct, frozen=True):
     """The change of `title` from one value to another, and its parts."""
 
     title: str

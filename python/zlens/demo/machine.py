@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -39,8 +40,7 @@ PHYSICAL: dict[str, int] = dict(sorted(_GIVEN["processors"].items()))
 _WEIGHTS: dict[str, int] = {entry["name"]: entry["weight"] for entry in _GIVEN["partition"]}
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """The cumulative use of one type of processor by one partition, by logical processor."""
 
     name: str
@@ -50,8 +50,7 @@ class Use:
     total_us: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Minute:
+class Minute(Struct, frozen=True):
     """What the hypervisor counted until the end of a minute; `number` 0 is the beginning.
 
     physical    by physical processor: its type, and the time that the hypervisor took for itself

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 #: Part of the dispatch time that is charged to address spaces at low load; with more load less.
 CAPTURED = 0.945
@@ -24,8 +25,7 @@ JOB = "JES2"
 BOUNDS = (50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 200, 400)
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
+class Space(Struct, frozen=True):
     """An address space. weight: its part of its class."""
 
     job: str
@@ -35,8 +35,7 @@ class Space:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """kind: velocity, average, percentile, system. response in milliseconds, percent of a percentile."""
 
     kind: str
@@ -46,8 +45,7 @@ class Goal:
     importance: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceClass:
+class ServiceClass(Struct, frozen=True):
     """weight: part of the system's charged time; cost_s: CPU time of a transaction, 0: it has none."""
 
     name: str
@@ -127,8 +125,7 @@ CLASSES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """The charges of an address space in a quarter of an hour, in hundredths of a second; instructions."""
 
     space: Space
@@ -138,8 +135,7 @@ class Work:
     srb_instructions: int
 
 
-@dataclass(frozen=True, slots=True)
-class ClassWork:
+class ClassWork(Struct, frozen=True):
     """The work of a service class: works are those of its address spaces; buckets of response times."""
 
     service: ServiceClass

@@ -8,8 +8,9 @@ SELECT.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.errors import QueryError
 
@@ -43,8 +44,7 @@ _LISTINGS = frozenset({"tables", "__show_tables_expanded"})
 _CURE = "zlens changes no data and reads nothing but its inputs; ask with SELECT"
 
 
-@dataclass
-class Survey:
+class Survey(Struct):
     """The names in a statement.
 
     tables    tables as `name` or `schema.name` in lower case, including those of its WITH clauses

@@ -45,6 +45,39 @@ _STATEMENTS = 500
 _ALONE = "BEGIN TRANSACTION READ ONLY"
 #: For an input of fewer bytes, distributing it to several threads takes longer than its queries.
 _SMALL = 16_000_000
+#: What the engine tries to save on many rows. With few, each takes longer than what it saves, and there are
+#: hundreds of statements.
+_FOR_MANY_ROWS = (
+    "aggregate_function_rewriter",
+    "build_side_probe_side",
+    "column_lifetime",
+    "common_aggregate",
+    "common_subplan",
+    "compressed_materialization",
+    "distinct_aggregate_rewrite",
+    "duplicate_groups",
+    "grouping_sets",
+    "join_elimination",
+    "join_filter_pushdown",
+    "join_order",
+    "late_materialization",
+    "partial_aggregate_pushdown",
+    "partitioned_execution",
+    "projection_placement",
+    "projection_pullup",
+    "redundant_order_keys",
+    "remote_pushdown",
+    "reorder_filter",
+    "row_group_pruner",
+    "sampling_pushdown",
+    "scalar_fn_pushdown",
+    "statistics_propagation",
+    "top_n",
+    "top_n_window_elimination",
+    "type_pushdown",
+    "window_rewriter",
+    "window_self_join",
+)
 
 
 class Engine:
@@ -60,7 +93,7 @@ class Engine:
     groups     subjects that the user wants to see together
     published  whether to round as published tables do, if a column has a formula for that
     size       bytes of the input, if known
-    brief      whether tables are so short that their joins need no order: finding one takes longest
+    brief      whether tables are short whatever the size of the input
     records    gives the bytes of the records of the input, by the name that their raw tables begin with
     """
 
@@ -88,9 +121,10 @@ class Engine:
         self._spill = tempfile.mkdtemp(prefix="zlens-")
         # In case nobody closes the engine: at the latest when the program ends.
         self._forget = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
-        self._connection = connect(self._spill, files, 1 if size is not None and size < _SMALL else None)
-        if brief:
-            self._connection.execute("SET GLOBAL disabled_optimizers = 'join_order'")
+        small = brief or (size is not None and size < _SMALL)
+        self._connection = connect(self._spill, files, 1 if small else None)
+        if small:
+            self._connection.execute(f"SET GLOBAL disabled_optimizers = '{','.join(_FOR_MANY_ROWS)}'")
         self._connection.execute("SET lock_configuration = true")
 
         def facts(raw: Mapping[str, Collection[str]]) -> Input:
@@ -225,9 +259,14 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
 
-    def together(self, queries: Sequence[str]) -> list[list[tuple[Any, ...]]]:
+    def together(
+        self, queries: Sequence[str], over: Callable[[str], str] = str
+    ) -> list[list[tuple[Any, ...]]]:
         """The rows of each of zlens' own SELECTs, which give the same columns; one statement answers them all
         except those whose columns only a plan tells and those that read roles.
+
+        `over` turns SQL of all their rows, with the query's number as column `#`, into that of other rows,
+        which begin with this number.
         """
         reads: dict[str, set[str]] = {}
         joined: dict[int, str] = {}
@@ -239,18 +278,19 @@ class Engine:
                 named = self._named_tables(statement)
                 if self._columns_named(statement) is None or any(name.startswith("role.") for name in named):
                     continue
-                joined[number] = f'SELECT {number} AS "#", * FROM (\n{query}\n)'
+                joined[number] = _numbered(number, query)
                 for name, columns in self._reads(statement, named).items():
                     reads.setdefault(name, set()).update(columns)
         except Error as error:
             raise query_error(error) from None
         found: list[list[tuple[Any, ...]]] = [[] for _ in queries]
         if joined:
-            for number, *row in self.select("\nUNION ALL\n".join(joined.values()), reads).rows:
+            for number, *row in self.select(over("\nUNION ALL\n".join(joined.values())), reads).rows:
                 found[number].append(tuple(row))
         for number in range(len(queries)):
             if number not in joined:
-                found[number] = self.ask(queries[number]).rows
+                rows = self.ask(over(_numbered(number, queries[number]))).rows
+                found[number] = [tuple(row) for _, *row in rows]
         return found
 
     def derive(self, query: str, reads: Mapping[str, Collection[str]]) -> str:
@@ -510,3 +550,8 @@ class Engine:
             for column, type in typed
         )
         return f"SELECT {', '.join(columns)} FROM {rows}"
+
+
+def _numbered(number: int, query: str) -> str:
+    """A query's rows with its number."""
+    return f'SELECT {number} AS "#", * FROM (\n{query}\n)'

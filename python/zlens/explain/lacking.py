@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens.catalog import layouts, roles
 from zlens.catalog.reports.definition import FOLDER, Column, load, names
@@ -24,16 +26,14 @@ _OURS = re.compile(r"_ZL[A-Z0-9]+$")
 _RECORD = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Struct, frozen=True):
     """The contents of an input: raw tables with their columns, and the records, decoded or not."""
 
     tables: Mapping[str, frozenset[str]]
     records: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """A role that columns need but that has no values, and why."""
 
     role: str
@@ -43,8 +43,7 @@ class Missing:
     why: str
 
 
-@dataclass(slots=True)
-class Lacks:
+class Lacks(Struct):
     """A report for an input: how many columns have values, and what the others are missing."""
 
     entry: Entry

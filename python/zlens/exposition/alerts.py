@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.catalog import exposition, rules
 from zlens.catalog.compile.tree import Tree
@@ -41,8 +42,7 @@ class _NotPlainError(Exception):
     """The condition is no plain threshold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Alert:
+class Alert(Struct, frozen=True):
     """A rule as an alert on the metrics of one prefix."""
 
     rule: Rule
@@ -91,8 +91,7 @@ def _measure(node: Tree) -> str:
     return str(source["table_name"])
 
 
-@dataclass
-class _Condition:
+class _Condition(Struct):
     """The condition of one rule on the metrics of one prefix."""
 
     rule: Rule

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 #: Rows of each measure and system that are exported unless somebody says otherwise.
 ROWS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How much is exported.
 
     rows   rows of each measure and system, those with the largest value of its main column; None: all

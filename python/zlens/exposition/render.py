@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens._native import samples
 from zlens.catalog import exposition, metrics
@@ -46,8 +48,7 @@ def render(session: Session, *, openmetrics: bool, limits: Limits | None = None)
     return "".join(parts).encode()
 
 
-@dataclass(frozen=True, slots=True)
-class _Newest:
+class _Newest(Struct, frozen=True):
     """The newest interval of one source of a system; `rank` orders a system's sources of one prefix."""
 
     system: str
@@ -248,8 +249,7 @@ def _left_out(session: Session, table: str, group: Group, rows: int) -> list[str
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(Struct, frozen=True):
     """How heads of families look: in OpenMetrics their name lacks the ending of their samples."""
 
     openmetrics: bool

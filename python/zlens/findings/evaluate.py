@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from typing import Any, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 
 from zlens.catalog import expressions, metrics
 from zlens.catalog.check.rules import missing_columns
@@ -45,13 +47,14 @@ class Session(Protocol):
 
     def stages(self, queries: Iterable[str]) -> Iterator[list[str]]: ...
 
-    def together(self, queries: Sequence[str]) -> list[list[tuple[Any, ...]]]: ...
+    def together(
+        self, queries: Sequence[str], over: Callable[[str], str] = ...
+    ) -> list[list[tuple[Any, ...]]]: ...
 
     def display(self, time: datetime, system: str) -> datetime: ...
 
 
-@dataclass
-class Findings:
+class Findings(Struct):
     """The result of checking rules.
 
     rows     the findings, worst first
@@ -297,7 +300,7 @@ class Checker:
         tables = dict.fromkeys(name.rpartition(".")[0] for name in self._counted_needs(rule))
         questions = [_count(table, self._needed[table]) for table in tables]
         if rule.query and all(map(self._filled, rule.needs)):
-            questions.append(question(rule))
+            questions.append(question(rule) if _is_large(rule) else rows_of(rule))
             if rule.baseline_query:
                 questions.append(question(rule, baseline=True))
         return questions
@@ -322,10 +325,14 @@ class Checker:
         rules = list(rules)
         self.count(rules)
         # The user's own are asked one by one, so that an error is that of one rule.
-        asked = [question(rule) for rule in rules if not rule.own and not self.absent(rule)]
-        if len(asked) > 1:
-            rows = self._session.together(asked)
-            self._answers |= {text: sorted(own, key=_in_order) for text, own in zip(asked, rows, strict=True)}
+        asked = [rule for rule in rules if not rule.own and not self.absent(rule)]
+        few = [rule for rule in asked if not _is_large(rule)]
+        many = [rule for rule in asked if _is_large(rule)]
+        rows = self._session.together([rows_of(rule) for rule in few], over=_tests_of_each)
+        rows += self._session.together([question(rule) for rule in many])
+        self._answers |= {
+            question(rule): sorted(own, key=_in_order) for rule, own in zip([*few, *many], rows, strict=True)
+        }
 
     def count(self, rules: Iterable[Rule]) -> None:
         """Count the values of all columns that rules need."""
@@ -381,6 +388,11 @@ def _count(table: str, columns: Iterable[str]) -> str:
     return f"SELECT system, [{counts}] FROM {table} GROUP BY system"
 
 
+def _tests_of_each(rows: str) -> str:
+    """The statement over the rows of several rules."""
+    return summary(f"({rows})", by='"#", ')
+
+
 def _in_order(row: tuple[Any, ...]) -> list[tuple[bool, str]]:
     """Rows by system, source and subject, as a question orders them."""
     return [(value is None, str(value)) for value in row[:3]]
@@ -405,51 +417,50 @@ def holding(rule: Rule) -> str:
     return " AND ".join(conditions) or ("true" if rule.compare == "exists" else "false")
 
 
+def rows_of(rule: Rule, *, baseline: bool = False) -> str:
+    """SQL of what a rule tests, a row per system, subject and interval; the same columns for all rules."""
+    detail = "CAST(detail AS VARCHAR)" if "detail" in rule.gives else "CAST(NULL AS VARCHAR)"
+    # Building the text of every tested row costs more than the test; only a baseline needs it.
+    every_detail = detail if rule.baseline else "CAST(NULL AS VARCHAR)"
+    limit = "CAST(threshold AS DOUBLE)" if "threshold" in rule.gives else "CAST(NULL AS DOUBLE)"
+    # Of occurrences without a value, such as events, the first is shown.
+    exists = rule.compare == "exists"
+    sign = "-1.0" if rule.compare in _SMALL else "1.0"
+    rank = "coalesce(-epoch(interval_end), 0)" if exists else f"{sign} * CAST(value AS DOUBLE)"
+    return f"""
+SELECT system, source, CAST(subject AS VARCHAR) AS subject, interval_end,
+    interval_end - to_seconds(coalesce(CAST(seconds AS DOUBLE), 0)) AS began,
+    CAST(value AS DOUBLE) AS value, CAST({rank} AS DOUBLE) AS rank, CAST({sign} AS DOUBLE) AS sign,
+    {limit} AS threshold, {detail} AS detail, {every_detail} AS every_detail,
+    coalesce({holding(rule)}, false) AS held
+FROM (
+{rule.sql(baseline=baseline)}
+) AS asked
+{"" if exists else "WHERE value IS NOT NULL"}
+"""
+
+
+def summary(rows: str, *, by: str = "", detail: bool = True) -> str:
+    """SQL of the fields of `Tested` for each system and subject of such rows, and for each value of `by`."""
+    text = "coalesce(arg_max(detail, rank) FILTER (WHERE held), '')" if detail else "''"
+    return f"""
+SELECT {by}system, source, coalesce(subject, ''), count(*), count(*) FILTER (WHERE held),
+    any_value(sign) * max(sign * value) FILTER (WHERE held), arg_max(threshold, rank) FILTER (WHERE held),
+    {text},
+    min(began) FILTER (WHERE held), max(interval_end) FILTER (WHERE held),
+    arg_max(interval_end, rank) FILTER (WHERE held),
+    avg(value), min(began), max(interval_end), coalesce(min(every_detail), '')
+FROM {rows} AS tested
+GROUP BY {by}system, source, subject
+ORDER BY {by}system, source, subject
+"""
+
+
 def question(rule: Rule, *, baseline: bool = False) -> str:
     """The SQL of a rule: one row per system and subject that its query tests."""
-    condition = holding(rule)
-    detailed = "detail" in rule.gives
-    # Building the text of every tested row costs more than the test; only a baseline needs it.
-    any_detail = "coalesce(min(CAST(detail AS VARCHAR)), '')" if rule.baseline and detailed else "''"
-    threshold_column = "threshold" if "threshold" in rule.gives else "NULL"
-    columns = ", ".join(
-        [
-            "system, source, subject, interval_end, value",
-            *(name for name in ("detail", "threshold") if name in rule.gives),
-        ]
-    )
-    best = "arg_min" if rule.compare in _SMALL else "arg_max"
-    worst = "min" if rule.compare in _SMALL else "max"
-    tested = "" if rule.compare == "exists" else "WHERE value IS NOT NULL"
-    # Of occurrences without a value, such as events, the first is shown.
-    rank = "coalesce(-epoch(interval_end), 0)" if rule.compare == "exists" else "CAST(value AS DOUBLE)"
-    rows = f"""
-    SELECT {columns}, coalesce({condition}, false) AS held,
-        interval_end - to_seconds(coalesce(CAST(seconds AS DOUBLE), 0)) AS began
-    FROM (
-{rule.sql(baseline=baseline)}
-    ) AS asked
-    {tested}
-"""
-    detail = f"coalesce({best}(CAST(detail AS VARCHAR), {rank}) FILTER (WHERE held), '')"
-
-    def tests(of: str, detail: str) -> str:
-        return f"""
-SELECT system, source, coalesce(subject, ''), count(*), count(*) FILTER (WHERE held),
-    {worst}(CAST(value AS DOUBLE)) FILTER (WHERE held),
-    {best}(CAST({threshold_column} AS DOUBLE), {rank}) FILTER (WHERE held),
-    {detail},
-    min(began) FILTER (WHERE held), max(interval_end) FILTER (WHERE held),
-    {best}(interval_end, {rank}) FILTER (WHERE held),
-    avg(CAST(value AS DOUBLE)), min(began), max(interval_end),
-    {any_detail}
-FROM {of}
-GROUP BY system, source, subject
-"""
-
-    if not (detailed and _is_large(rule)):
-        whole = tests(f"({rows}) AS tested", detail if detailed else "''")
-        return f"{whole}ORDER BY system, source, subject\n"
+    rows = rows_of(rule, baseline=baseline)
+    if not ("detail" in rule.gives and _is_large(rule)):
+        return summary(f"({rows})")
     # Of many rows only the texts of the worst ones are built.
     names = [f"c{place}" for place in range(len(_TESTED))]
     system, source, subject, text, worst_end = (
@@ -458,9 +469,10 @@ GROUP BY system, source, subject
     shown = (f"coalesce(texts.{name}, '')" if name == text else f"found.{name}" for name in names)
     return f"""
 WITH asked AS NOT MATERIALIZED ({rows}),
-found({", ".join(names)}) AS MATERIALIZED ({tests("asked AS tested", "''")}),
+found({", ".join(names)}) AS MATERIALIZED ({summary("asked", detail=False)}),
 texts({system}, {source}, {subject}, {text}) AS (
-    SELECT system, source, coalesce(subject, ''), {detail} FROM asked SEMI JOIN found
+    SELECT system, source, coalesce(subject, ''), coalesce(arg_max(detail, rank) FILTER (WHERE held), '')
+    FROM asked SEMI JOIN found
     ON system = {system} AND source = {source} AND coalesce(subject, '') = {subject}
         AND interval_end = {worst_end}
     GROUP BY system, source, subject

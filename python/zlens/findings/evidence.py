@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from zlens.catalog import expressions
 from zlens.catalog.rules import Rule, load
@@ -15,8 +16,7 @@ from zlens.schema.wording import say
 POINTS = 1500
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """Points in order of time: end of the interval (UTC), value, threshold, and whether the condition held.
 
     With more than `POINTS` intervals, the smallest and largest value of each stretch, unchanged.

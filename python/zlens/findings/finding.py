@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from zlens.catalog.rules import SEVERITIES, Rule
 from zlens.present.rows import iso
@@ -15,8 +16,7 @@ _DIGITS = 4
 _WORST = 1e6
 
 
-@dataclass(frozen=True, slots=True)
-class Tested:
+class Tested(Struct, frozen=True):
     """The result of a rule for one subject of one system.
 
     value, threshold, detail, first, last and worst are of the rows where it holds, the others of all rows;
@@ -40,8 +40,7 @@ class Tested:
     any_detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A rule, the subject it holds for, and the values.
 
     value      the worst value where the rule holds; with a baseline, the mean of all

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from zlens.errors import QueryError
 
@@ -51,8 +52,7 @@ class Shift(NamedTuple):
         return clock <= self.end and (day - 1) % 7 in self.days
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """The options that every command shares.
 
     systems       only these systems; empty: all

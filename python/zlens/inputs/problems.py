@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 #: Half of a surrogate pair, by which Python writes a byte that is not UTF-8.
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -33,8 +34,7 @@ KINDS = (
 DAMAGE = frozenset({"truncated", "length", "header", "resync", "transfer", "time", "impossible", "conflict"})
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One row of `problem`. `bytes` is the number of bytes lost (0: none, None: unknown)."""
 
     system: str | None

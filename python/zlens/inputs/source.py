@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from zlens.catalog.columns import Column
 from zlens.inputs.problems import Problem
@@ -52,8 +53,7 @@ class ParquetTable(RawTable, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """One interval of a system; times in microseconds since 1970, UTC."""
 
     end_us: int
@@ -62,8 +62,7 @@ class Interval:
     samples: int | None = None
 
 
-@dataclass(slots=True)
-class SystemInfo:
+class SystemInfo(Struct):
     """A system as one source shows it; the row of the table `system`. Times in microseconds UTC."""
 
     system: str
@@ -86,7 +85,19 @@ class SystemInfo:
     last_us: int | None = None
     files: list[str] = field(default_factory=list)
     made: bool = False
-    intervals: list[Interval] = field(default_factory=list)
+    #: Reads the intervals when they are first needed.
+    find: Callable[[], list[Interval]] | None = None
+    known: list[Interval] | None = None
+
+    @property
+    def intervals(self) -> list[Interval]:
+        if self.known is None:
+            self.known = self.find() if self.find else []
+        return self.known
+
+    @intervals.setter
+    def intervals(self, value: list[Interval]) -> None:
+        self.known = value or None
 
     @property
     def machine(self) -> str | None:
@@ -107,8 +118,7 @@ def forgotten(sources: Iterable[Source]) -> set[str]:
     return {system for source in sources for system in getattr(source, "forgotten", ())}
 
 
-@dataclass(frozen=True, slots=True)
-class InventoryRow:
+class InventoryRow(Struct, frozen=True):
     """The amount of one kind of record in a file; the row of the table `inventory`."""
 
     system: str | None

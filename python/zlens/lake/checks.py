@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from zlens.errors import InputError
 from zlens.inputs.source import Progress
@@ -17,8 +18,7 @@ from zlens.schema.wording import say
 _OWN = frozenset({names.MANIFEST, names.LOCK, names.READERS})
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """A file that is missing, changed or orphaned (belongs to nothing), or a document that cannot be read."""
 
     kind: str
@@ -26,8 +26,7 @@ class Fault:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """The number of files read, their bytes, and the faults."""
 
     files: int
@@ -42,7 +41,7 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Che
     path = os.fspath(lake)
     if not names.is_lake(path):
         raise InputError("this is not a lake", file=path, cure=say("lake_make"))
-    into = Folder(path)
+    into = folder.at(path)
     with into.reading():
         manifest = into.load()
         faults: list[Fault] = []
@@ -60,10 +59,15 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Che
                 faults.append(Fault("changed", error.file or path, detail))
         total = sum(size or 0 for size, _ in listed.values())
         done = files = 0
-        for name, facts in listed.items():
+        for name, missing in into.refreshed(listed):
+            facts = listed[name]
             if progress is not None:
                 progress(done, total, "checking")
-            fault = _fault(into.absolute(name), facts) or _schema_fault(into.absolute(name), name)
+            path = into.absolute(name)
+            if missing is not None:
+                fault: Fault | None = Fault("missing", missing.file or path, missing.message)
+            else:
+                fault = _fault(path, facts) or _schema_fault(path, name)
             if fault is not None:
                 faults.append(fault)
             done += facts[0] or 0
@@ -99,15 +103,8 @@ def _schema_fault(path: str, name: str) -> Fault | None:
 
 
 def _orphans(into: Folder, manifest: Manifest, listed: dict[str, Listed]) -> Iterator[Fault]:
+    # Files on their way in, or left by a process that died, are no orphans: the next import cleans up.
     expected = _OWN | listed.keys() | set(manifest.retired)
-    root = os.path.abspath(into.path)
-    for area, folders, files in os.walk(root):
-        folders.sort()
-        if area == root:
-            # Files on their way in, or left by a process that died: the next import cleans up. Those of
-            # `zlens live` are of no input yet.
-            folders[:] = [each for each in folders if each not in (names.STAGING, names.LIVE)]
-        for file in sorted(files):
-            name = os.path.relpath(os.path.join(area, file), root).replace(os.sep, "/")
-            if name not in expected:
-                yield Fault("orphan", os.path.join(area, file), "the manifest does not list it")
+    for name in into.files():
+        if name not in expected:
+            yield Fault("orphan", into.place(name), "the manifest does not list it")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, astuple
 
 from zlens.catalog.columns import Column
 from zlens.inputs.problems import Problem, printable
@@ -30,8 +31,7 @@ _SYSTEM = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     """One Parquet file. `first_us` and `last_us` are its interval ends, `open` the rows without one.
 
     kind is `main`, or `edge` for rows that depend on other inputs: the first of every subject, and those
@@ -61,8 +61,7 @@ class File:
         return self.table, self.day, self.kind
 
 
-@dataclass(slots=True)
-class Span:
+class Span(Struct):
     """The intervals of one source of a part: their usual length, and the time that they cover."""
 
     source: str
@@ -71,8 +70,7 @@ class Span:
     last_us: int | None = None
 
 
-@dataclass(slots=True)
-class PartDocument:
+class PartDocument(Struct):
     """One system of an input: its facts, the schema of each table, the files.
 
     `spans` has the sources of a part whose rows are of several, such as a listing with reports by time and
@@ -90,11 +88,10 @@ class PartDocument:
 def _rare(part: PartDocument) -> dict[str, Any]:
     """What is written only if it says something: older releases do not know it."""
     made = {"made": True} if part.info.made else {}
-    return made | ({"spans": [dataclasses.asdict(span) for span in part.spans]} if part.spans else {})
+    return made | ({"spans": [asdict(span) for span in part.spans]} if part.spans else {})
 
 
-@dataclass(slots=True)
-class Document:
+class Document(Struct):
     """An imported input. `side`: bytes and SHA-256 of the files next to this one."""
 
     info: list[dict[str, Any]]
@@ -122,8 +119,7 @@ class Document:
         )
 
 
-@dataclass(slots=True)
-class SeamDocument:
+class SeamDocument(Struct):
     """How the parts around a part change its rows."""
 
     files: list[File]
@@ -137,7 +133,7 @@ class SeamDocument:
             {
                 "files": [_file_row(file) for file in self.files],
                 "resets": self.resets,
-                "problems": [dataclasses.astuple(problem) for problem in self.problems],
+                "problems": [astuple(problem) for problem in self.problems],
                 "intervals": None if self.intervals is None else _interval_rows(self.intervals),
             }
         )
@@ -151,8 +147,7 @@ def dump(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _FileRow:
+class _FileRow(Struct, frozen=True):
     """The row of a file. A lake has thousands of them, and most queries need all: checks are plain code."""
 
     key: str | None = None
@@ -272,8 +267,7 @@ def _file_row(file: File) -> list[Any]:
 # Measures ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuresFile:
+class MeasuresFile(Struct, frozen=True):
     """A Parquet file with a measure of one system and day, by hour or by day."""
 
     table: str
@@ -283,8 +277,7 @@ class MeasuresFile:
     foot: str
 
 
-@dataclass(slots=True)
-class MeasuresDocument:
+class MeasuresDocument(Struct):
     """The measures of one day of a system: the inputs of its machine, the schema of each table, the files."""
 
     inputs: list[str] = field(default_factory=list)
@@ -327,8 +320,7 @@ def intervals_name(place: int, source: int = 0) -> str:
     return f"{place}.intervals{source or ''}.json"
 
 
-@dataclass(slots=True)
-class Intervals:
+class Intervals(Struct):
     """Intervals of a part, or marks: their lengths then run from one to the next of the whole system."""
 
     intervals: list[Interval] = field(default_factory=list)

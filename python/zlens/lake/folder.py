@@ -15,10 +15,11 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from zlens.errors import InputError, LakeError
 from zlens.inputs.problems import printable
@@ -27,6 +28,7 @@ from zlens.lake.document import Document, File, MeasuresDocument, MeasuresFile, 
 from zlens.lake.manifest import Input, Manifest, Part, Rollup
 from zlens.schema.wording import say
 
+_T = TypeVar("_T")
 #: Size and digest of a file, if known.
 Listed = tuple[int | None, str | None]
 
@@ -44,6 +46,15 @@ class Folder:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._root = os.path.abspath(path)
+
+    @property
+    def name(self) -> str:
+        """The lake's name in messages."""
+        return str(self.path)
+
+    def place(self, name: str) -> str:
+        """A file's name in messages."""
+        return self.absolute(name)
 
     def absolute(self, name: str) -> str:
         return f"{self._root}{os.sep}{name}"
@@ -101,15 +112,41 @@ class Folder:
             raise InputError(
                 f"cannot be read: {error.strerror or error}",
                 file=path,
-                cure=say("lake_check", lake=self.path),
+                cure=say("lake_check", lake=self.name),
             ) from None
         if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
             raise InputError(
                 "this is not the file that the manifest lists",
                 file=path,
-                cure=say("lake_check", lake=self.path),
+                cure=say("lake_check", lake=self.name),
             )
         return data
+
+    def bring(self, wanted: Iterable[str]) -> None:
+        """Make sure that files of the lake are where `absolute` says, if they come from elsewhere."""
+
+    def verify(self, files: Mapping[str, File | MeasuresFile]) -> None:
+        """Verify Parquet files by their paths; InputError if one is not that of the manifest."""
+        for path, file in files.items():
+            verify(path, file, self.path)
+
+    def refreshed(self, wanted: Iterable[str]) -> Iterator[tuple[str, InputError | None]]:
+        """Files of the lake, read again if they come from elsewhere, each with its error if it cannot be."""
+        for name in wanted:
+            yield name, None
+
+    def files(self) -> Iterator[str]:
+        """Every file that is there, listed or not, but those on their way in and those of `zlens live`."""
+        for area, folders, files in os.walk(self._root):
+            folders.sort()
+            if area == self._root:
+                folders[:] = [each for each in folders if each not in (names.STAGING, names.LIVE)]
+            for file in sorted(files):
+                yield os.path.relpath(os.path.join(area, file), self._root).replace(os.sep, "/")
+
+    def repeat(self, work: Callable[[], _T]) -> _T:
+        """Do what changes the lake, again if another writer came first and that shows only at the end."""
+        return work()
 
     def document(self, imported: Input, key: str) -> Document:
         name = f"{names.document(imported.sha256, key)}/{document.NAME}"
@@ -216,7 +253,7 @@ class Folder:
         for entry in remaining:
             if not entry.is_dir():
                 entry.unlink(missing_ok=True)
-        dead = [entry for entry in remaining if entry.is_dir() and _is_dead(entry)]
+        dead = [entry for entry in remaining if entry.is_dir() and is_dead(entry)]
         planned = {name for entry in dead for name in _planned_moves(entry)}
         if planned:
             for name in planned - self.listed(current).keys() - set(current.retired):
@@ -379,7 +416,7 @@ def part_of(stored: Document, part: Part, folder: Folder) -> PartDocument:
     raise InputError(
         f"the manifest and a document disagree on {part.system!r}",
         file=folder.absolute(names.MANIFEST),
-        cure=say("lake_check", lake=folder.path),
+        cure=say("lake_check", lake=folder.name),
     )
 
 
@@ -429,6 +466,15 @@ def sync(paths: Iterable[str]) -> None:
         list(pool.map(sync_one, paths))
 
 
+def at(path: str | os.PathLike[str]) -> Folder:
+    """The lake in a folder or at a URL."""
+    if not names.is_url(path):
+        return Folder(path)
+    from zlens.lake import remote
+
+    return remote.at(os.fspath(path))
+
+
 @contextmanager
 def typed(folder: Folder, room: str = "make room on the disk, or name a lake elsewhere") -> Iterator[None]:
     """Turns the system's errors when nothing can be written into ones with a cure; `room` on a full disk."""
@@ -438,10 +484,10 @@ def typed(folder: Folder, room: str = "make room on the disk, or name a lake els
         problem, cure = error.strerror or str(error), "check the disk and the permissions of the folder"
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             problem, cure = f"there is no more room ({problem})", room
-        raise LakeError(f"{problem}; the lake is as it was", file=str(folder.path), cure=cure) from None
+        raise LakeError(f"{problem}; the lake is as it was", file=folder.name, cure=cure) from None
 
 
-def _is_dead(staging: Path) -> bool:
+def is_dead(staging: Path) -> bool:
     try:
         handle = os.open(staging / _OWNER, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -6,8 +6,9 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.catalog.layouts import SIM
 from zlens.errors import InputError, LakeError
@@ -17,7 +18,7 @@ from zlens.inputs.source import Progress, Source, SystemInfo
 from zlens.lake import folder
 from zlens.lake.folder import Folder, Staging
 from zlens.lake.manifest import Input, Manifest
-from zlens.lake.names import is_lake
+from zlens.lake.names import is_lake, is_url
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.seams import Seams
 from zlens.lake.tables import Draft, Writer
@@ -28,8 +29,7 @@ from zlens.schema.wording import say
 _BLOCK = 1 << 20
 
 
-@dataclass(slots=True)
-class Added:
+class Added(Struct):
     """The result for one file. `again`: it was in the lake already, or now is from another import."""
 
     path: str
@@ -59,11 +59,13 @@ def add(
     `report` is called for every file that becomes part of the lake. Returns the result for each, and the
     problems of unreadable files. Raises InputError if none can be read, LakeError if nothing can be written.
     """
-    into = Folder(lake)
+    into = folder.at(lake)
 
     def add_one(module: Any, path: str) -> Added:
         with folder.typed(into):
-            return _import_file(into, module, path, options or Options(), progress or no_progress)
+            return into.repeat(
+                lambda: _import_file(into, module, path, options or Options(), progress or no_progress)
+            )
 
     files = found(inputs)
     into.create()
@@ -77,6 +79,10 @@ def found(inputs: Iterable[str | os.PathLike[str]]) -> InputFiles:
         if is_lake(name):
             raise InputError(
                 "this is a lake", file=name, cure="import files into a lake; lakes are read as they are"
+            )
+        if is_url(name):
+            raise InputError(
+                "files are not read from URLs", file=name, cure="copy them to this machine first"
             )
     return find(names, is_lake)
 
@@ -219,8 +225,7 @@ def commit(
     into.sweep(manifest)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """How the rows of a system were decoded: what all its inputs in a lake have in common.
 
     synthetic   with zlens' own record layouts

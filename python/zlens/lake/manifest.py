@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.errors import InputError
 from zlens.lake import kinds, names
@@ -15,16 +16,14 @@ from zlens.schema.kinds import Flag, Integer, Key, Many, Named, Problem, Row, Sp
 VERSION = 1
 
 
-@dataclass(slots=True)
-class Seam:
+class Seam(Struct):
     """The rows of a part that change because of the parts around it: a document of its own."""
 
     key: str
     sha256: str
 
 
-@dataclass(slots=True)
-class Part:
+class Part(Struct):
     """What one input contains of one system. Times in microseconds since 1970, UTC.
 
     `document` and `place` locate the list of its files; `open_us` are the first and last moment of rows
@@ -55,8 +54,7 @@ class Part:
         return self.sources or [imported.source]
 
 
-@dataclass(slots=True)
-class Input:
+class Input(Struct):
     """A file that was imported."""
 
     sha256: str
@@ -72,8 +70,7 @@ class Input:
     forgotten: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Rollup:
+class Rollup(Struct):
     """The measures of one local day of a system, by hour and day.
 
     state    a digest of the parts that they were computed from
@@ -86,13 +83,16 @@ class Rollup:
     sha256: str
 
 
-@dataclass(slots=True)
-class Manifest:
+class Manifest(Struct):
     """Inputs by SHA-256, measures by system and day, and files to remove as soon as nobody reads."""
 
     inputs: dict[str, Input] = field(default_factory=dict)
     rollups: dict[tuple[str, str], Rollup] = field(default_factory=dict)
     retired: list[str] = field(default_factory=list)
+    #: Of retired objects of a store, which has no locks for readers: since when, in seconds since 1970.
+    since: dict[str, int] = field(default_factory=dict)
+    #: Which object of a store this was read from; empty: there was none.
+    version: dict[str, str] = field(default_factory=dict)
 
     def parts(self) -> list[tuple[Input, Part]]:
         """All parts in order of time, the order in which counters continue."""
@@ -105,6 +105,8 @@ class Manifest:
             "inputs": [input_facts(imported) for imported in self.inputs.values()],
             "retired": self.retired,
         }
+        if self.since:
+            value["since"] = self.since
         if self.rollups:
             value["measures"] = [
                 [one.system, one.day, one.state, one.sha256] for _, one in sorted(self.rollups.items())
@@ -127,7 +129,7 @@ def load(data: bytes, file: str) -> Manifest:
             cure="read it with the zlens that wrote it",
         )
     values = _MANIFEST.check(value, "", problem)
-    manifest = Manifest(retired=values["retired"])
+    manifest = Manifest(retired=values["retired"], since=values["since"])
     for number, entry in enumerate(values["inputs"], 1):
         added = input_of(entry, f"inputs[{number}]", problem)
         if added.sha256 in manifest.inputs:
@@ -225,5 +227,6 @@ _MANIFEST = Spec(
         Key("inputs", Many(INPUT)),
         Key("retired", Many(kinds.TEXT)),
         Key("measures", Many(_ROLLUP), default=()),
+        Key("since", Named(kinds.WHOLE, 0), default={}),
     )
 )

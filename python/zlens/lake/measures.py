@@ -10,7 +10,7 @@ from zlens.catalog.columns import Column
 from zlens.inputs.source import ArrowSource, RawTable, SystemInfo, WithoutFiles
 from zlens.lake import document, names
 from zlens.lake.document import MeasuresFile
-from zlens.lake.folder import Folder, Reading, verify
+from zlens.lake.folder import Folder, Reading
 from zlens.lake.manifest import Rollup
 from zlens.lake.rollups import DAY_US, day_number
 from zlens.lake.streams import Stream, allow
@@ -42,8 +42,7 @@ class MeasuresTable:
     def sql(self, columns: Sequence[str]) -> str:
         """A SELECT of the named columns, of the selected times."""
         if not self._is_verified:
-            for path, file in self.files.items():
-                verify(path, file, self._lake.path)
+            self._lake.verify(self.files)
             self._is_verified = True
         chosen = ", ".join(map(expressions.quote, columns)) or "1"
         listed = ", ".join(map(expressions.literal, self.paths))

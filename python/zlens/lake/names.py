@@ -10,6 +10,8 @@ from functools import cache
 #: The longest escaped name that file systems accept.
 LONGEST = 200
 
+#: Object storage: S3, Google Cloud Storage, Azure.
+URL = re.compile(r"(?:s3a?|gs|az|adl|azure|abfss?)://", re.IGNORECASE)
 SHA256 = re.compile(r"[0-9a-f]{64}")
 TABLE = re.compile(r"[a-z0-9_]{1,80}")
 DAY = re.compile(r"\d{4}-\d\d-\d\d|unknown")
@@ -33,8 +35,17 @@ MEASURES = "_measures"
 _PLAIN = re.compile(r"[A-Za-z0-9_-]")
 
 
+def is_url(path: str | os.PathLike[str]) -> bool:
+    """Whether a name is a URL of object storage, not a path."""
+    return URL.match(os.fspath(path)) is not None
+
+
 def is_lake(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder contains a zlens manifest, valid or not."""
+    """Whether a folder or URL contains a zlens manifest, valid or not."""
+    if is_url(path):
+        from zlens.lake import remote
+
+        return remote.is_lake(os.fspath(path))
     try:
         with open(os.path.join(path, MANIFEST), "rb") as file:
             return file.read(len(MARK)) == MARK

@@ -8,9 +8,11 @@ import os
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens.catalog import expressions
 from zlens.catalog.columns import Column
@@ -20,9 +22,9 @@ from zlens.errors import InputError
 from zlens.inputs.options import Moment, Options
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable, SystemInfo
-from zlens.lake import document, names
+from zlens.lake import document, folder, names
 from zlens.lake.document import Document, File, Intervals, PartDocument, SeamDocument, Span
-from zlens.lake.folder import Folder, Reading, part_of, verify
+from zlens.lake.folder import Folder, Reading, part_of
 from zlens.lake.manifest import Input, Part
 from zlens.lake.measures import MeasuresSource
 from zlens.lake.streams import Stream, allow
@@ -37,7 +39,7 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
     """The sources in a lake: one for each kind of input. InputError if it is empty or damaged."""
     if printable(path) != path:
         raise InputError("the name of the lake is not UTF-8 text", file=path, cure="rename it, or move it")
-    lake = Folder(path)
+    lake = folder.at(path)
     # Before the manifest is read: its files then stay as long as the sources do.
     reading = lake.reading()
     manifest = lake.load()
@@ -68,8 +70,7 @@ def _display_names(inputs: Iterable[Input]) -> dict[str, str]:
     return {sha256: path if counts[path] == 1 else f"{path} ({sha256[:8]})" for sha256, path in paths.items()}
 
 
-@dataclass
-class _StoredPart:
+class _StoredPart(Struct, dict=True):
     """A part of the lake; its documents are read when they are first needed."""
 
     lake: Folder
@@ -127,25 +128,7 @@ class _StoredPart:
         return Intervals() if side_file is None else document.load_intervals(*side_file)
 
 
-class LakeSystem(SystemInfo):
-    """A system in a lake. Its intervals are read when they are first needed."""
-
-    find: Callable[[], list[Interval]] | None = None
-    known: list[Interval] | None = None
-
-    @property
-    def intervals(self) -> list[Interval]:
-        if self.known is None:
-            self.known = self.find() if self.find else []
-        return self.known
-
-    @intervals.setter
-    def intervals(self, value: list[Interval]) -> None:
-        self.known = value or None
-
-
-@dataclass(slots=True)
-class LakeTable:
+class LakeTable(Struct):
     """A raw table of one system, in files of one schema."""
 
     name: str
@@ -184,8 +167,7 @@ class LakeTable:
     def _verify(self) -> None:
         """Verify the files, once in a session; InputError if one is not that of the manifest."""
         if not self.is_verified:
-            for path, file in self.files.items():
-                verify(path, file, self.lake.path)
+            self.lake.verify(self.files)
             self.is_verified = True
 
 
@@ -272,13 +254,13 @@ class LakeSource:
             if wanted is not None and wanted != stored.input.leap:
                 raise InputError(
                     f"{stored.part.system} was imported with {stored.input.leap} leap seconds, not {wanted}",
-                    file=os.fspath(self.lake.path),
+                    file=self.lake.name,
                     cure=say("leap_as_imported", leap=stored.input.leap),
                 )
             if self._options.tz is not None and stored.part.local_time:
                 raise InputError(
                     f"{stored.part.system} was imported without a time zone",
-                    file=os.fspath(self.lake.path),
+                    file=self.lake.name,
                     cure=say("tz_not_of_lake"),
                 )
 
@@ -290,7 +272,7 @@ class LakeSource:
         spans = [stored.span(source) for stored in parts] if parts[0].part.sources else []
         times = [(stored.part.first_us, stored.part.last_us) for stored in parts]
         times = [(span.first_us, span.last_us) for span in spans] or times
-        info = LakeSystem(
+        info = SystemInfo(
             system,
             source,
             machine_type=first.machine_type,
@@ -471,7 +453,7 @@ class LakeSource:
                         "file": stored.shown,
                     },
                 )
-                by_input[stored.shown]["lake"] = os.fspath(self.lake.path)
+                by_input[stored.shown]["lake"] = self.lake.name
                 if not stored.part.raw:
                     by_input[stored.shown]["raw_tables"] = "forgotten; measures by hour and day remain"
         return list(by_input.values())

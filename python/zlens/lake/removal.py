@@ -11,7 +11,8 @@ import datetime as dt
 import os
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from zlens.errors import InputError, LakeError, QueryError
 from zlens.inputs.options import Moment, Options
@@ -26,8 +27,7 @@ from zlens.schema.wording import say
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-@dataclass(slots=True)
-class Forgotten:
+class Forgotten(Struct):
     """Removed parts (system and name of the input), and parts that lie only partly in the range."""
 
     gone: list[tuple[str, str]] = field(default_factory=list)
@@ -52,9 +52,14 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
             raise QueryError(
                 "a time of day is not a range", expected="a date: 2026-03-02 or '2026-03-02 12:00'"
             )
-    into = Folder(path)
+    into = folder.at(path)
     room = "make room on the disk for a new manifest and what replaces the neighbors' rows"
-    with folder.typed(into, room), into.staging() as staged, into.locked():
+    with folder.typed(into, room):
+        return into.repeat(lambda: _forget(into, options, dry_run))
+
+
+def _forget(into: Folder, options: Options, dry_run: bool) -> Forgotten:
+    with into.staging() as staged, into.locked():
         manifest = into.load()
         into.clean(manifest)
         _known(manifest, set(options.systems))
@@ -98,10 +103,14 @@ def forget_raw(
     path = os.fspath(lake)
     if not names.is_lake(path):
         raise InputError("this is not a lake", file=path, cure=say("lake_make"))
-    into, chosen = Folder(path), set(systems)
+    into = folder.at(path)
     before_us = (time.time_ns() // 1000 if now_us is None else now_us) - older_than_s * 1_000_000
-    room = "make room on the disk for a new manifest"
-    with folder.typed(into, room), into.staging() as staged, into.locked():
+    with folder.typed(into, "make room on the disk for a new manifest"):
+        return into.repeat(lambda: _forget_raw(into, before_us, set(systems), dry_run))
+
+
+def _forget_raw(into: Folder, before_us: int, chosen: set[str], dry_run: bool) -> Forgotten:
+    with into.staging() as staged, into.locked():
         manifest = into.load()
         into.clean(manifest)
         _known(manifest, chosen)
@@ -151,7 +160,7 @@ class _Measured:
         if day in self._sealed:
             return rollup is not None and imported.sha256 in self._into.measures(rollup).inputs
         if rollup is None or rollup.state != self._states[day]:
-            path = os.fspath(self._into.path)
+            path = self._into.name
             raise LakeError(
                 f"the measures of {part.system}, {name}, are not in the lake, or older than its data",
                 file=path,

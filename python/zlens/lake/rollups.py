@@ -10,7 +10,8 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from zlens.inputs.source import SystemInfo
 from zlens.lake.folder import Folder, part_of
@@ -31,8 +32,7 @@ def day_number(name: str) -> int:
     return (dt.date.fromisoformat(name) - _EPOCH).days
 
 
-@dataclass(slots=True)
-class Machine:
+class Machine(Struct):
     """The systems of a machine, or one system whose machine is unknown.
 
     offsets   seconds between local time and UTC, by system and source

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from zlens.catalog import expressions
 from zlens.lake.manifest import Input, Part
@@ -19,8 +20,7 @@ _VERSION = 1
 Pair = tuple[Input, Part]
 
 
-@dataclass(slots=True)
-class Ground:
+class Ground(Struct):
     """What a seam depends on: parts, by their place in the order, and evidence.
 
     before     those with the sample before the first one of a subject

@@ -175,6 +175,8 @@ class Seams:
 
     def path(self, name: str) -> str:
         """The current place of a file of the lake."""
+        if name not in self.moves:
+            self.lake.bring([name])
         return self.moves.get(name) or self.lake.absolute(name)
 
     def side(self, pair: Pair, name: str) -> str:
@@ -224,7 +226,7 @@ class Seams:
         paths = [self.path(folder.base_name(*pair, file, seam)) for file in files]
         for path, file in zip(paths, files, strict=True):
             if path not in self._verified:
-                folder.verify(path, file, self.lake.path)
+                folder.verify(path, file, self.lake.name)
                 self._verified.add(path)
         return paths
 
@@ -295,9 +297,9 @@ class Seams:
             area.mkdir(exist_ok=True)
             path = area / f"{pair[0].sha256[:16]}.{pair[1].place}.{number}"
             try:
-                os.link(self.lake.absolute(old), path)
+                os.link(self.path(old), path)
             except OSError:
-                shutil.copyfile(self.lake.absolute(old), path)
+                shutil.copyfile(self.path(old), path)
             self.moves[new] = os.fspath(path)
             self.retired.append(old)
 

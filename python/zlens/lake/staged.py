@@ -15,9 +15,11 @@ import shutil
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog.layouts import SIM
 from zlens.errors import InputError, LakeError
@@ -147,8 +149,7 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-@dataclass(slots=True)
-class Committed:
+class Committed(Struct):
     """The result for one staged input: `again` if the lake had it, `error` if it cannot be in this lake."""
 
     path: str
@@ -176,13 +177,13 @@ def commit(
     for result in results:
         if report is not None:
             report(result)
-    into = Folder(lake)
+    into = folder.at(lake)
     into.create()
     for at in range(0, len(staged), BATCH):
         batch = staged[at : at + BATCH]
         progress(at, len(staged), "joining staged inputs")
         with folder.typed(into):
-            committed = _commit(into, batch)
+            committed = into.repeat(partial(_commit, into, batch))
         for result in committed:
             results.append(result)
             if report is not None:
@@ -311,8 +312,7 @@ def _conflict(
     return None
 
 
-@dataclass(slots=True)
-class _Staged:
+class _Staged(Struct):
     """A staged input: its folder, the zone of its local times, its facts, and its files by name in a lake."""
 
     path: Path

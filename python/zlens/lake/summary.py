@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from zlens.errors import InputError
-from zlens.lake.folder import Folder, part_of
+from zlens.lake import folder
+from zlens.lake.folder import part_of
 from zlens.lake.names import is_lake
 from zlens.schema.wording import say
 
 
-@dataclass(slots=True)
-class Amount:
+class Amount(Struct):
     """Parquet files, their rows and bytes."""
 
     files: int = 0
@@ -26,8 +27,7 @@ class Amount:
         self.bytes += size
 
 
-@dataclass(slots=True)
-class SystemContents:
+class SystemContents(Struct):
     """One system of one source. Times in microseconds since 1970, UTC."""
 
     system: str
@@ -40,8 +40,7 @@ class SystemContents:
     tables: dict[str, Amount] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class InputContents:
+class InputContents(Struct):
     """One imported input."""
 
     sha256: str
@@ -56,8 +55,7 @@ class InputContents:
     amount: Amount
 
 
-@dataclass(slots=True)
-class Contents:
+class Contents(Struct):
     """The contents of a lake. `waiting` files are removed when nobody reads the lake any more."""
 
     path: str
@@ -74,14 +72,14 @@ def contents(lake: str | os.PathLike[str]) -> Contents:
     path = os.fspath(lake)
     if not is_lake(path):
         raise InputError("this is not a lake", file=path, cure=say("lake_make"))
-    folder = Folder(path)
-    reading = folder.reading()
-    manifest = folder.load()
+    opened = folder.at(path)
+    reading = opened.reading()
+    manifest = opened.load()
     systems: dict[tuple[str, str], SystemContents] = {}
     inputs = []
     for imported in manifest.inputs.values():
         total = Amount()
-        documents = {key: folder.document(imported, key) for key in imported.documents}
+        documents = {key: opened.document(imported, key) for key in imported.documents}
         for part in imported.parts.values():
             key = (part.system, imported.source)
             system_contents = systems.setdefault(key, SystemContents(*key))
@@ -89,7 +87,7 @@ def contents(lake: str | os.PathLike[str]) -> Contents:
             system_contents.first_us = _first([system_contents.first_us, part.first_us])
             system_contents.last_us = _last([system_contents.last_us, part.last_us])
             # The rows are those of the import; a file that replaces another has the same ones or fewer.
-            for file in part_of(documents[part.document], part, folder).files if part.raw else ():
+            for file in part_of(documents[part.document], part, opened).files if part.raw else ():
                 for amount in (
                     total,
                     system_contents.amount,

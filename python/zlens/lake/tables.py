@@ -9,8 +9,9 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
@@ -31,8 +32,7 @@ _DAY_US = 86_400_000_000
 EVIDENCE = (("moment", "text"), ("us", "int"), ("tables", "text"), ("subject", "text"), ("kind", "text"))
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(Struct):
     """An input in staging: its entry in the manifest, and the targets of its files."""
 
     input: Input

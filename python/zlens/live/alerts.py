@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 from zlens.catalog import rules
 from zlens.errors import CatalogError, QueryError
@@ -30,8 +31,7 @@ class Interval(Protocol):
     def end_us(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Alert:
+class Alert(Struct, frozen=True):
     """A finding that is or was there: since when, and until when, in microseconds since 1970, UTC."""
 
     finding: Finding

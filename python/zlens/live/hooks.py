@@ -19,9 +19,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from zlens.errors import QueryError
 from zlens.version import VERSION
@@ -45,8 +46,7 @@ class Receiver(Protocol):
         """Hand over a message, JSON; what went wrong, in words without data, or None."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A program that is run for each message, which it reads from its standard input. No shell is involved.
 
     words      the program and its arguments
@@ -88,8 +88,7 @@ class Command:
         return f"the command ended with status {ended.returncode}" if ended.returncode else None
 
 
-@dataclass(frozen=True, slots=True)
-class Webhook:
+class Webhook(Struct, frozen=True):
     """An address that gets each message by POST.
 
     timeout_s  of one try
@@ -150,8 +149,7 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 _OPENER = urllib.request.build_opener(_Stay)
 
 
-@dataclass
-class _Seen:
+class _Seen(Struct):
     """A finding that is open, or that receivers know of."""
 
     row: Row
@@ -161,8 +159,7 @@ class _Seen:
     told: bool = False
 
 
-@dataclass
-class Hooks:
+class Hooks(Struct):
     """Sends findings to receivers when they appear and clear.
 
     receivers  what gets the messages

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, RawTable, Source, SystemInfo, WithoutFiles
@@ -69,7 +70,7 @@ def _with_intervals(info: SystemInfo, intervals: Intervals) -> SystemInfo:
     begin = ordered[0].end_us - round((ordered[0].seconds or 0) * 1e6)
     return replace(
         info,
-        intervals=ordered,
+        known=ordered,
         first_us=min(begin, info.first_us or begin),
         last_us=ordered[-1].end_us,
     )

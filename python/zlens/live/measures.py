@@ -11,8 +11,9 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions, metrics
@@ -38,8 +39,7 @@ _END = (("system", "text"), ("source", "text"), ("end_us", "int"))
 _STEP = "_step"
 
 
-@dataclass
-class _Table:
+class _Table(Struct):
     """Hours of a measure by system, each the name of a table, and the intervals that it has rows of."""
 
     hours: dict[tuple[str, int], str] = field(default_factory=dict)

@@ -16,9 +16,10 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
 
 from zlens.errors import InputError, QueryError
 from zlens.live.sources import Arrived, Handover, Position
@@ -62,12 +63,15 @@ class Place(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
+class Login(Struct, frozen=True):
     """User and password for HTTP Basic authentication."""
 
-    user: str = field(repr=False)
-    password: str = field(repr=False)
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        # Neither is printed, wherever this ends up.
+        return "Login()"
 
     @classmethod
     def of(cls, text: str, path: str) -> Login:
@@ -82,8 +86,7 @@ class Login:
         return "Basic " + base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
 
 
-@dataclass(slots=True)
-class Address:
+class Address(Struct):
     """An address of HTTP or HTTPS. Redirects are not followed: a login goes where the user said.
 
     timeout_s  until a whole answer is there
@@ -197,8 +200,7 @@ def _context(ca: str | None) -> ssl.SSLContext:
     return context
 
 
-@dataclass(slots=True)
-class File:
+class File(Struct):
     """A file that a program rewrites or replaces. Its time is the time of its last change."""
 
     path: str

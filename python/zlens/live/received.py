@@ -14,10 +14,12 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from zlens.errors import ReceiverError
 from zlens.live.wire import ENDS_SET, Frame, Kind
@@ -40,8 +42,7 @@ def is_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-@dataclass(slots=True)
-class State:
+class State(Struct):
     """What is durable."""
 
     #: monreader, file or stdin.
@@ -62,16 +63,14 @@ class State:
     ended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where in the files of a source somebody reads: a file's name, and the next byte."""
 
     file: str = ""
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
+class Keep(Struct, frozen=True):
     """What stays of files that were read: those younger than so many seconds, and so many bytes of them."""
 
     age_s: float | None = None

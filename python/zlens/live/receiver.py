@@ -30,10 +30,11 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from zlens.errors import ReceiverError
 from zlens.live import wire
@@ -51,8 +52,7 @@ _READ = 256 * 1024
 Report = Callable[[str, Mapping[str, object]], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """Who may connect, and how."""
 
     #: PEM files of the receiver's certificate, with those that signed it, and of its key: TLS 1.3.
@@ -64,8 +64,7 @@ class Access:
     token: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What bounds memory, threads and waiting."""
 
     connections: int = 32

@@ -14,8 +14,9 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from zlens.errors import InputError
 from zlens.readers import following, recognition
@@ -34,8 +35,7 @@ _DIGITS = re.compile(r"\d+")
 Position = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Arrived:
+class Arrived(Struct, frozen=True):
     """New bytes, the position behind them, and what is to be said of them: a gap, a replaced file."""
 
     data: bytes

@@ -14,9 +14,11 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from zlens.errors import LakeError
 
@@ -24,8 +26,7 @@ _BLOCK = 1024**2
 _VERSION = 1
 
 
-@dataclass
-class State:
+class State(Struct):
     """Where a stream is.
 
     reader     of the format; `wrapped`: its bytes come in another form

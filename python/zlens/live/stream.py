@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -23,8 +24,7 @@ _HEAD = 8192
 _LINES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """Bytes whose intervals are closed, behind the last records before them, as a file for the readers.
 
     begin   where in the file the new bytes begin
@@ -35,8 +35,7 @@ class Segment:
     cut: Cut
 
 
-@dataclass
-class Stream:
+class Stream(Struct):
     """A stream, what is on disk of it, and the intervals of it that are closed."""
 
     feed: Feed

@@ -11,9 +11,11 @@ import shutil
 import tempfile
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens.catalog import groups, metrics
 from zlens.errors import LakeError, ZlensError
@@ -39,8 +41,7 @@ _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _OWN = frozenset({"system", "interval", "problem"})
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Bounds, in seconds of recorded time.
 
     raw       raw records that can be queried
@@ -55,8 +56,7 @@ class Limits:
     grace: float = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(Struct, frozen=True):
     """An interval that was closed: its length, mean busy of its processors, and what was found then."""
 
     system: str
@@ -66,8 +66,7 @@ class Closed:
     busy_pct: float | None
 
 
-@dataclass(slots=True)
-class Step:
+class Step(Struct):
     """What one step brought: the closed intervals, findings that appeared or cleared, problems of the data.
 
     errors   what zlens could not do, a sentence each
@@ -359,7 +358,14 @@ class Live:
 
     def _prepare(self, lake: str) -> None:
         from zlens.lake.folder import Folder as LakeFolder
+        from zlens.lake.names import is_url
 
+        if is_url(lake):
+            raise LakeError(
+                "zlens live does not write to object storage",
+                file=lake,
+                cure="name a folder; what it holds can be imported at a URL later",
+            )
         LakeFolder(lake).create()
         self._folder.mkdir(exist_ok=True)
         self._lock = (self._folder / "lock").open("wb")

@@ -6,8 +6,9 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 from zlens.errors import ReceiverError
 
@@ -38,8 +39,7 @@ class Kind(IntEnum):
     REFUSED = 19
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     kind: Kind
     sequence: int = 0
     payload: bytes = b""

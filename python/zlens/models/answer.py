@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens.present.charts import Chart
 
 Value = str | int | float | bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """key: its name in JSON and CSV. unit: "" for none. decimals: shown in text output."""
 
     key: str
@@ -23,8 +24,7 @@ class Column:
     decimals: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Rows with one value per column; None where a value cannot be computed."""
 
     key: str
@@ -47,8 +47,7 @@ class Table:
         return [f"{name}.{kind}" if count[name] > 1 else name for name, kind in kinds]
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """One number that answers the whole scenario; sweeps show it."""
 
     key: str
@@ -58,8 +57,7 @@ class Figure:
     decimals: int = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(Struct, frozen=True):
     """A value that the scenario leaves out and no public text settles."""
 
     name: str
@@ -70,8 +68,7 @@ class Assumption:
     source: str
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     """Everything a model answers.
 
     notes   sentences to read with the numbers

@@ -5,9 +5,10 @@ They are parameters of scenarios; measured reports never use them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.errors import CatalogError
 from zlens.models.answer import Assumption
@@ -19,8 +20,7 @@ _FILE = FACTS / "models" / "constants.toml"
 STATUSES = ("verified", "carried", "constructed", "derived", "unverified", "ours")
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """default: a number, text or flag. closes: the document that would settle it, or ""."""
 
     name: str

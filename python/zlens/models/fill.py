@@ -8,8 +8,9 @@ sorting, not iteration. Amounts are in the caller's unit and must be finite and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+
+from msgspec import Struct
 
 
 def water_fill(capacity: float, weights: Sequence[float], caps: Sequence[float]) -> list[float]:
@@ -48,8 +49,7 @@ def _level(capacity: float, weights: Sequence[float], caps: Sequence[float]) -> 
     return float("inf")
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Claimants with a limit on their sum. Members are claimants by index, or nested groups."""
 
     members: tuple[int | Group, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
@@ -57,8 +58,7 @@ def system(session: Asked, table: str, wanted: str | None) -> str:
     return str(systems[0])
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """A complete interval and how busy it was."""
 
     end: dt.datetime

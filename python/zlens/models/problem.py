@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import field
+from msgspec.structs import replace
 
 from zlens.errors import ScenarioError, ZlensError
 from zlens.models.answer import Assumption
@@ -12,7 +14,6 @@ from zlens.schema import kinds
 from zlens.schema.kinds import Spec
 
 
-@dataclass(slots=True)
 class Problem(kinds.Problem):
     """Builds the errors of one scenario and collects its assumptions.
 
@@ -31,7 +32,7 @@ class Problem(kinds.Problem):
         return assumption.default
 
 
-class Moving(Spec):
+class Moving(Spec, frozen=True):
     """A table that only a simulation uses: what it leaves out is no assumption of a solved answer."""
 
     def check(self, value: Any, where: str, problem: kinds.Problem) -> Any:

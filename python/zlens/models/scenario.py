@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct
 
 from zlens.errors import InputError, ScenarioError
 from zlens.models.answer import Assumption
@@ -35,8 +36,7 @@ class Values(dict[str, Any]):
 _Table = TypeVar("_Table", bound=Mapping[str, Any])
 
 
-@dataclass(slots=True)
-class Scenario:
+class Scenario(Struct):
     """A checked scenario with every key of its model."""
 
     values: dict[str, Any]

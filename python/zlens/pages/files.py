@@ -14,8 +14,9 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from zlens.errors import CatalogError
 from zlens.pages import text as page_text
@@ -38,24 +39,21 @@ _BROKEN = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """A file that gave no page, and why."""
 
     file: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class PageFile:
+class PageFile(Struct, frozen=True):
     """A possible page: its name, and how to read it."""
 
     name: str
     read: Callable[[], page_text.PageText]
 
 
-@dataclass(slots=True)
-class PageFiles:
+class PageFiles(Struct):
     """The files to read, and those that are not read."""
 
     found: list[PageFile] = field(default_factory=list)

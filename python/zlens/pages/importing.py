@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from zlens.catalog.layouts import file_name, read, record_key
 from zlens.errors import CatalogError
@@ -25,8 +26,7 @@ from zlens.pages.packs import PageEntry
 from zlens.schema.wording import say
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """One imported record, and the page it came from."""
 
     release: str
@@ -43,8 +43,7 @@ class Imported:
     null: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ImportReport:
+class ImportReport(Struct, frozen=True):
     """The result of an import. `packs` are the folders written, empty after a dry run."""
 
     imported: tuple[Imported, ...]

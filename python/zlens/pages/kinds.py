@@ -8,8 +8,10 @@ name, with the record's prefix and then without it. Other fields are unknown unl
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.catalog.layouts import (
     BUILTIN,
@@ -34,8 +36,7 @@ _WORDS = re.compile(r"[a-z0-9]+")
 _CARRIED = ("kind", "kind_status", "unit", "direction", "note")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """Words that allow only one reading of what a field is."""
 
     name: str
@@ -48,8 +49,7 @@ class Rule:
     direction: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class KnownRecord:
+class KnownRecord(Struct, frozen=True):
     """What the built-in catalog knows about one record, including zlens' own pack: a field that was only
     known to exist is the same field if a page gives its place."""
 

@@ -7,8 +7,10 @@ where the entries of a section are, all by name, so that nothing depends on our 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from functools import cache
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens.catalog import layouts
 from zlens.catalog.layouts import DIFFERENCED, HEADER_LENGTH, Field, Head, Layout, RecordFile, Section
@@ -24,8 +26,7 @@ MAX_FINDINGS = 40
 _MAX_WORDS = 2_000
 
 
-@dataclass(slots=True)
-class Built:
+class Built(Struct):
     """A page as a record file, with its new fields and inconsistencies."""
 
     record: str

@@ -7,7 +7,8 @@ depends on it: entries that it locates, records that it joins.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from zlens.catalog.layouts import Field, Layout
 from zlens.pages.kinds import known, short

@@ -24,9 +24,11 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.catalog import layouts, user_roles
 from zlens.catalog.layouts import DIFFERENCED, DIRECTIONS, KINDS, Field, Layout, RecordFile, Section
@@ -83,8 +85,7 @@ _MAX_TOML = 4 * 1024 * 1024
 _AGAIN = "import the pages again"
 
 
-@dataclass(frozen=True, slots=True)
-class PageEntry:
+class PageEntry(Struct, frozen=True):
     """The result of one page: a row of `pack.toml`."""
 
     record: str
@@ -99,8 +100,7 @@ class PageEntry:
     findings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Pack:
+class Pack(Struct, frozen=True):
     """One pack: its release and the pages it was made from."""
 
     release: str

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from zlens.errors import CatalogError
 from zlens.pages.text import PageText
@@ -93,8 +94,7 @@ _BOUNDS = re.compile(r" ?\( ?(\d{0,5}) ?(?:(:) ?(\d{0,5}) ?)?(\)?)")
 _HEX = re.compile(r"[0-9A-F]{1,8}")
 
 
-@dataclass(frozen=True, slots=True)
-class Bit:
+class Bit(Struct, frozen=True):
     """A named bit of a bitstring: the byte of the field and the value in it."""
 
     name: str
@@ -103,8 +103,7 @@ class Bit:
     text: str
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """A row of the table as on the page; `length` is that of one element."""
 
     name: str
@@ -124,8 +123,7 @@ class Row:
         return self.offset + self.length * self.count
 
 
-@dataclass(slots=True)
-class Structure:
+class Structure(Struct):
     """The rows under one Structure row: the record itself, then its sections."""
 
     name: str
@@ -136,8 +134,7 @@ class Structure:
     rows: list[Row] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """A line of the cross reference. A bit has a value in place of a length."""
 
     offset: int
@@ -145,8 +142,7 @@ class Reference:
     value: int | None
 
 
-@dataclass(slots=True)
-class Page:
+class Page(Struct):
     """One record page as read; `findings` are its inconsistencies, one sentence each."""
 
     file: str
@@ -172,8 +168,7 @@ class Page:
         return not self.structures
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(Struct, frozen=True):
     """A row or a bit line of the table, and the text up to the next one."""
 
     line: int

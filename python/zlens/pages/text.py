@@ -11,8 +11,9 @@ import codecs
 import hashlib
 import html.entities
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from zlens.errors import CatalogError
 
@@ -43,8 +44,7 @@ _HIDDEN = frozenset(("script", "style"))
 _KEPT = frozenset(("pre", "xmp", "listing"))
 
 
-@dataclass(frozen=True, slots=True)
-class PageText:
+class PageText(Struct, frozen=True):
     """A page as lines of text, and the checksum of its bytes."""
 
     file: str

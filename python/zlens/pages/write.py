@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields as members
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import fields as members
 
 from zlens.catalog.layouts import Field, Head, Join, Layout, RecordFile, Section
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.catalog.expressions import literal
 from zlens.errors import ScenarioError
@@ -19,8 +20,7 @@ from zlens.schema.kinds import Integer, Number
 from zlens.schema.wording import say, sentence
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """A key of what-ifs.
 
     scopes: what it applies to: own (the partition that the data are from), partition (by name), machine, user
@@ -50,8 +50,7 @@ class Form:
         return [before.get(scope, "") + self.field for scope in self.scopes]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """One setting. name: partition or user; kind: type of cores."""
 
     key: str
@@ -93,8 +92,7 @@ class Asked:
         return allowed.check(value, self.key, Problem(None))
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """A measured interval: scenarios of the machine and of the guests, None if the data do not report them.
 
     shown: the end in the system's local time; own: the partition that the data are from; threads: logical
@@ -133,8 +131,7 @@ def situation(session: moments.Asked, system: str, end: dt.datetime) -> Situatio
     return Situation(system, end, shown, str(lpar[0]) if lpar else None, machine, guests, dict(threads))
 
 
-@dataclass(slots=True)
-class Case:
+class Case(Struct):
     """The scenarios that what-ifs change, and their changes.
 
     before   scenario of the machine as it was; machine and guests: those with the what-ifs

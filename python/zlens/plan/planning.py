@@ -10,10 +10,11 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog.reports import definition
 from zlens.errors import QueryError, ScenarioError
@@ -85,8 +86,7 @@ def asked(setting: str) -> tuple[ModuleType, Asked]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """The settings: what-ifs with their families, or threads per core with their settings."""
 
     wanted: Sequence[tuple[ModuleType, Asked]] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens import models
 from zlens.models.answer import Answer, Assumption, Column, Figure, Table, Value, by_name
@@ -102,8 +103,7 @@ _KINDS = (
 )
 
 
-@dataclass(slots=True)
-class Solved:
+class Solved(Struct):
     """A solved scenario of partitions, by name and type of partition."""
 
     answer: Answer

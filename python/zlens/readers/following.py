@@ -6,9 +6,10 @@ them, with which they are compared. All rules are then those of any decoding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol
+
+from msgspec import Struct
 
 from zlens.inputs.options import Options
 
@@ -21,8 +22,7 @@ FOLLOWED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """What can be done with a stream so far. Times are microseconds since 1970, in the records' own zone.
 
     window      bytes that are decoded now
@@ -39,8 +39,7 @@ class Cut:
     held_us: int
 
 
-@dataclass(frozen=True, slots=True)
-class Last:
+class Last(Struct, frozen=True):
     """What was kept: how many records, and how many of the others belong to intervals closed before."""
 
     records: int

@@ -9,9 +9,10 @@ are then those of any decoding.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
@@ -75,8 +76,7 @@ class Mark(NamedTuple):
     digest: Digest | None = None
 
 
-@dataclass(slots=True)
-class Repeat:
+class Repeat(Struct):
     """Intervals in a row that were already read: their bytes, how many, the first and the last end."""
 
     begin: int

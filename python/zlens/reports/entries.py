@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from zlens.catalog.expressions import quote
 from zlens.catalog.reports import menus
@@ -13,8 +14,7 @@ from zlens.reports.listed import listed
 from zlens.reports.rows import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One line of the list of reports."""
 
     name: str
@@ -99,8 +99,7 @@ def listing_text(entries: list[Entry]) -> str:
     return "\n".join(lines) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(Struct, frozen=True):
     """The values of a report in a session.
 
     columns  table key and column key of the columns with at least one value

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from zlens.catalog.expressions import literal, quote
 from zlens.catalog.reports.definition import Definition, Rows, Table

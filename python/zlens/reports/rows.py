@@ -7,9 +7,11 @@ sections, which know the properties of all rows before the first is printed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens import _native
 from zlens.catalog import aggregation, metrics
@@ -52,8 +54,7 @@ class Session(Protocol):
     def ungrouped(self) -> Session: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """The rows of one kind and block, in the order they are printed.
 
     printed   the rows of all blocks, and the index of this block among them; None: it has none
@@ -78,8 +79,7 @@ class Section:
 Part = list[Section]
 
 
-@dataclass(slots=True)
-class Block:
+class Block(Struct):
     """The contents of the report for one system (or one machine)."""
 
     name: str

@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from zlens import _native
 from zlens.catalog.compile import kept
@@ -33,8 +35,7 @@ _LOOK_S = 0.2
 _stop: Event
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """A run with its data and its observed values; error: why it has none."""
 
     job: Job

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from zlens import models
 from zlens.catalog import aggregation, metrics
@@ -49,8 +50,7 @@ _SOLVER = "solver:"
 _AMOUNT = Number(-1e15, 1e15)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where the expected numbers are from."""
 
     publication: str
@@ -59,8 +59,7 @@ class Source:
     note: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """A number, the ends of its band, or both."""
 
     value: float | None = None
@@ -68,8 +67,7 @@ class Expected:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """Settings of the scenario, and numbers by observation and subject; a subject of "" is the only one."""
 
     name: str
@@ -78,8 +76,7 @@ class Case:
     at: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """Settings for all cases; what is not judged is drawn only."""
 
     name: str
@@ -87,8 +84,7 @@ class Policy:
     judged: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+class Control(Struct, frozen=True):
     """Settings with which a verdict must fail; `solver` changes what the solver is given alone."""
 
     name: str
@@ -96,8 +92,7 @@ class Control:
     solver: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(Struct, frozen=True):
     """What is observed, and which differences are allowed.
 
     measure, column, statistic, by, where   the column of a measure, averaged as the catalog declares
@@ -130,8 +125,7 @@ class Observation:
     band: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Rig:
+class Rig(Struct, frozen=True):
     """A checked file."""
 
     name: str
@@ -149,7 +143,7 @@ class Rig:
     chart: str
     along: str
     not_reproduced: str | None
-    toml: str = field(repr=False, default="")
+    toml: str = ""
 
     def values(self, case: Case, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The scenario of a case with the settings of a policy or control."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.models.scenario import put
 from zlens.rig.definition import Case, Control, Policy, Rig
@@ -13,8 +14,7 @@ from zlens.rig.definition import Case, Control, Policy, Rig
 _NO_NAME = re.compile(r"[^a-z0-9.]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """One run. name: unique in its file, and the name of its monitor data without suffix."""
 
     rig: str

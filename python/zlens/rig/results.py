@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from zlens.errors import ZlensError
 from zlens.rig import batch, expected, jobs, verdict
@@ -14,8 +15,7 @@ from zlens.rig.runners import Runner
 from zlens.rig.verdict import Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The verdicts of a policy or control, one for each observation, and its runs.
 
     errors   why runs have no values, or the solver no answer
@@ -39,8 +39,7 @@ class Outcome:
         return not kept if isinstance(self.variant, Control) else kept
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """A file with its outcomes. complete: False if an interrupt left runs out."""
 
     rig: Rig

@@ -13,12 +13,12 @@ import shlex
 import signal
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 import tomli_w
+from msgspec import Struct
 
 from zlens import _native
 from zlens.errors import Cancelled, InputError, QueryError, ScenarioError
@@ -33,8 +33,7 @@ _WAIT_S = 0.1
 _LAST = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
+class Data(Struct, frozen=True):
     """The files of a run: monitor data of its systems, and their transactions."""
 
     files: tuple[str, ...]
@@ -70,8 +69,7 @@ def find(text: str) -> Runner:
     raise QueryError(f"there is no runner {text!r}", expected="simulate, command:PROGRAM or files:FOLDER")
 
 
-@dataclass(frozen=True, slots=True)
-class Simulator:
+class Simulator(Struct, frozen=True):
     """Simulates the scenario."""
 
     def digest(self, job: Job) -> str:
@@ -87,8 +85,7 @@ class Simulator:
         return Data(tuple(done.files.values()), done.throughput)
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """Starts a program that leaves monitor data in {out}; {scenario} is a TOML file, {seed} its seed.
 
     A file {out}.throughput.csv with transactions is read too, if the program leaves one.
@@ -132,8 +129,7 @@ class Command:
         return Data((output,), throughput if os.path.isfile(throughput) else None)
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(Struct, frozen=True):
     """Takes data that exist: FOLDER/SCENARIO/RUN.data, as the rig itself names them, or RUN-SYSTEM.data."""
 
     folder: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from zlens.models.t_distribution import quantile
 from zlens.rig.definition import Expected, Observation
@@ -14,8 +15,7 @@ from zlens.rig.definition import Expected, Observation
 CONFIDENCE = 0.95
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One number: its mean over seeds, half its confidence interval, and the differences.
 
     error    observed less expected, in the unit of the values; None without an expected value
@@ -31,8 +31,7 @@ class Compared:
     passed: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """All numbers of one observation.
 
     worst         largest difference, in percent or points as the observation says

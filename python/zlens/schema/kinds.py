@@ -12,8 +12,10 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from zlens.errors import CatalogError, ZlensError
 from zlens.schema.toml_lines import line_of
@@ -50,8 +52,7 @@ class Kind(Protocol):
         """The value in the form that code uses; raises an error of `problem`."""
 
 
-@dataclass(slots=True)
-class Problem:
+class Problem(Struct):
     """Builds the errors of one document.
 
     file       its path, or None
@@ -287,8 +288,7 @@ class NumberOr(NamedTuple):
         return self.of.check(value, where, problem)
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """true or false."""
 
     def words(self) -> str:
@@ -306,8 +306,7 @@ class Flag:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Anything:
+class Anything(Struct, frozen=True):
     """A value of a column: text, number, true, false or null."""
 
     def words(self) -> str:
@@ -336,8 +335,7 @@ class Anything:
         raise problem.value(where, value, self.words())
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(Struct, frozen=True):
     """Any JSON or TOML value; the reader checks it."""
 
     def words(self) -> str:
@@ -353,8 +351,7 @@ class Raw:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """A time: seconds since 1970 (UTC), or in the form of --from."""
 
     def words(self) -> str:
@@ -527,8 +524,7 @@ class Key(NamedTuple):
         return isinstance(self.default, _Required) and self.constant is None
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(Struct, frozen=True, dict=True):
     """A table or JSON object with known keys.
 
     into   what its values become, by name
@@ -536,15 +532,18 @@ class Spec:
 
     keys: tuple[Key, ...]
     into: Callable[..., Any] = dict
-    by_name: Mapping[str, Key] = field(init=False, repr=False)
-    defaults: Mapping[str, Any] = field(init=False, repr=False)
-    required: frozenset[str] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "by_name", {key.name: key for key in self.keys})
-        object.__setattr__(self, "defaults", {key.name: key.default for key in self.keys})
-        required = frozenset(key.name for key in self.keys if key.default is REQUIRED)
-        object.__setattr__(self, "required", required)
+    @cached_property
+    def by_name(self) -> Mapping[str, Key]:
+        return {key.name: key for key in self.keys}
+
+    @cached_property
+    def defaults(self) -> Mapping[str, Any]:
+        return {key.name: key.default for key in self.keys}
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        return frozenset(key.name for key in self.keys if key.default is REQUIRED)
 
     def words(self) -> str:
         return "a table with " + ", ".join(key.name for key in self.keys)

@@ -10,9 +10,9 @@ import time
 import traceback
 from collections.abc import AsyncGenerator
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, QueryParams
 from starlette.requests import ClientDisconnect, Request

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+
+from msgspec import Struct
 
 from zlens import models
 from zlens.catalog.aggregation import STATISTICS
@@ -59,8 +60,7 @@ class WrongParameterError(QueryError):
     """A parameter of a request is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """One endpoint.
 
     work     module and function of this package that answers it: (place, request) -> JSON value;

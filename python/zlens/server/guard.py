@@ -12,9 +12,10 @@ import ipaddress
 import secrets
 import socket
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from zlens.server.proxy import Proxy, PublicUrl, user_of
 
@@ -43,8 +44,7 @@ SECURITY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """The reason why a request is refused."""
 
     status: int
@@ -53,8 +53,7 @@ class Refusal:
     cure: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """The parts of a request that the guard checks.
 
     headers   by name in lower case
@@ -72,8 +71,7 @@ class Request:
         return None if not values else values[0] if len(values) == 1 else ""
 
 
-@dataclass
-class Guard:
+class Guard(Struct):
     """Which requests are answered.
 
     hosts    allowed host names besides localhost

@@ -11,8 +11,9 @@ import json
 import statistics
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog import happened as facts
 from zlens.catalog import metrics
@@ -34,8 +35,7 @@ LEAD = "load.busy_pct"
 _EVENT = ("time", "kind", "subject", "detail", "inferred")
 
 
-@dataclass(frozen=True, slots=True)
-class Peak:
+class Peak(Struct, frozen=True):
     """The busiest interval of a window, and the stretch around it.
 
     source  the source whose intervals they are

@@ -6,8 +6,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 
 class Closable(Protocol):
@@ -17,8 +18,7 @@ class Closable(Protocol):
 T = TypeVar("T", bound=Closable)
 
 
-@dataclass
-class _Open(Generic[T]):
+class _Open(Struct, Generic[T]):
     value: T
     users: int = 0
     dropped: bool = False

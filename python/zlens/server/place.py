@@ -7,9 +7,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 import zlens
 from zlens.catalog import metrics
@@ -34,8 +36,7 @@ DERIVED = 48
 GROWTHS = 4
 
 
-@dataclass
-class Place:
+class Place(Struct):
     """The data that requests read.
 
     inputs      as named by the user; no other file is ever read

@@ -21,8 +21,9 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
+
+from msgspec import Struct, field
 
 from zlens.engine import bounds, cancelling
 from zlens.engine.cancelling import Cancel
@@ -44,8 +45,7 @@ _LONGEST_NAME = 4096
 _GB = 1024**3
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(Struct, frozen=True):
     """A response that another process has written; `problems`: how many it knows of."""
 
     status: int
@@ -57,8 +57,7 @@ class Ready:
 Work = Callable[[dict[str, Any]], Ready]
 
 
-@dataclass(eq=False, slots=True)
-class _Turn:
+class _Turn(Struct, eq=False):
     """A question that waits for its turn, or has it."""
 
     user: str | None

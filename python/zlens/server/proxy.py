@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from zlens.errors import QueryError
 
@@ -19,8 +20,7 @@ UNIX = "unix"
 _LONGEST_USER = 200
 
 
-@dataclass(frozen=True, slots=True)
-class PublicUrl:
+class PublicUrl(Struct, frozen=True):
     """The address at which users open the page.
 
     scheme   http or https
@@ -63,8 +63,7 @@ class PublicUrl:
         return f"{self.origin}{self.path}/"
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
+class Proxy(Struct, frozen=True):
     """The proxy that is believed when it names the user.
 
     header     the header with the user's name, in lower case

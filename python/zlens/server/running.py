@@ -8,8 +8,9 @@ import itertools
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from zlens.engine.cancelling import Cancel
 from zlens.errors import Cancelled
@@ -24,8 +25,7 @@ MOST = 64
 _PATIENCE_S = 30.0
 
 
-@dataclass
-class Task:
+class Task(Struct):
     """One request in progress."""
 
     number: int

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from zlens.errors import InputError, QueryError
 from zlens.rig.folder import RESULTS
@@ -19,8 +20,7 @@ _LONGEST = 256 * 1024**2
 _CURE = "zlens rig run writes it"
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(Struct, frozen=True):
     """A folder of results. It is read again for each request: the rig may add to it meanwhile."""
 
     folder: str

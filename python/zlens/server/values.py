@@ -7,8 +7,9 @@ import json
 import math
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from zlens._native import json_rows
 from zlens.engine.answers import MOST, Answer
@@ -41,8 +42,7 @@ def rows(table: Iterable[Sequence[Any]]) -> list[list[Any]]:
     return [[plain(value) for value in row] for row in table]
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """Rows as a JSON array of arrays; `more`: whether there are rows beyond the limit."""
 
     text: str

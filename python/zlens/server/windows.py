@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.catalog import blocks
 from zlens.catalog.aggregation import Question
@@ -17,8 +19,7 @@ LONG = 100_000
 BLOCKS = 48
 
 
-@dataclass(frozen=True, slots=True)
-class Windowed:
+class Windowed(Struct, frozen=True):
     """Queries of one measure over a window.
 
     read     the columns of the measure that they read

@@ -11,9 +11,10 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Accompanied, Progress, Source
-from zlens.lake.names import is_lake
+from zlens.lake.names import is_lake, is_url
 from zlens.readers import behind
 from zlens.readers.recognition import READERS, InputFiles, digest, find, problem, reader
+from zlens.schema.wording import say
 
 
 def open_inputs(
@@ -24,6 +25,9 @@ def open_inputs(
     lakes = [name for name in dict.fromkeys(names) if is_lake(name)]
     file_names = [name for name in names if name not in lakes]
     opened: list[Source] = [source for name in lakes for source in _lake().open_lake(name, options)]
+    for name in file_names:
+        if is_url(name):
+            raise InputError("there is no lake at this URL", file=name, cure=say("lake_make"))
     input_files = find(file_names, is_lake) if file_names or not lakes else InputFiles({}, [])
     sources: list[Source] = list(opened)
     problems = list(input_files.problems)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens._native import ArrowTable
 from zlens.catalog import listings
@@ -35,8 +37,7 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A number of a raw table that is half a unit of its last digit larger or smaller."""
 
     table: str
@@ -158,7 +159,7 @@ class _Rounded(WithoutFiles):
                 system=f"{info.system}{MARK}{number}",
                 # A machine is the systems of one change.
                 serial=info.serial and f"{info.serial}{MARK}{number}",
-                intervals=intervals.get((info.system, info.source), []),
+                known=intervals.get((info.system, info.source), []),
             )
             for info in session.systems
             if (info.system, info.source) in own

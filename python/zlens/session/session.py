@@ -7,9 +7,10 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
+
+from msgspec.structs import replace
 
 from zlens.catalog.columns import Column
 from zlens.engine.cancelling import held
@@ -229,9 +230,15 @@ class Session:
         """Answer one of zlens' own SELECTs, which reads these columns of these measures."""
         return self.engine.select(query, reads)
 
-    def together(self, queries: Sequence[str]) -> list[list[tuple[Any, ...]]]:
-        """The rows of each of zlens' own SELECTs, which all give the same columns."""
-        return self.engine.together(queries)
+    def together(
+        self, queries: Sequence[str], over: Callable[[str], str] = str
+    ) -> list[list[tuple[Any, ...]]]:
+        """The rows of each of zlens' own SELECTs, which all give the same columns.
+
+        `over` turns SQL of all their rows, with the query's number as column `#`, into that of other rows,
+        which begin with this number.
+        """
+        return self.engine.together(queries, over)
 
     def fills(self, name: str, tables: Container[str] | None = None) -> bool:
         """Whether the input, or these raw tables, have anything that feeds a measure or role."""

@@ -10,8 +10,9 @@ import datetime as dt
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog.columns import Column
 from zlens.errors import InputError
@@ -154,8 +155,7 @@ LEAST = 12
 _MOST_POINTS = 720
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """The clock offset with the best correlation of rate and busy. `sure` is sure, likely or unknown.
 
     measure  what the rate was compared with: busy, or cycles if nothing reports busy

@@ -8,8 +8,9 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from zlens import _native
 from zlens.catalog import codes, generations, writing
@@ -31,8 +32,7 @@ _FIRST_DEVICE = 0x1000
 _NEVER = 1e9
 
 
-@dataclass(frozen=True, slots=True)
-class Lowered:
+class Lowered(Struct, frozen=True):
     """What the simulator takes, and the systems that write monitor records, in order.
 
     recorded    by name: the release in whose records, None: zlens' own

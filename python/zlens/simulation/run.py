@@ -12,11 +12,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens import _native, models, simulation
 from zlens.catalog import writing
@@ -44,8 +46,7 @@ _LOOK_S = 0.1
 _OF_ANSWER = ("crowded_from", "vertical_bands", "soft_limits", "burst_carried", "relocation_changes")
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """A checked scenario, ready to run. constants: the assumptions it uses, those that it sets included."""
 
     model: str
@@ -54,8 +55,7 @@ class Prepared:
     constants: tuple[Assumption, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """A finished simulation.
 
     files       path of each recorded system

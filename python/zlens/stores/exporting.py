@@ -12,8 +12,9 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from zlens.catalog import metrics
 from zlens.errors import InputError, LakeError, QueryError
@@ -32,8 +33,7 @@ _STATE, _LOCK, _STAGING = "zlens-export.json", ".zlens-export.lock", ".zlens-exp
 _VERSION = 1
 
 
-@dataclass(slots=True)
-class Exported:
+class Exported(Struct):
     """The systems of a machine and the days that were written; rows over all tables."""
 
     systems: list[str]
@@ -65,7 +65,7 @@ def export(
     path = os.fspath(lake)
     if not is_lake(path):
         raise InputError("this is not a lake", file=path, cure=say("lake_make"))
-    into, base = Folder(path), Path(destination)
+    into, base = folder.at(path), Path(destination)
     with into.reading():
         manifest = into.load()
         machines = rollups.machines(into, manifest)
@@ -143,8 +143,7 @@ def _place(system: str, day: int) -> str:
     return f"{rollups.day_name(day)} {system}"
 
 
-@dataclass(slots=True)
-class _State:
+class _State(Struct):
     """What is exported: the format, the measures, and the state of each day and system."""
 
     form: str

@@ -7,8 +7,10 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from zlens.catalog import metrics
 from zlens.catalog.expressions import literal, quote
@@ -35,8 +37,7 @@ _LATE_US = 2 * 3_600_000_000
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-@dataclass(slots=True)
-class Rolled:
+class Rolled(Struct):
     """The systems of a machine, the days computed, and the days sealed although data arrived later."""
 
     systems: list[str]
@@ -61,7 +62,7 @@ def rollup(
     path = os.fspath(lake)
     if not is_lake(path):
         raise InputError("this is not a lake", file=path, cure=say("lake_make"))
-    into, chosen = Folder(path), set(systems)
+    into, chosen = folder.at(path), set(systems)
     with into.reading():
         manifest = into.load()
         there = {part.system for _, part in manifest.parts()}
@@ -80,7 +81,7 @@ def rollup(
         if progress is not None:
             progress(number, len(machines), ", ".join(machine.systems[:3]))
         with folder.typed(into):
-            rolled = _machine(into, manifest, machine)
+            rolled = into.repeat(partial(_machine, into, manifest, machine))
         results.append(rolled)
         if report is not None:
             report(rolled)
@@ -267,7 +268,7 @@ def of_days(into: Folder, machine: Machine, days: list[int]) -> Iterator[Session
     last_us = (days[-1] + 1) * rollups.DAY_US - min(offsets_us) + _LATE_US
     last_us = max([last_us, *(machine.gaps.get(day, 0) for day in days)])
     options = Options(systems=tuple(machine.systems), start=_moment(first_us), end=_moment(last_us), utc=True)
-    with Session([os.fspath(into.path)], options) as session, _closing_sources(session):
+    with Session([into.name], options) as session, _closing_sources(session):
         ends = (interval.end_us for info in session.systems for interval in info.intervals)
         yield session if any(first_us < end_us <= last_us for end_us in ends) else None
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from zlens.models.capacity import scaling
 from zlens.studies.measured import Measured
 from zlens.studies.runs import Run
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(Struct, frozen=True):
     """A run, its scaling, the factor of its cores, and its measured data, if any."""
 
     run: Run

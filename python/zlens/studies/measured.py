@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from zlens.catalog import aggregation, expressions, metrics
 from zlens.errors import InputError
@@ -73,8 +74,7 @@ GROUP BY interval_end HAVING count(*) = 1 AND max(threads) > 1
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """Means of a window. numbers: attributes of a Run. machine: type and model, None if not reported."""
 
     file: str

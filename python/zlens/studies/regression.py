@@ -7,7 +7,8 @@ and ITR, comparison / base; "z/VM Performance Update" (2013): "within usual 5% r
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.capacity import scaling
@@ -110,8 +111,7 @@ comparison = { etr = 1841.0, busy = 87.9 }
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """A workload before and after. runs: those behind its ratios; empty if the ratios are given."""
 
     name: str

@@ -8,8 +8,9 @@ performance", the tables of the application with serialization (client and proce
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from zlens.models.capacity import scaling
 from zlens.models.smt import bounds as smt_bounds
@@ -21,8 +22,7 @@ BUSY_ROUNDING = 0.06
 SUM_ROUNDING = 0.001
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True, dict=True):
     """One run; unknown values are None.
 
     etr          transactions per second, or relative to some run

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
+
+from msgspec import Struct
 
 from zlens.models.answer import Column, Table, Value
 from zlens.models.capacity import scaling, usl
@@ -14,8 +15,7 @@ from zlens.studies.beside import Beside
 from zlens.studies.run_tables import other_numbers, window
 
 
-@dataclass(frozen=True, slots=True)
-class RunColumn:
+class RunColumn(Struct, frozen=True):
     """A column of runs. path: attribute path of its value in Beside.
 
     kind  "": the value as it is; "time": seconds of CPU time per transaction; "rate": per second;

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 #: Median distance from the median of a normal distribution, in standard deviations.
 _NORMAL_MEDIAN = 0.6745
@@ -13,8 +14,7 @@ _NORMAL_MEDIAN = 0.6745
 _NORMAL_MEAN = 0.7979
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """deviation: sample standard deviation, None for fewer than two; geometric: geometric mean."""
 
     count: int

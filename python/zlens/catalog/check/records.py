@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+
+from msgspec import Struct
 
 from zlens.catalog import compared, cpumf, exposition, happened, machines, metrics, resets, roles, user_roles
 from zlens.catalog import layouts as catalog
@@ -43,8 +44,7 @@ _MAX_RECORD = 4096
 _NUMBERS = ("counter", "timer", "sampled", "gauge")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A problem in a catalog file: where, what, and how to fix it."""
 
     file: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from zlens.catalog import expressions, metrics
 from zlens.catalog.compile.tree import Tree
@@ -15,8 +16,7 @@ from zlens.errors import CatalogError
 LEADING = ("system", "source", "interval_end", "seconds", "flag")
 
 
-@dataclass
-class Columns:
+class Columns(Struct):
     """The SELECT of a measure's columns, in layers: each layer is over the columns of the previous one.
 
     first   expressions over the tables that the measure joins

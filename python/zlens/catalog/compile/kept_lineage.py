@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog import expressions, metrics, session_columns
 from zlens.catalog.compile import nodes, tree
@@ -17,8 +18,7 @@ from zlens.catalog.compile.tree import Tree
 Columns = Mapping[str, Collection[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A column of a role or a helper that a formula names.
 
     computed  how a helper computes it; '' if it passes it on unchanged

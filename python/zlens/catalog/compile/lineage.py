@@ -6,7 +6,8 @@ It comes from the graph that statements are compiled from, for all machine gener
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from zlens.catalog import metrics
 from zlens.catalog.compile import formulas, nodes, roles, tree
@@ -23,8 +24,7 @@ Place = tuple[str, str]
 _TRUST = Trust(unverified=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Lineage:
+class Lineage(Struct, frozen=True):
     """What columns of a node are made from.
 
     values  intermediate columns by node: of helpers, measures, roles (role.entity) and session tables

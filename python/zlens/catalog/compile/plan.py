@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from zlens.catalog import events, expressions, groups, metrics
 from zlens.catalog.compile import absent, formulas, nodes, roles, tree
@@ -45,8 +46,7 @@ class Input(NamedTuple):
     published: bool = False
 
 
-@dataclass
-class Plan:
+class Plan(Struct):
     """A statement, as the queries of its WITH clause in order and its last SELECT.
 
     reads   columns of raw tables, which must be available under their names before the first query

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.catalog import expressions
 from zlens.catalog.columns import FIXED
@@ -54,8 +55,7 @@ Tables = Mapping[str, Collection[str]]
 Releases = Mapping[str | None, list[str]]
 
 
-@dataclass
-class Rows:
+class Rows(Struct):
     """SQL of rows, and the columns of raw tables that it reads."""
 
     sql: str = ""

@@ -8,8 +8,9 @@ JOINs match at most one row for each row, so a join that nothing is wanted from 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.errors import CatalogError
 
@@ -152,8 +153,7 @@ def _named(parsed: Mapping[str, Any]) -> Iterator[tuple[Tree, str]]:
                 yield node, f"{schema}.{table}" if schema else table
 
 
-@dataclass
-class _Query:
+class _Query(Struct):
     """A query inside a statement: of a WITH clause, or a subquery in FROM."""
 
     node: Tree
@@ -162,8 +162,7 @@ class _Query:
     used: bool = False
 
 
-@dataclass
-class _Item:
+class _Item(Struct):
     """One table of a FROM clause. `names` are its columns, as the statement calls them."""
 
     alias: str

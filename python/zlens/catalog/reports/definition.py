@@ -10,9 +10,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from zlens.catalog import aggregation, metrics
 from zlens.catalog.reports import menus
@@ -40,8 +41,7 @@ _NUMBER_LINE = re.compile(r'^number\s*=\s*"([^"]*)"', re.MULTILINE)
 _TITLE_LINE = re.compile(r'^title\s*=\s*"([^"]*)"', re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column: contents, width and documentation."""
 
     key: str
@@ -75,16 +75,14 @@ class Column:
         return next((column for _, column in measured if "mean" in aggregation.gives(column)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """A heading over several neighboring columns."""
 
     key: str
     heading: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """One kind of row of a table."""
 
     kind: str
@@ -104,8 +102,7 @@ class Rows:
         return self.label.strip("<>. ").lower() if self.kind == "query" and self.label else self.kind
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     key: str
     title: str
     title_values: str  # query of block and values that stand in the title in braces
@@ -128,16 +125,14 @@ class Table:
         return next(group for group in self.groups if group.key == key)
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """A footnote; with `when`, only if that query returns a row."""
 
     text: str
     when: str
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Struct, frozen=True):
     """Columns of the classic report that ours leaves out, because no public source provides them."""
 
     columns: tuple[str, ...]  # their headings
@@ -145,8 +140,7 @@ class Absent:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     name: str
     number: str
     title: str

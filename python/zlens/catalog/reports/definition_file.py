@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.catalog import aggregation, metrics
 from zlens.catalog.reports.definition import (
@@ -38,8 +40,7 @@ _MEASURE = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*"), "tabl
 _WORDS = Prose(empty=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Query:
+class _Query(Struct, frozen=True):
     """A single SELECT, in which names of means are expanded."""
 
     empty: bool = False

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -11,8 +12,7 @@ from zlens.schema.facts import FACTS
 PATH = FACTS / "menus.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Menu:
+class Menu(Struct, frozen=True):
     """A menu; one without groups leads to all of them."""
 
     number: str

@@ -7,8 +7,9 @@ several exposures (models/queueing/queues.py); facts/models/dasd_bursts.toml for
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from zlens.models.queueing.queues import Queue, many_servers
 from zlens.schema import document
@@ -63,8 +64,7 @@ def burst_of(rate: float, serv: float, resp: float, aliases: int) -> float | Non
     return (resp - serv) / chance.wait
 
 
-@dataclass(frozen=True, slots=True)
-class Burst:
+class Burst(Struct, frozen=True):
     """A published row: rate, service and response as printed, utilization and burst factor."""
 
     rate: float
@@ -74,8 +74,7 @@ class Burst:
     factor: float
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(Struct, frozen=True):
     """Burst factors of one kind of work, by utilization."""
 
     rows: tuple[Burst, ...]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.models.aliases import dasd
 from zlens.models.answer import Answer, Column, Figure, Table
@@ -264,8 +265,7 @@ def check_combinations(scenario: Scenario) -> None:
             raise wrong(f"{path} has burst and bursts", "keep one of them")
 
 
-@dataclass(frozen=True, slots=True)
-class Volume:
+class Volume(Struct, frozen=True):
     """A device of the scenario with its derived values."""
 
     name: str

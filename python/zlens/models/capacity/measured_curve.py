@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from zlens.catalog import machines, processor_types
 from zlens.catalog.expressions import literal
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from zlens.session.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class NamedCurve:
+class NamedCurve(Struct, frozen=True):
     """A curve with its name, source, status and notes."""
 
     curve: tuple[Point, ...]

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from zlens.catalog.machines import Point
 
@@ -19,8 +20,7 @@ from zlens.catalog.machines import Point
 Curve = Mapping[int, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Factor:
+class Factor(Struct, frozen=True):
     """A capacity adjustment factor.
 
     value  capability of each processor relative to a single one; None beyond the reach of the curve
@@ -33,8 +33,7 @@ class Factor:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
+class Deployment(Struct, frozen=True):
     """Processors spread evenly over partitions.
 
     sizes       processors of each partition, largest first
@@ -50,8 +49,7 @@ class Deployment:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """A run of a workload. etr: transactions per second; busy: average logical processor, percent."""
 
     processors: int
@@ -61,8 +59,7 @@ class Run:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Scaled:
+class Scaled(Struct, frozen=True):
     """A run against the smallest one and against the curve.
 
     etrr, itrr   ETR and ITR, each divided by that of the base run
@@ -80,8 +77,7 @@ class Scaled:
     gain: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Rolloff:
+class Rolloff(Struct, frozen=True):
     """A bend in the curve of a workload: between two partition sizes the ITR gains too little."""
 
     after: int

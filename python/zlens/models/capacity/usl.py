@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+
+from msgspec import Struct
 
 from zlens.models import t_distribution
 
@@ -26,8 +27,7 @@ _NAMES = ("gamma", "alpha", "beta")
 Parameters = tuple[float, float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One of gamma, alpha, beta. low, high: its confidence interval; None if it has none.
 
     how  "fitted", "given", or "at 0", "at 1" if the best allowed value is a bound
@@ -40,8 +40,7 @@ class Parameter:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(Struct, frozen=True):
     """A fitted law.
 
     freedom  degrees of freedom; with 0 the fit cannot be checked

@@ -7,8 +7,9 @@ Planning and Administration. I/O: utilization law; a page is 4 KB.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -23,8 +24,7 @@ SLOTS_OF_CYLINDER = 180
 _STORBUF = FACTS / "models" / "storbuf.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Storbuf:
+class Storbuf(Struct, frozen=True):
     """Defaults of SET SRM STORBUF for E1, E2, E3, percent of storage."""
 
     text: str
@@ -51,8 +51,7 @@ def needed(
     return (primary + data_spaces + vdisks + shared) * DAT_STRUCTURES + directory_pages * PAGE
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Struct, frozen=True):
     """Paging I/O for a number of pages per I/O.
 
     pages       pages in one I/O

@@ -11,8 +11,9 @@ import datetime as dt
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens import models
 from zlens.catalog.expressions import literal
@@ -61,8 +62,7 @@ _POLARITY = (
 Pair = tuple[str, str]
 
 
-@dataclass(slots=True)
-class Measured:
+class Measured(Struct):
     """A scenario for `partitions` with the measured values by name and type of partition."""
 
     scenario: dict[str, Any]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from zlens.models.fill import Group, crossing_fill, group_fill
 from zlens.models.published import number
@@ -29,8 +30,7 @@ OF_HIGH = number("prsm_run_of_high")
 INTEGER_RULES = ("all high", "one medium", "one medium beside lows")
 
 
-@dataclass(frozen=True, slots=True)
-class Polarity:
+class Polarity(Struct, frozen=True):
     """Vertical cores of a partition. share: entitlement of each medium one, in cores."""
 
     high: int
@@ -39,8 +39,7 @@ class Polarity:
     low: int
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """What a partition that shares cores could use. limits: its own limits by name."""
 
     weight: float

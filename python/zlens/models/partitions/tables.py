@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.models.answer import Column, Table, Value
 from zlens.models.partitions import prsm, zvm_limits
@@ -22,8 +23,7 @@ _MOST_NAMES = 5
 Row = tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A partition's cores of one type, solved. claim: None if dedicated; polarity: None unless vertical."""
 
     facts: dict[str, Any]
@@ -45,8 +45,7 @@ class Member:
         return min(self.unparked, self.polarity.high) if self.polarity else 0
 
 
-@dataclass(frozen=True)
-class Pool:
+class Pool(Struct, frozen=True, dict=True):
     """Cores of one type. capacity: shared cores available to partitions."""
 
     kind: str

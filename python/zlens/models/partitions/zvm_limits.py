@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from zlens.errors import CatalogError
 from zlens.schema import document
@@ -16,8 +17,7 @@ _FILE = FACTS / "models" / "zvm_limits.toml"
 SMT = ("non-SMT", "SMT-1", "SMT-2")
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """highest: highest processor number. cores, smt_cores: logical cores without and with multithreading."""
 
     name: str
@@ -30,8 +30,7 @@ class Release:
     ignores: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Struct, frozen=True):
     """smt: types that support multithreading. two_threads: types with two threads on a core at level 2."""
 
     name: str
@@ -42,8 +41,7 @@ class Mode:
     status: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(Struct, frozen=True):
     """How a partition fits at a level of multithreading.
 
     available   whether its mode and types support that level

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from operator import mul
+
+from msgspec import Struct
 
 #: Most states solved for several classes; more would take minutes.
 MOST_STATES = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
+class Queue(Struct, frozen=True):
     """One station: utilization of each server, probability of waiting, wait, response, number waiting."""
 
     utilization: float
@@ -57,8 +57,7 @@ def many_servers(
     return Queue(offered / servers, waits, wait, wait + service, rate * wait)
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(Struct, frozen=True):
     """A closed network: throughput and response of each class, queue and residence by class and station.
 
     utilization[k]: mean number of busy servers at station k.

@@ -8,8 +8,9 @@ changed. `Sweep` is the other extreme: every write goes to another page until al
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 #: Ranks of Zipf's law that are summed individually; the rest is integrated.
 _ONE_BY_ONE = 200
@@ -33,8 +34,7 @@ class Dirtying(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(Struct, frozen=True):
     """Writes go to the pages in turn, `rate` per second: min(pages, rate T).
 
     The recurrence of Clark et al., Live Migration of Virtual Machines (NSDI 2005), with a working set.
@@ -47,8 +47,7 @@ class Sweep:
         return min(self.pages, self.rate * seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class AtRandom:
+class AtRandom(Struct, frozen=True):
     """Kinds of pages: number of pages, and writes per second of each."""
 
     kinds: tuple[tuple[float, float], ...]

@@ -6,9 +6,10 @@ Facts with sources are in facts/models/isfc.toml.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -16,8 +17,7 @@ from zlens.schema.facts import FACTS
 _FILE = FACTS / "models" / "isfc.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Struct, frozen=True):
     """A CTC device of a link: its number and the index of its chpid."""
 
     number: int

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from zlens.catalog import codes
 from zlens.models.answer import Answer, Column, Figure, Table

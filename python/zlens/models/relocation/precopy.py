@@ -14,7 +14,8 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from zlens.models.relocation.dirtying import Dirtying
 
@@ -24,8 +25,7 @@ _SAME = 1e-9
 COMPLETED, MAXTOTAL, MAXQUIESCE = 0, 4, 5
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """Rules for stopping a guest for its last passes.
 
     stop_pages      stop when no more pages than this are left
@@ -42,8 +42,7 @@ class Rules:
     no_progress: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Guest:
+class Guest(Struct, frozen=True):
     """A guest to relocate. pages: ever touched. Times in seconds; math.inf is NOLIMIT."""
 
     name: str
@@ -56,8 +55,7 @@ class Guest:
     fixed: float = 0.0
 
 
-@dataclass(slots=True)
-class Pass:
+class Pass(Struct):
     """One pass. quiesced: the guest is stopped. whole: the pass was not cut short."""
 
     quiesced: bool
@@ -67,8 +65,7 @@ class Pass:
     whole: bool = True
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """The result of a relocation. Seconds since the first one began.
 
     stopped_by      why the guest was stopped: "little left", "no progress", "passes", "IMMEDIATE"; or ""
@@ -106,8 +103,7 @@ def relocate(
     return _Run(guests, rules, rate, at_once, most_each).outcomes()
 
 
-@dataclass(slots=True)
-class _State:
+class _State(Struct):
     """A relocation in progress."""
 
     guest: Guest

@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens import models
 from zlens.catalog.expressions import literal
@@ -44,8 +45,7 @@ def busy(_settings: Sequence[str] = ()) -> str:
 User = tuple[str, str]
 
 
-@dataclass(slots=True)
-class Measured:
+class Measured(Struct):
     """A scenario for `shares` with the observed values by user and type."""
 
     scenario: dict[str, Any]

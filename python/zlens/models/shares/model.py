@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog import processor_types
 from zlens.models.answer import Answer, Column, Figure, Table
@@ -144,8 +145,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(Struct, frozen=True):
     """A user of one type of processor. demands: percent of one processor for each undedicated virtual one."""
 
     name: str
@@ -158,8 +158,7 @@ class User:
     pool: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """The result for a user, percent of one processor; normalized in percent of everything scheduled."""
 
     normalized: float

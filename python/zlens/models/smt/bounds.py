@@ -10,7 +10,8 @@ virtual CPUs go to idle cores first is our assumption. Factors are ratios here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 #: Transactions per second from running virtual CPUs and the demand of a transaction.
 _Speed = Callable[[float, float], float]
@@ -18,8 +19,7 @@ _Speed = Callable[[float, float], float]
 _SAME = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of each transaction and what runs it.
 
     demand          CPU seconds per transaction: raw or work, depending on the function
@@ -35,8 +35,7 @@ class Part:
     serial_at_once: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """held_by: what limits. demand: seconds per transaction. at_once: number running. most: per second."""
 
     held_by: str

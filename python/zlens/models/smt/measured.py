@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens import models
 from zlens.catalog.expressions import literal
@@ -69,8 +71,7 @@ _TIMES = (
 )
 
 
-@dataclass(slots=True)
-class Measured:
+class Measured(Struct):
     """A scenario for `smt` with the recorded values.
 
     cores   by name of core: density, productivity and utilization, None if not recorded

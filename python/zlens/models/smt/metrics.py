@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """Time and work of a core in each state.
 
     one, two            time with one and with two threads active, any unit
@@ -30,8 +31,7 @@ class Counted:
     wall: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Metrics:
+class Metrics(Struct, frozen=True):
     """Ratios; None if they cannot be computed.
 
     busy          core-busy time over elapsed time
@@ -123,8 +123,7 @@ def density_of(core_busy: float, threads_busy: Sequence[float]) -> float | None:
     return sum(threads_busy) / core_busy if core_busy else None
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(Struct, frozen=True):
     """CPU time of work on threads, in any one unit.
 
     raw       time on a thread

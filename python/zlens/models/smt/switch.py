@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens.catalog import processor_types
 from zlens.catalog.expressions import literal
@@ -72,8 +74,7 @@ _PUBLISHED = (
 )
 
 
-@dataclass(slots=True)
-class Settings:
+class Settings(Struct):
     """Parsed settings. Factors are ratios.
 
     path, serial, at_once  by name of guest; "" is all guests
@@ -92,8 +93,7 @@ class Settings:
         return self.path.get(name, self.path.get("", 1.0))
 
 
-@dataclass(slots=True)
-class Cores:
+class Cores(Struct):
     """Cores of one type in the interval. raw: threads busy on average. Factors are ratios.
 
     slowing  raw time of work over its time alone on a core
@@ -113,8 +113,7 @@ class Cores:
         self.numbers.append((self.kind, name, value, unit, how, where))
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(Struct, frozen=True):
     """Virtual processors of one type of a guest: number, processors used, and use of the busiest."""
 
     name: str

@@ -7,8 +7,10 @@ capacity factors give the speed of cores, not the work that a transaction takes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.models.answer import Answer, Figure, Table, Value
 from zlens.models.scenario import Scenario
@@ -81,8 +83,7 @@ RUN = Spec(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """A run with its derived values. Factors are ratios; work is None if unknown."""
 
     says: Mapping[str, Any]
@@ -124,8 +125,7 @@ class Run:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """What is expected of a run. predicted: None without path factors."""
 
     bounds: list[Bound]

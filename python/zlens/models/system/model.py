@@ -6,7 +6,8 @@ Composes the models of partitions and shares; the moving parts are for zlens sim
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from zlens.models.answer import Answer, Figure
 from zlens.models.partitions import model as partitions

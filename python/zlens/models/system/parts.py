@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.models.partitions import model as partitions
 from zlens.models.relocation import link as relocation_link
@@ -31,8 +32,7 @@ _OF_COMMAND = {
 _OPERANDS = ("user", "core", "pool", "limit", "relative", "absolute", "type", "threads")
 
 
-@dataclass(slots=True)
-class Part:
+class Part(Struct):
     """A partition: its cores, an entry for each type, and what is in its z/VM system, if it has one."""
 
     name: str

@@ -10,8 +10,9 @@ it expects of vertical-lows: those rules are ours (facts/models/constants.toml).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+
+from msgspec import Struct
 
 from zlens.models.fill import water_fill
 from zlens.models.published import number
@@ -22,8 +23,7 @@ ZVM_SECONDS, LINUX_SECONDS = number("zvm_decides_each"), number("linux_decides_e
 _NEGLIGIBLE = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Cores:
+class Cores(Struct, frozen=True):
     """Online cores of a vertical partition. medium: entitlement of each vertical-medium."""
 
     highs: int
@@ -45,8 +45,7 @@ class Cores:
         return 100.0 * self.highs + self.medium * self.mediums
 
 
-@dataclass(frozen=True, slots=True)
-class Unparked:
+class Unparked(Struct, frozen=True):
     """Cores that z/VM runs in by each model, and the values behind them.
 
     powered  cores that appear powered
@@ -133,8 +132,7 @@ def _fewest(powers: Iterable[float], wanted: float) -> int:
     return count - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """A quarter of a second of Linux: steal as seen by the kernel, its average, cores of high capacity."""
 
     steal: int
@@ -158,8 +156,7 @@ def linux(entitled: int, online: int, steals: Iterable[float], threshold: int, w
     return ticks
 
 
-@dataclass(frozen=True, slots=True)
-class Wlm:
+class Wlm(Struct, frozen=True):
     """Thresholds of WLM, percent: see constants.toml for the first two, published.toml for the others."""
 
     unpark_busy: float
@@ -169,8 +166,7 @@ class Wlm:
     effect: float = number("wlm_effect_below")
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """Two seconds of z/OS, percent of one core.
 
     busy    MVS busy: of the unparked cores, in percent
@@ -187,8 +183,7 @@ class Interval:
     part: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """WLM's decision after an interval: vertical-lows that run from then on, and why."""
 
     lows: int

@@ -312,7 +312,7 @@ class HmcSource:
                     first_us=times[0],
                     last_us=times[-1],
                     files=list(files[system]),
-                    intervals=[Interval(time, None) for time in times],
+                    known=[Interval(time, None) for time in times],
                 )
             )
 

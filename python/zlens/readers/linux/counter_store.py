@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.catalog import cpumf
 from zlens.catalog.columns import Column
@@ -69,8 +70,7 @@ _CPUMF = (
 )
 
 
-@dataclass(slots=True)
-class Run:
+class Run(Struct):
     """Facts shared by all readings of one file. numbers: counter number by event code, or None."""
 
     path: str
@@ -83,8 +83,7 @@ class Run:
     numbers: dict[int, int | None] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Moment:
+class Moment(Struct):
     """One reading of one file, and its range of value rows."""
 
     run: Run

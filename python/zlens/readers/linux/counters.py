@@ -12,9 +12,11 @@ import datetime as dt
 import os
 from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from zlens.catalog import cpumf, generations, linux_events
 from zlens.catalog.interval_flags import GAP, SHORT
@@ -99,8 +101,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     return source
 
 
-@dataclass(slots=True)
-class _File:
+class _File(Struct):
     """One file and what was found in it."""
 
     path: str

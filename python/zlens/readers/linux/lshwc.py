@@ -11,8 +11,9 @@ import datetime as dt
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.catalog import cpumf, linux_events
 from zlens.readers.linux.perf import MAX_COUNTS, Count, Lines, Note, Reading, short
@@ -33,8 +34,7 @@ NOTHING = (
 )
 
 
-@dataclass(slots=True)
-class Facility:
+class Facility(Struct):
     """Facts about the facility. sets: the authorized counter sets, by catalog name."""
 
     cfvn: int | None = None

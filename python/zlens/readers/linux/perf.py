@@ -6,9 +6,10 @@ import datetime as dt
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct, field
 
 #: (byte offset, line without its end)
 Lines = Iterable[tuple[int, str]]
@@ -32,8 +33,7 @@ _LONGEST = 1e9
 _DIGITS = 24
 
 
-@dataclass(slots=True)
-class Count:
+class Count(Struct):
     """One event for one CPU or one group of CPUs; `cpu` and `group` are None for all CPUs."""
 
     event: str
@@ -50,8 +50,7 @@ class Count:
     number: int | None = None
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(Struct):
     """Values read at one moment. run: number of the tool run within a file.
 
     epoch_s   seconds since 1970 UTC; local: the local time; since_s: seconds from the beginning of the run

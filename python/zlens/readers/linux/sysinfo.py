@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.catalog.columns import Column
 from zlens.catalog.sysinfo import facts
@@ -167,8 +168,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     return source
 
 
-@dataclass(slots=True)
-class Moment:
+class Moment(Struct):
     """A system at one moment."""
 
     tree: Tree

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.catalog.sysinfo import Line, facts
 from zlens.readers.linux.sysinfo_tree import MAX_CPU
@@ -25,8 +26,7 @@ _PROCESSOR = re.compile(r"processor (\d{1,4})\Z")
 _FACT = re.compile(r"(\w+) = (\w+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """A part of a text that could not be read: kind of problem, offset, message, bytes."""
 
     kind: str
@@ -35,8 +35,7 @@ class Note:
     lost: int
 
 
-@dataclass(slots=True)
-class Sysinfo:
+class Sysinfo(Struct):
     """Contents of a /proc/sysinfo, by column."""
 
     machine: dict[str, Any] = field(default_factory=dict)
@@ -178,8 +177,7 @@ def cpu_mask(text: str) -> frozenset[int] | None:
     return frozenset(bit for bit in range(value.bit_length()) if value >> bit & 1)
 
 
-@dataclass(slots=True)
-class Cpuinfo:
+class Cpuinfo(Struct):
     """Contents of a /proc/cpuinfo."""
 
     bogomips: float | None = None

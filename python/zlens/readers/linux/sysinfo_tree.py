@@ -8,7 +8,8 @@ import re
 import stat
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 #: Limit for CPU numbers; Linux on Z has at most 512 CPUs, counting threads.
 MAX_CPU = 8192
@@ -56,8 +57,7 @@ _PADDING = 22
 _NAME_LIMIT = 64 * 1024
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(Struct):
     """The texts of one system at one moment."""
 
     path: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from zlens.catalog.reports import definition
 
@@ -39,8 +40,7 @@ _EPOCH = dt.date(1970, 1, 1).toordinal()
 RULE = re.compile(r"[1 0+-]?(_{8,})\s*\Z")
 
 
-@dataclass(slots=True)
-class Header:
+class Header(Struct):
     """What a header says. Times are local, in microseconds since 1970 as if they were UTC."""
 
     number: str = ""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from zlens.catalog.reports.definition import Column, Table, load, names
 
@@ -32,8 +33,7 @@ class Place(NamedTuple):
     right: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Where the columns of a table stand.
 
     columns  for each place the column of the definition, "" for the label or time of a row, None for a

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cache
 from typing import BinaryIO
+
+from msgspec import Struct, field
 
 from zlens._native import ListingRows
 from zlens.catalog import listings
@@ -39,8 +40,7 @@ _HEIGHT = 8
 _MOST_COLUMNS = 200
 
 
-@dataclass(slots=True)
-class Target:
+class Target(Struct):
     """A raw table with its rows.
 
     table   its definition; None of a report that the catalog lacks, which has `heads`
@@ -54,8 +54,7 @@ class Target:
     placed: int = 0
 
 
-@dataclass(slots=True)
-class Report:
+class Report(Struct):
     """A report of a file: its header, and the raw tables that have rows of it. excerpt: it has no header."""
 
     header: Header

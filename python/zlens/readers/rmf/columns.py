@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog.rmf_reports import Report, ReportColumn, Section, key
 from zlens.readers.rmf.values import Converter, NotAValueError
@@ -21,8 +22,7 @@ _AROUND = frozenset({"block", "place"})
 Note = Callable[[str, str, str], None]
 
 
-@dataclass(slots=True)
-class Rows:
+class Rows(Struct):
     """How the cells under a set of heads map to the columns of a section."""
 
     section: Section

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 WINDOW = 256 * 1024
 
@@ -24,8 +25,7 @@ _SINGLE_BYTE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """Encoding and start of the XML in a file."""
 
     encoding: str

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.readers.rmf.interval import ReportInterval, SectionCount
 from zlens.readers.rmf.page import PLACE, Head
@@ -56,8 +57,7 @@ class Known(dict[str, Any]):
         return value
 
 
-@dataclass(slots=True)
-class Origin:
+class Origin(Struct):
     """Where a value came from. converter: None of a value that is the same on all pages of a form."""
 
     span: Span | None
@@ -71,8 +71,7 @@ def origin(converter: Converter, span: Span, value: Any) -> Origin:
     return Origin(span, converter if number else None, value)
 
 
-@dataclass(slots=True)
-class Lesson:
+class Lesson(Struct):
     """What the parser noted of a page.
 
     rows    section, kind, line, origins of the values, and the columns that repeat the row above
@@ -90,8 +89,7 @@ class Lesson:
     useless: bool = False
 
 
-@dataclass(slots=True)
-class _Row:
+class _Row(Struct):
     section: str
     kind: str | None
     anchor: int

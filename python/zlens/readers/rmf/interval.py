@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 _MASK = 2**64 - 1
 
 
-@dataclass(slots=True)
-class SectionCount:
+class SectionCount(Struct):
     """Number of occurrences and bytes of a section in a report."""
 
     count: int = 0
@@ -17,8 +17,7 @@ class SectionCount:
     known: bool = False
 
 
-@dataclass(slots=True)
-class ReportInterval:
+class ReportInterval(Struct):
     """One report of one interval, as far as it was read."""
 
     offset: int

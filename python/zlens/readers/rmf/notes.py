@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from zlens.inputs.problems import Problem
 
 MAX_NOTES = 1_000
 
 
-@dataclass(slots=True)
-class Note:
+class Note(Struct):
     """A problem and its number of occurrences."""
 
     kind: str

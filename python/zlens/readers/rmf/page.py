@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from zlens.catalog.rmf_printed import Page, Printed, Table
 from zlens.readers.rmf import values
@@ -30,8 +31,7 @@ def title(line: str) -> str | None:
 PLACE = ("system", "start", "end", "date", "time", "interval")
 
 
-@dataclass(slots=True)
-class Head:
+class Head(Struct):
     """What the header of a page says. start, end: as printed."""
 
     system: str = ""
@@ -85,8 +85,7 @@ class Head:
 Cell = tuple[str, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Heads:
+class Heads(Struct, frozen=True):
     """Heads of a table that were found: its columns with their extents, from left to right."""
 
     table: Table

@@ -10,9 +10,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import repeat
 from typing import Any, BinaryIO
+
+from msgspec.structs import replace
 
 from zlens.catalog.columns import Column
 from zlens.catalog.listings import half_name, half_text

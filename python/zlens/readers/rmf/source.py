@@ -8,10 +8,11 @@ from abc import ABC, abstractmethod
 from array import array
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self
+
+from msgspec import Struct, field
 
 from zlens.catalog.columns import Column
 from zlens.catalog.rmf_reports import ReportTable, report
@@ -36,8 +37,7 @@ MAX_NAMES = 5_000
 MAX_GAPS = 1_000
 
 
-@dataclass(slots=True)
-class ReportFile:
+class ReportFile(Struct):
     """One file and what was found in it."""
 
     path: str
@@ -51,8 +51,7 @@ class ReportFile:
     notes: Notes = field(default_factory=Notes)
 
 
-@dataclass(slots=True)
-class _Section:
+class _Section(Struct):
     """How often one file contains a section for one system."""
 
     count: int = 0
@@ -418,7 +417,7 @@ class RmfSource(ABC):
             first_us=min(self._start[i] for i in indexes),
             last_us=last,
             files=list(dict.fromkeys(self._files[self._file[i]].path for i in indexes)),
-            intervals=list(
+            known=list(
                 {
                     self._end[i]: Interval(
                         self._end[i], self._ms[i] / 1000 if self._ms[i] else None, self._flags[i]

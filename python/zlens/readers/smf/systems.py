@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens import _native
 from zlens.catalog import smf, smf_record
@@ -25,8 +26,7 @@ _SLACK_S = 120
 _RELEASE = re.compile(r"SP(\d)[ .]?(\d)[ .]?(\d)")
 
 
-@dataclass(slots=True)
-class SeenInterval:
+class SeenInterval(Struct):
     """Records of one subtype that tell of one interval; TOD values."""
 
     subtype: int
@@ -35,8 +35,7 @@ class SeenInterval:
     records: int
 
 
-@dataclass(slots=True, eq=False)
-class Dump:
+class Dump(Struct, eq=False):
     """A file, the kinds of record in it, and the intervals that decoded ones tell of."""
 
     file: _native.SmfFile
@@ -52,8 +51,7 @@ class Dump:
         return min((end for _, _, _, end, _ in self.intervals), default=2**64), self.file.path
 
 
-@dataclass(slots=True)
-class Group:
+class Group(Struct):
     """One system of all files. ends: TOD values that rise; covered: which of them the first subtype tells."""
 
     info: SystemInfo

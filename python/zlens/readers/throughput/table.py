@@ -14,9 +14,10 @@ import math
 import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog.interval_flags import GAP
 from zlens.errors import InputError, QueryError
@@ -38,8 +39,7 @@ _THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 _STAMPS = ((re.compile(r"\d{9,10}(\.\d+)?"), _SECOND), (re.compile(r"\d{12,13}(\.\d+)?"), _SECOND // 1000))
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One row. Times are in microseconds since 1970, by the clock of the file; None: not in the file."""
 
     line: int
@@ -51,8 +51,7 @@ class Row:
     workload: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedColumn:
+class MatchedColumn(Struct, frozen=True):
     """A column of the file: its meaning and unit, and whether the unit was assumed."""
 
     meaning: str
@@ -67,8 +66,7 @@ class MatchedColumn:
         return f"{self.meaning} from {self.heading!r}{unit}{' (assumed)' if self.assumed else ''}"
 
 
-@dataclass(frozen=True, slots=True)
-class Throughput:
+class Throughput(Struct, frozen=True):
     """A throughput file. local: its times have no zone; unused: headings that match no column."""
 
     path: str
@@ -257,8 +255,7 @@ def _column(meaning: str, heading: str, unit: str, place: int) -> MatchedColumn:
 # Rows ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Raw:
+class _Raw(Struct, frozen=True):
     line: int
     times: dict[str, int]
     local: bool

@@ -10,7 +10,8 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from zlens.catalog import cpumf
 from zlens.catalog.columns import Column
@@ -90,8 +91,7 @@ _TOD = re.compile(r"[0-9A-F]{16}")
 _NOTHING = re.compile(r"[-/: ]*")
 
 
-@dataclass(slots=True)
-class Cpu:
+class Cpu(Struct):
     """Counts of one processor in a run."""
 
     name: str
@@ -109,8 +109,7 @@ class Cpu:
         return seconds if seconds < _LONGEST_S else None
 
 
-@dataclass(slots=True)
-class Run:
+class Run(Struct):
     """One message about a run, and the counters of its processors."""
 
     start: Begin

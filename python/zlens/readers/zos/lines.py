@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import IO
+
+from msgspec import Struct
 
 from zlens.catalog.zos_texts import facts
 from zlens.readers.files import NO_END
@@ -49,16 +50,14 @@ _DATE = re.compile(r"(?<!\d)(\d{4})[-/.](\d\d)[-/.](\d\d)(?!\d)")
 Note = Callable[[str, str, int | None], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line and its offset in the file."""
 
     offset: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(Struct, frozen=True):
     """The start of a message. column: where its identifier begins; clock, date, system: if the line has them.
 
     bare: the line with the identifier is missing, and this is the first line of the text.

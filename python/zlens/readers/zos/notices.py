@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cache
+
+from msgspec import Struct, field
 
 from zlens.catalog.columns import Column
 from zlens.catalog.zos_texts import facts
@@ -19,8 +20,7 @@ NOTICE = (
 )
 
 
-@dataclass(slots=True)
-class Notice:
+class Notice(Struct):
     """A message of one line. wrong: kind and detail of the problem that it is, if it is no event."""
 
     start: Begin

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens.catalog.columns import Column
 from zlens.catalog.zos_texts import facts
@@ -90,8 +91,7 @@ _SI = re.compile(r"0*(?P<type>\d{4})\.(?P<model>[A-Z0-9]{1,16})\.[A-Z]+\.[A-Z0-9
 _ND = re.compile(r"0*(?P<type>\d{4})\.")
 
 
-@dataclass(slots=True)
-class Display:
+class Display(Struct):
     """The status of cores or processors at one moment."""
 
     start: Begin

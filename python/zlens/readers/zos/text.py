@@ -12,9 +12,10 @@ import datetime as dt
 import os
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from zlens import _native
 from zlens.catalog.columns import Column
@@ -79,8 +80,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     return source
 
 
-@dataclass(slots=True)
-class _File:
+class _File(Struct):
     """One file and its messages. others: number of lines outside these messages."""
 
     path: str
@@ -99,8 +99,7 @@ class _File:
             self.notes.append((kind, detail, offset))
 
 
-@dataclass(slots=True, eq=False)
-class _Statement:
+class _Statement(Struct, eq=False):
     """A message with its file and system."""
 
     file: _File

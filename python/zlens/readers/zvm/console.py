@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, BinaryIO
+
+from msgspec import Struct, field
 
 from zlens.catalog import console
 from zlens.catalog.columns import Column
@@ -102,8 +103,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     return source
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(Struct):
     """The response to a command: of a known form, its values; of another, the number of its lines."""
 
     command: console.Command

@@ -11,10 +11,11 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from zlens import _native
 from zlens.catalog import layout_choice, layouts, plans, roles

@@ -6,8 +6,9 @@ import bisect
 import datetime as dt
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from zlens import _native
 from zlens.catalog import layouts
@@ -41,8 +42,7 @@ class _Known(NamedTuple):
     place: int
 
 
-@dataclass(slots=True)
-class Group:
+class Group(Struct):
     """The files of one system, in order of their first time."""
 
     info: SystemInfo
