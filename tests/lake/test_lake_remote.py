@@ -1,0 +1,347 @@
+"""A lake on object storage is the same lake, whatever the network and other writers do."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from test_lake_killed import few, seen
+
+import zlens
+from lake_made import differences, tables
+from object_store import BUCKET, ObjectStore
+from rounds import first, rounds
+from zlens import lake, stores
+from zlens.cli import main
+from zlens.errors import InputError, LakeError
+from zlens.inputs.options import Options, parse_moment
+from zlens.lake import remote
+from zlens.lake.folder import Folder
+
+ADD = "import sys; from zlens import lake; lake.add(sys.argv[2:], sys.argv[1])"
+COMMIT = "import sys; from zlens import lake; lake.commit(sys.argv[2:], sys.argv[1])"
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[ObjectStore]:
+    made = ObjectStore()
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def environment(store: ObjectStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in store.environment.items():
+        monkeypatch.setenv(name, value)
+    away(monkeypatch, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("remote")
+    return [few(folder / f"{at}.data", range(at * 3, at * 3 + 3)) for at in range(3)]
+
+
+@pytest.fixture
+def url(request: pytest.FixtureRequest) -> str:
+    return f"s3://{BUCKET}/{request.node.name.replace('[', '-').replace(']', '')}"
+
+
+def away(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """From here on as on another machine: without a local copy."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / f"cache{time.monotonic_ns()}"))
+    remote.at.cache_clear()
+
+
+def prefix(url: str) -> str:
+    return url.removeprefix(f"s3://{BUCKET}/")
+
+
+def begin(code: str, cache: Path, *words: object) -> subprocess.Popen[bytes]:
+    """A process on a machine of its own."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], env=environment)
+
+
+def test_a_lake_at_a_url_is_the_one_in_a_folder(
+    store: ObjectStore, url: str, demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = [demo_folder / "zldemo.monwrite", demo_folder / "zlzos.smf"]
+    lake.add(inputs, tmp_path / "lake")
+    lake.add(inputs, url)
+    here = {name: (tmp_path / "lake" / name).read_bytes() for name in Folder(tmp_path / "lake").files()}
+    there = store.objects(prefix(url))
+    assert {*there} == {*here} - {".lock", ".readers"}
+    assert {name for name in there if there[name] != here[name]} == {"manifest.json"}
+    away(monkeypatch, tmp_path)
+    query = "SELECT * FROM cpu ORDER BY ALL"
+    with zlens.open(tmp_path / "lake") as one, zlens.open(url) as other:
+        assert one.sql(query).rows == other.sql(query).rows != []
+        assert [info.files for info in one.systems] == [info.files for info in other.systems]
+    assert lake.check(url).faults == []
+    assert lake.contents(url).inputs == lake.contents(url).inputs != []
+
+
+def test_only_what_a_question_needs_is_fetched(
+    store: ObjectStore, url: str, demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.add([demo_folder / "zldemo.monwrite"], url)
+    away(monkeypatch, tmp_path)
+    store.requests.clear()
+    with zlens.open(url, options=Options(systems=("ZLDEMO",))) as session:
+        rows = session.sql("SELECT count(*) FROM d0r2").rows
+    fetched = {path for method, path in store.requests if method == "GET" and path.endswith(".parquet")}
+    assert rows[0][0] > 0
+    assert {path.split("/")[3] for path in fetched} == {"d0r2"}
+    store.requests.clear()
+    with zlens.open(url, options=Options(systems=("ZLDEMO",))) as session:
+        assert session.sql("SELECT count(*) FROM d0r2").rows == rows
+    # The second time it is only asked whether the manifest is still the same.
+    assert {path.rpartition("/")[2] for _, path in store.requests} == {"manifest.json"}
+
+
+def test_the_life_of_a_lake(url: str, demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.add([demo_folder / "zlzos.smf"], url)
+    assert [rolled.systems for rolled in stores.rollup(url)] == [["ZLZ1"]]
+    with zlens.open(url) as session:
+        before = session.sql("SELECT * FROM load_day ORDER BY ALL").rows
+    gone = lake.forget_raw(url, 86_400)
+    assert len(gone.gone) == 1
+    assert gone.waiting > 0
+    with zlens.open(url) as session:
+        assert session.sql("SELECT * FROM load_day ORDER BY ALL").rows == before
+        assert session.sql("SELECT * FROM load").rows == []
+    assert lake.check(url).faults == []
+    assert lake.check(url).waiting == gone.waiting
+
+
+@pytest.mark.parametrize("number", range(rounds(20, 1)))
+def test_two_writers_at_once(number: int, url: str, files: list[str], tmp_path: Path) -> None:
+    # The seam between them is right whoever comes first.
+    processes = [begin(ADD, tmp_path / f"own{at}", url, file) for at, file in enumerate(files)]
+    assert [process.wait(timeout=120) for process in processes] == [0, 0, 0]
+    assert lake.check(url).faults == []
+    assert differences(tables(url), tables(files)) == []
+
+
+def test_the_same_inputs_from_two_commits_at_once(url: str, files: list[str], tmp_path: Path) -> None:
+    lake.stage(files, tmp_path / "one")
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    processes = [begin(COMMIT, tmp_path / f"own{area}", url, tmp_path / area) for area in ("one", "two")]
+    assert [process.wait(timeout=120) for process in processes] == [0, 0]
+    assert len(lake.contents(url).inputs) == 3
+    assert lake.check(url).faults == []
+    assert differences(tables(url), tables(files)) == []
+
+
+@pytest.mark.parametrize("at", ["manifest.json", ".parquet"])
+def test_a_writer_that_dies_leaves_nothing(
+    at: str, store: ObjectStore, url: str, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.add(files[:1], url)
+    before = seen(url)
+    store.requests.clear()
+
+    def reached() -> bool:
+        return any(method == "PUT" and path.endswith(at) for method, path in store.requests)
+
+    store.late_s = 30.0
+    with store.fault("late", lambda method, path: method == "PUT" and path.endswith(at), times=100):
+        process = begin(ADD, tmp_path / "own", url, files[1])
+        while not reached():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    store.late_s = 3.0
+    assert seen(url) == before
+    assert lake.check(url).faults == []
+    left = {*store.objects(prefix(url))}
+    assert any(name.startswith(".staging/") for name in left)
+    # A day later the next writer removes what it has left, and only that.
+    monkeypatch.setattr(remote, "GRACE_S", -5)
+    lake.add(files[2:], url)
+    assert {name for name in store.objects(prefix(url)) if name.startswith(".staging/")} == set()
+    monkeypatch.setattr(remote, "GRACE_S", 86_400)
+    lake.add(files[1:2], url)
+    assert lake.check(url).faults == []
+    assert differences(tables(url), tables(files)) == []
+
+
+#: A fault of the network, which requests it is about, and whether an import gets over it.
+FAULTS = [
+    # Written, and nobody heard it: the repeated request is refused.
+    ("lost", "PUT", "manifest.json", True),
+    # As if another writer came first: it begins again.
+    (412, "PUT", "manifest.json", True),
+    (503, "PUT", ".parquet", True),
+    ("cut", "GET", "document.json", True),
+    (403, "PUT", "manifest.json", False),
+    ("late", "PUT", "manifest.json", True),
+    (503, "PUT", "manifest.json", True),
+    (503, "GET", "manifest.json", True),
+    (500, "GET", "document.json", True),
+    ("cut", "GET", "manifest.json", True),
+    ("late", "PUT", ".parquet", True),
+    ("late", "GET", "manifest.json", True),
+    ("lost", "PUT", ".parquet", True),
+    ("lost", "PUT", ".staging/", True),
+    (403, "GET", "manifest.json", False),
+]
+
+
+@pytest.mark.parametrize("fault", first(6, FAULTS), ids=lambda fault: "-".join(map(str, fault)))
+def test_a_fault_of_the_network(
+    fault: tuple[str | int, str, str, bool],
+    store: ObjectStore,
+    url: str,
+    files: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kind, method, name, over = fault
+    monkeypatch.setattr(remote, "TIMEOUT_S", 1.0)
+    lake.add(files[:1], url)
+    before = seen(url)
+    away(monkeypatch, tmp_path)
+    own = f"/{BUCKET}/{prefix(url)}"
+    with store.fault(kind, lambda verb, path: verb == method and name in path.removeprefix(own)):
+        if over:
+            lake.add(files[1:2], url)
+        else:
+            with pytest.raises((InputError, LakeError), match="the store denies access"):
+                lake.add(files[1:2], url)
+    if not over:
+        assert seen(url) == before
+    lake.add(files, url)
+    away(monkeypatch, tmp_path)
+    assert len(lake.contents(url).inputs) == 3
+    assert lake.check(url).faults == []
+    assert differences(tables(url), tables(files)) == []
+
+
+def of_the_manifest(method: str, path: str) -> bool:
+    return method == "PUT" and path.endswith("manifest.json")
+
+
+def test_a_store_that_keeps_failing(
+    store: ObjectStore, url: str, files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.add(files[:1], url)
+    before = seen(url)
+    refused = pytest.raises(LakeError, match=r"the store fails: .*; the lake is as it was")
+    with store.fault(400, of_the_manifest, times=1000), refused as caught:
+        lake.add(files[1:], url)
+    assert "Signature" not in str(caught.value)
+    assert seen(url) == before
+    monkeypatch.setattr(remote, "_PAUSE_S", 0.0)
+    monkeypatch.setattr(remote, "_TRIES", 4)
+    refused = pytest.raises(LakeError, match="others have changed the lake 4 times meanwhile")
+    with store.fault(412, of_the_manifest, times=1000), refused:
+        lake.add(files[1:2], url)
+    assert seen(url) == before
+
+
+def test_a_store_that_ignores_conditions_is_refused(store: ObjectStore, url: str, files: list[str]) -> None:
+    refused = pytest.raises(LakeError, match="the store ignores conditional writes")
+    with store.fault("deaf", lambda method, path: method == "PUT", times=1000), refused:
+        lake.add(files[:1], url)
+    assert store.objects(prefix(url)) == {}
+
+
+def test_other_objects_are_no_lake(store: ObjectStore, url: str, files: list[str]) -> None:
+    store.client.put_object(Bucket=BUCKET, Key=f"{prefix(url)}/notes.txt", Body=b"mine")
+    with pytest.raises(LakeError, match="there are other objects, and no lake"):
+        lake.add(files[:1], url)
+    with pytest.raises(InputError, match="there is no lake at this URL"):
+        zlens.open(url)
+    assert store.objects(prefix(url)) == {"notes.txt": b"mine"}
+
+
+def test_a_reader_keeps_its_version(
+    store: ObjectStore, url: str, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.add(files, url)
+    whole = tables(url)
+    away(monkeypatch, tmp_path)
+    with zlens.open(url) as session:
+        # Its files are not fetched yet.
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+        remote.at.cache_clear()
+        forgotten = lake.forget(url, Options(start=parse_moment("2026-03-02 10:03"), utc=True))
+        assert forgotten.gone
+        count = session.sql("SELECT count(*) FROM d0r2").rows[0][0]
+    assert count == len(whole["d0r2"][2])
+    # What is not listed goes a day later, with the next change.
+    monkeypatch.setattr(remote, "GRACE_S", -5)
+    lake.add(files[2:], url)
+    assert lake.check(url).waiting == 0
+    assert lake.check(url).faults == []
+
+
+def test_damage_is_found_and_a_damaged_copy_replaced(store: ObjectStore, url: str, files: list[str]) -> None:
+    lake.add(files[:1], url)
+    whole = tables(url)
+    copies = [*Path(os.environ["XDG_CACHE_HOME"]).rglob("*.parquet")]
+    for path in copies:
+        path.write_bytes(b"damaged")
+    assert differences(tables(url), whole) == []
+    name = next(name for name in store.objects(prefix(url)) if name.endswith(".parquet"))
+    store.client.put_object(Bucket=BUCKET, Key=f"{prefix(url)}/{name}", Body=b"damaged")
+    faults = lake.check(url).faults
+    assert [(fault.kind, name in fault.path) for fault in faults] == [("changed", True)]
+    store.client.delete_object(Bucket=BUCKET, Key=f"{prefix(url)}/{name}")
+    store.client.put_object(Bucket=BUCKET, Key=f"{prefix(url)}/cpu/extra.parquet", Body=b"x")
+    faults = lake.check(url).faults
+    assert [(fault.kind, name in fault.path) for fault in faults][:1] == [("missing", True)]
+
+
+def test_copies_are_bounded(url: str, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.add(files, url)
+    copies = Path(os.environ["XDG_CACHE_HOME"]) / "zlens" / "lakes"
+    parquet = [*copies.rglob("*.parquet")]
+    assert parquet
+    monkeypatch.setattr(remote, "KEPT", 0)
+    with zlens.open(url):
+        # Somebody reads.
+        remote._make_room(copies)
+        assert [*copies.rglob("*.parquet")] == parquet
+    gc.collect()
+    remote._make_room(copies)
+    assert [*copies.rglob("*.parquet")] == []
+    assert differences(tables(url), tables(files)) == []
+
+
+def test_without_obstore(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(
+        InputError, match=r"lakes on object storage need obstore; pip install 'zlens\[objects\]'"
+    ):
+        zlens.open(url)
+
+
+@pytest.mark.parametrize("name", ["az://container/lake", "s3://"])
+def test_urls_without_what_they_need(name: str) -> None:
+    with pytest.raises(InputError):
+        zlens.open(name)
+
+
+def test_commands(url: str, demo_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", str(demo_folder / "zlzos.smf"), "--lake", url]) == 0
+    assert main(["sql", url, "-q", "SELECT count(*) AS n FROM cpumf"]) == 0
+    assert main(["lake", "show", url]) == 0
+    assert main(["lake", "check", url]) == 0
+    assert main(["lake", "forget", url, "--system", "ZLZ1"]) == 0
+    assert main(["info", url]) == 2
+    assert main(["live", str(demo_folder / "zldemo.monwrite"), "--lake", url, "--no-serve"]) == 2
+    out, err = capsys.readouterr()
+    assert "(for a day, as they may be being read)" in out
+    assert "the lake is empty" in err
+    assert "zlens live does not write to object storage" in err
