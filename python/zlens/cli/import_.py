@@ -35,7 +35,9 @@ Examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
     target = parser.add_mutually_exclusive_group(required=True)
-    target.add_argument("--lake", metavar="DIR", help="folder of the lake, or URL of object storage; created if missing")
+    target.add_argument(
+        "--lake", metavar="DIR", help="folder of the lake, or URL of object storage; created if missing"
+    )
     target.add_argument("--stage", metavar="DIR", help="folder for decoded inputs; created if missing")
     inputs.add_options(parser, selection=False, throughput=False)
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Study runs of a workload, listed in a small TOML file: each run as numbers (ETR, busy and others) or as a data
 file to measure. scaling: one workload in partitions of growing size, compared with the capability of the
-machine. regression: many workloads before and after a change.
+machine. regression: many workloads before and after a change. trend: a measure of all systems of a lake over
+months: percentiles by shift, growth with its uncertainty, and when a limit is met.
 """
 EXAMPLES = """\
 Examples:
@@ -23,11 +24,12 @@ Examples:
   zlens study scaling runs.toml
   zlens study scaling runs.toml --as-published --format html -o scaling.html
   zlens study regression --keys
+  zlens study trend --example
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("study", metavar="STUDY", nargs="?", help="scaling or regression")
+    parser.add_argument("study", metavar="STUDY", nargs="?", help="scaling, regression or trend")
     parser.add_argument("runs", metavar="RUNS.toml", nargs="?", help="the runs; - for standard input")
     answers.configure(parser, "studies", "a file of runs", "run.A1.busy=95.4")
     parser.add_argument(

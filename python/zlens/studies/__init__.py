@@ -17,7 +17,7 @@ from zlens.schema.kinds import Spec
 from zlens.schema.wording import say
 
 #: In the order in which they are listed.
-STUDIES = ("scaling", "regression")
+STUDIES = ("scaling", "regression", "trend")
 
 
 class Study(Protocol):

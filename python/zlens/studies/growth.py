@@ -1,0 +1,74 @@
+"""Growth over time: the median slope of all pairs of points, with its uncertainty.
+
+Sources: H. Theil, "A rank-invariant method of linear and polynomial regression analysis" (1950): the slope.
+P. K. Sen, "Estimates of the regression coefficient based on Kendall's tau", JASA 63 (1968), 1379-1389: its
+confidence interval. Single days that stand out, such as holidays, hardly change either.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from statistics import NormalDist, median
+from typing import NamedTuple
+
+#: Fewer points have no trend.
+LEAST = 10
+#: Of more points, so many are taken, evenly spaced: all pairs are looked at.
+_MOST = 400
+
+
+class Growth(NamedTuple):
+    """A line through points: its value at x = 0, its slope, and the bounds of the slope."""
+
+    at_zero: float
+    slope: float
+    low: float
+    high: float
+
+    def value(self, x: float) -> float:
+        return self.at_zero + self.slope * x
+
+    def reaches(self, limit: float, after: float) -> tuple[float | None, float | None, float | None]:
+        """Where the line, and the steepest and flattest one, reach a limit from `after` on; None: never.
+
+        All three go through the value of the line at `after`, and an end that they have passed is `after`.
+        """
+        now = self.value(after)
+
+        def at(slope: float) -> float | None:
+            if now >= limit:
+                return after
+            return after + (limit - now) / slope if slope > 0 else None
+
+        return at(self.slope), at(self.high), at(self.low)
+
+
+def growth(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> Growth | None:
+    """The growth of y with x, which must ascend; None with fewer than ten points."""
+    if len(x) < LEAST:
+        return None
+    if len(x) > _MOST:
+        chosen = [round(at * (len(x) - 1) / (_MOST - 1)) for at in range(_MOST)]
+        x, y = [x[at] for at in chosen], [y[at] for at in chosen]
+    count = len(x)
+    slopes = sorted(
+        (y[b] - y[a]) / (x[b] - x[a]) for a in range(count) for b in range(a + 1, count) if x[b] > x[a]
+    )
+    if not slopes:
+        return None
+    slope = median(slopes)
+    # The variance of Kendall's S; values that occur several times tell less.
+    ties = sum(times * (times - 1) * (2 * times + 5) for times in Counter(y).values())
+    variance = (count * (count - 1) * (2 * count + 5) - ties) / 18
+    wide = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(variance)
+    first = max(math.floor((len(slopes) - wide) / 2) - 1, 0)
+    last = min(math.ceil((len(slopes) + wide) / 2), len(slopes) - 1)
+    at_zero = median(b - slope * a for a, b in zip(x, y, strict=True))
+    return Growth(at_zero, slope, slopes[first], slopes[last])
+
+
+def percentile(ordered: Sequence[float], share: float) -> float:
+    """The smallest value that at least this share of all, in ascending order, does not exceed."""
+    return ordered[max(math.ceil(share * len(ordered)) - 1, 0)]

@@ -1,0 +1,263 @@
+"""The trend of a measure: percentiles by shift and month, growth, and when a limit is met."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from zlens.catalog import metrics
+from zlens.errors import QueryError, ScenarioError
+from zlens.inputs.options import Options, Shift, parse_shift
+from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.scenario import Scenario
+from zlens.present.charts import Chart, Series
+from zlens.schema.kinds import Key, Line, Many, Named, Number, Spec, Text
+from zlens.studies.growth import LEAST, Growth, growth, percentile
+from zlens.studies.measured import placed
+
+SUMMARY = "a measure over months: percentiles by shift, growth with its uncertainty, when a limit is met"
+
+_DAY = Text(10, 10, re.compile(r"\d{4}-\d\d-\d\d"), "a date: 2026-01-05")
+SPEC = Spec(
+    (
+        Key("data", Many(Line(), into=tuple), "inputs: files, folders, lakes", default=()),
+        Key("system", Many(Line(), into=tuple), "only these systems", default=()),
+        Key("from", Line(), 'hours after this time: "2026-01-01"', default=None),
+        Key("to", Line(), 'hours up to this time: "2026-07-01"', default=None),
+        Key("measure", Line(), "a measure with one row per system and interval", default="load"),
+        Key("column", Line(), "its column", default="busy_pct"),
+        Key("limit", Number(0, above=True), "what the busiest hour of a day should not reach", default=90.0),
+        Key("shift", Named(Line(), 0), 'hours by name: prime = "Mon-Fri 08:00-17:00"', default={}),
+        Key(
+            "series",
+            Many(
+                Spec(
+                    (
+                        Key("name", Line(), "its name"),
+                        Key("from", _DAY, "the day of its first value"),
+                        Key("values", Many(Number(0), least=1, into=tuple), "a value for each day"),
+                    )
+                )
+            ),
+            "numbers instead of data: the busiest hour of each day",
+            default=(),
+        ),
+    )
+)
+
+EXAMPLE = """\
+title = "Busiest hour of each day, six weeks"
+limit = 90
+
+# Or measured: data = ["lake"], with shift.prime = "Mon-Fri 08:00-17:00"
+[[series]]
+name = "ZVM1"
+from = "2026-01-05"
+values = [
+  61.0, 62.4, 60.2, 63.1, 58.7, 41.0, 39.5, 62.2, 63.9, 61.1, 64.0, 60.3, 42.2, 40.1,
+  63.0, 64.8, 62.9, 65.1, 61.7, 43.1, 40.9, 64.4, 65.2, 63.8, 66.7, 62.5, 43.8, 42.0,
+  65.1, 66.6, 65.0, 67.9, 63.8, 44.9, 42.7, 66.3, 67.5, 66.2, 69.0, 65.1, 45.6, 43.6,
+]
+"""
+
+#: The shift without a name: all hours.
+_ALL = "all"
+#: Average days of a month.
+_MONTH = 365.25 / 12
+#: A limit that is met later than in so many days is not met: nothing grows like that for so long.
+_FAR = 3653
+_LINES = 8
+
+
+class _Hours(NamedTuple):
+    """The hours of a system in a shift, local end and value in order of time; of a series one a day."""
+
+    system: str
+    shift: str
+    hours: list[tuple[dt.datetime, float]]
+
+    def days(self) -> list[tuple[int, float]]:
+        """Number and busiest hour of each day."""
+        found: dict[int, float] = {}
+        for end, value in self.hours:
+            day = _day(end).toordinal()
+            found[day] = max(value, found.get(day, value))
+        return sorted(found.items())
+
+
+def _day(end: dt.datetime) -> dt.date:
+    """The day of an hour that ends then: midnight belongs to the day before."""
+    return (end - dt.timedelta(microseconds=1)).date()
+
+
+def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
+    name, limit = f"{scenario['measure']}.{scenario['column']}", float(scenario["limit"])
+    found = list(_series(scenario) if scenario["series"] else _measured(scenario))
+    unit = "%" if scenario["series"] else _unit(scenario)
+    grown = [(one, growth(*_points(one))) for one in found]
+    title = f"Growth of the busiest hour of a day, limit {limit:g} {unit}".rstrip()
+    growths = Table("growth", title, _growth(unit), [_row(one, line, limit) for one, line in grown])
+    months = Table(
+        "months", "Hours by month", _months(unit), [row for one in found for row in _by_month(one)]
+    )
+    met = [row[8] for row in growths.rows if row[8] is not None]
+    return Answer(
+        "trend",
+        scenario.title or f"Trend of {'the series' if scenario['series'] else name}",
+        [growths, months],
+        [
+            Figure(
+                "meets_limit", float(len(met)), "", "systems and shifts that meet the limit in ten years", 0
+            )
+        ],
+        _charts(found, unit),
+        _notes(found, grown),
+    )
+
+
+def _points(one: _Hours) -> tuple[list[float], list[float]]:
+    days = one.days()
+    return [float(day) for day, _ in days], [value for _, value in days]
+
+
+def _series(scenario: Scenario) -> Iterator[_Hours]:
+    if scenario["data"]:
+        raise ScenarioError("has data and series", expected="one of them", cure="remove one")
+    for series in scenario["series"]:
+        try:
+            first = dt.datetime.fromisoformat(series["from"])
+        except ValueError:
+            raise ScenarioError(f"from is {series['from']!r}", expected="a date: 2026-01-05") from None
+        days = [first + dt.timedelta(days=at, hours=12) for at in range(len(series["values"]))]
+        yield _Hours(series["name"], _ALL, list(zip(days, series["values"], strict=True)))
+
+
+def _measured(scenario: Scenario) -> Iterator[_Hours]:
+    import zlens
+    from zlens.inputs.options import parse_moment
+    from zlens.lake.names import is_url
+    from zlens.stores.hours import hours
+
+    if not scenario["data"]:
+        raise ScenarioError("has no data", cure='write data = ["lake"], or [[series]] with numbers')
+    shifts: dict[str, Shift | None] = {key: parse_shift(text) for key, text in scenario["shift"].items()} or {
+        _ALL: None
+    }
+    options = Options(
+        systems=scenario["system"],
+        start=None if scenario["from"] is None else parse_moment(scenario["from"]),
+        end=None if scenario["to"] is None else parse_moment(scenario["to"]),
+    )
+    beside = scenario.problem.file
+    names = [name if is_url(name) else placed(name, beside) for name in scenario["data"]]
+    by_system: dict[str, list[tuple[dt.datetime, float]]] = {}
+    with zlens.open(names, options=options) as session:
+        for hour in hours(session, scenario["measure"], [scenario["column"]]):
+            value = hour.mean()
+            if value is not None:
+                local = session.display(hour.end, hour.system)
+                by_system.setdefault(hour.system, []).append((local, value))
+    if not by_system:
+        raise QueryError(f"{scenario['measure']}.{scenario['column']} has no value in this input")
+    for system, values in by_system.items():
+        for shift, hours_of in shifts.items():
+            yield _Hours(
+                system, shift, [pair for pair in values if hours_of is None or hours_of.holds(pair[0])]
+            )
+
+
+def _unit(scenario: Scenario) -> str:
+    column = metrics.table(scenario["measure"]).column(scenario["column"])
+    return column.unit if column is not None else ""
+
+
+def _growth(unit: str) -> tuple[Column, ...]:
+    per_month = f"{unit} per month".strip()
+    return (
+        Column("system", "System"),
+        Column("shift", "Shift"),
+        Column("days", "Days", "", "days with values", 0),
+        Column("now", "Now", unit, "the line through the days, at the last day"),
+        Column("growth", "Growth", per_month, "median slope of all pairs of days (Theil)", 2),
+        Column("growth_low", "From", per_month, "its 95 % confidence interval (Sen): lower end", 2),
+        Column("growth_high", "To", per_month, "upper end", 2),
+        Column("last_day", "Last day"),
+        Column("meets", "Meets limit", "", "the day on which the line reaches the limit"),
+        Column("earliest", "Earliest", "", "with the growth at the upper end"),
+        Column("latest", "Latest", "", "with the growth at the lower end"),
+    )
+
+
+def _row(one: _Hours, line: Growth | None, limit: float) -> tuple[Value, ...]:
+    days = one.days()
+    head: tuple[Value, ...] = (one.system, one.shift, len(days))
+    last = days[-1][0] if days else None
+    text = None if last is None else dt.date.fromordinal(last).isoformat()
+    if line is None or last is None:
+        return (*head, None, None, None, None, text, None, None, None)
+    reached = line.reaches(limit, last)
+    dates = [
+        None if x is None or x - last > _FAR else dt.date.fromordinal(round(x)).isoformat() for x in reached
+    ]
+    slopes = [slope * _MONTH for slope in (line.slope, line.low, line.high)]
+    return (*head, line.value(last), *slopes, text, *dates)
+
+
+def _months(unit: str) -> tuple[Column, ...]:
+    return (
+        Column("system", "System"),
+        Column("shift", "Shift"),
+        Column("month", "Month"),
+        Column("hours", "Hours", "", "hours with values; of a series, days", 0),
+        Column("mean", "Mean", unit),
+        Column("p50", "50th", unit, "half of the hours are at most this busy"),
+        Column("p90", "90th", unit, "90 % of the hours are at most this busy"),
+        Column("p95", "95th", unit, "95 % of the hours are at most this busy"),
+        Column("busiest", "Busiest", unit, "the busiest hour"),
+    )
+
+
+def _by_month(one: _Hours) -> Iterator[tuple[Value, ...]]:
+    by_month: dict[str, list[float]] = {}
+    for end, value in one.hours:
+        by_month.setdefault(f"{_day(end):%Y-%m}", []).append(value)
+    for month, values in sorted(by_month.items()):
+        ordered = sorted(values)
+        shares = (percentile(ordered, share) for share in (0.5, 0.9, 0.95))
+        mean = sum(ordered) / len(ordered)
+        yield (one.system, one.shift, month, len(ordered), mean, *shares, ordered[-1])
+
+
+def _charts(found: Sequence[_Hours], unit: str) -> list[Chart]:
+    shown = found[:_LINES]
+    by_day: list[Mapping[int, float]] = [dict(one.days()) for one in shown]
+    places = sorted({day for days in by_day for day in days})
+    if len(places) < 2:
+        return []
+    lines = tuple(
+        Series(
+            one.system if one.shift == _ALL else f"{one.system} {one.shift}",
+            [days.get(day) for day in places],
+        )
+        for one, days in zip(shown, by_day, strict=True)
+    )
+    first = dt.date.fromordinal(places[0])
+    along = f"days from {first.isoformat()}"
+    axis = [float(day - places[0]) for day in places]
+    return [Chart("Busiest hour of each day", "lines", axis, lines, unit, along)]
+
+
+def _notes(found: Sequence[_Hours], grown: Sequence[tuple[_Hours, Growth | None]]) -> list[str]:
+    notes = [
+        "The limit is met where a straight line through the busiest hours of the days reaches it; "
+        "earliest and latest use the ends of the growth's 95 % confidence interval. "
+        "What recurs by year is not in less than a year of data."
+    ]
+    few = sorted({one.system for one, line in grown if line is None})
+    if few:
+        notes.append(f"{', '.join(few[:8])}: fewer than {LEAST} days, so no growth.")
+    if len(found) > _LINES:
+        notes.append(f"The chart shows the first {_LINES} of {len(found)} lines.")
+    return notes

@@ -1,0 +1,133 @@
+"""Trends: percentiles by shift and month, growth with its uncertainty, when a limit is met."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import theilslopes
+
+import zlens
+from zlens import lake, stores, studies
+from zlens.errors import QueryError, ScenarioError
+from zlens.models.answer import Answer
+from zlens.stores.hours import hours
+from zlens.studies.growth import growth, percentile
+
+
+def series(values: list[float], first: str = "2026-01-01", **keys: Any) -> Answer:
+    return studies.solve("trend", {"series": [{"name": "A", "from": first, "values": values}], **keys})
+
+
+@given(st.lists(st.floats(0, 100), min_size=10, max_size=60))
+def test_growth_is_that_of_theil_and_sen(values: list[float]) -> None:
+    # scipy rounds the place of its bounds to the nearest pair; ours are those around it.
+    x = [float(at) for at in range(len(values))]
+    line = growth(x, values)
+    expected = theilslopes(values, x, 0.95)
+    assert line is not None
+    assert line.slope == pytest.approx(expected.slope, abs=1e-9)
+    assert line.low <= expected.low_slope + 1e-9
+    assert line.high >= expected.high_slope - 1e-9
+
+
+def test_a_straight_line_meets_the_limit_on_its_day() -> None:
+    answer = series([50 + 0.5 * day for day in range(40)], limit=90)
+    [row] = answer.table("growth").rows
+    day = dt.date(2026, 1, 1) + dt.timedelta(days=80)
+    assert row[:4] == ("A", "all", 40, 69.5)
+    assert row[4:7] == pytest.approx([0.5 * 365.25 / 12] * 3)
+    assert row[7:] == ("2026-02-09", *[day.isoformat()] * 3)
+    assert answer.figure("meets_limit") == 1
+    months = answer.table("months").rows
+    assert [line[2:4] for line in months] == [("2026-01", 31), ("2026-02", 9)]
+    assert months[0][4:] == pytest.approx((57.5, 57.5, 63.5, 64.5, 65.0))
+
+
+@pytest.mark.parametrize(
+    ("values", "meets"),
+    [
+        ([60.0 - 0.1 * day for day in range(30)], (None, None, None)),
+        ([60.0] * 30, (None, None, None)),
+        # In a hundred years.
+        ([60.0 + 0.0008 * day for day in range(30)], (None, None, None)),
+        # It is beyond the limit on the last day.
+        ([80.0 + day for day in range(30)], ("2026-01-30",) * 3),
+    ],
+)
+def test_what_never_meets_the_limit_or_has_met_it(values: list[float], meets: tuple[str | None, ...]) -> None:
+    assert series(values, limit=90).table("growth").rows[0][8:] == meets
+
+
+def test_few_days_have_no_growth() -> None:
+    answer = series([50.0] * 9)
+    assert answer.table("growth").rows[0][3:] == (None, None, None, None, "2026-01-09", None, None, None)
+    assert any("fewer than 10 days" in note for note in answer.notes)
+
+
+def test_percentiles_are_values_that_occur() -> None:
+    ordered = [float(value) for value in range(1, 21)]
+    assert [percentile(ordered, share) for share in (0.5, 0.9, 0.95, 1.0)] == [10, 18, 19, 20]
+
+
+def test_hours_of_a_lake_are_the_same_from_its_measures(demo_folder: Path, tmp_path: Path) -> None:
+    made = tmp_path / "lake"
+    lake.add([demo_folder], made)
+
+    def found() -> list[tuple[object, ...]]:
+        with zlens.open(made) as session:
+            return [
+                (hour.system, hour.source, hour.end, hour.seconds, hour.mean(0), hour.mean(1))
+                for hour in hours(session, "load", ["busy_pct", "page_rate"])
+            ]
+
+    computed = found()
+    assert {system for system, *_ in computed} == {"ZLDEMO", "ZLSIM", "ZLZ1"}
+    # One source of a system, the one that covers most.
+    assert len({(system, source) for system, source, *_ in computed}) == 3
+    stores.rollup(made, systems=["ZLDEMO", "ZLZ1"])
+    assert found() == computed
+    stores.rollup(made)
+    assert found() == computed
+    # An hour's mean is that of its intervals, each with its weight.
+    with zlens.open(made) as session:
+        [(expected,)] = session.sql(
+            "SELECT sum(busy_pct * online * seconds) / sum(online * seconds) FROM load "
+            "WHERE system = 'ZLDEMO' AND interval_end <= '2010-03-09 08:00:30+00' AND flag IS NULL"
+        ).rows
+    assert computed[0][4] == pytest.approx(expected)
+
+
+def test_shifts_and_months_of_data(demo_folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "trend.toml"
+    (tmp_path / "zldemo.monwrite").symlink_to(demo_folder / "zldemo.monwrite")
+    values = {"data": ["zldemo.monwrite"], "shift": {"early": "08:00-09:00", "late": "09:00-10:00"}}
+    answer = studies.solve("trend", values, file=str(file))
+    rows = answer.table("months").rows
+    assert [row[:4] for row in rows] == [("ZLDEMO", "early", "2010-03", 1), ("ZLDEMO", "late", "2010-03", 1)]
+    assert [row[4] for row in rows] == pytest.approx([36.3765, 71.7328], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "has no data"),
+        ({"data": ["x"], "series": [{"name": "A", "from": "2026-01-01", "values": [1]}]}, "data and series"),
+        ({"series": [{"name": "A", "from": "2026-02-30", "values": [1]}]}, "2026-02-30"),
+        ({"series": [{"name": "A", "from": "soon", "values": [1]}]}, "soon"),
+        ({"series": [{"name": "A", "from": "2026-01-01", "values": []}]}, "values"),
+    ],
+)
+def test_wrong_files(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        studies.solve("trend", values)
+
+
+@pytest.mark.parametrize(("table", "column"), [("guest", "cpu_pct"), ("load", "nothing"), ("nothing", "x")])
+def test_columns_without_a_mean_by_system(demo_files: list[Path], table: str, column: str) -> None:
+    with zlens.open(demo_files[0]) as session, pytest.raises(QueryError):
+        hours(session, table, [column])
