@@ -87,7 +87,10 @@ def test_a_lake_at_a_url_is_the_one_in_a_folder(
         assert one.sql(query).rows == other.sql(query).rows != []
         assert [info.files for info in one.systems] == [info.files for info in other.systems]
     assert lake.check(url).faults == []
-    assert lake.contents(url).inputs == lake.contents(url).inputs != []
+    contents = [lake.contents(each) for each in (url, tmp_path / "lake")]
+    one, other = ([(each.sha256, each.systems, each.amount) for each in of.inputs] for of in contents)
+    assert one == other
+    assert len(one) == 2
 
 
 def test_only_what_a_question_needs_is_fetched(
@@ -124,7 +127,7 @@ def test_the_life_of_a_lake(url: str, demo_folder: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("number", range(rounds(20, 1)))
-def test_two_writers_at_once(number: int, url: str, files: list[str], tmp_path: Path) -> None:
+def test_three_writers_at_once(number: int, url: str, files: list[str], tmp_path: Path) -> None:
     # The seam between them is right whoever comes first.
     processes = [begin(ADD, tmp_path / f"own{at}", url, file) for at, file in enumerate(files)]
     assert [process.wait(timeout=120) for process in processes] == [0, 0, 0]
@@ -329,8 +332,47 @@ def test_without_obstore(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["az://container/lake", "s3://"])
 def test_urls_without_what_they_need(name: str) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=r"this is no URL of a lake: .*; set the credentials of the store"):
         zlens.open(name)
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_an_object_that_is_being_removed_is_not_listed_again(
+    moment: str,
+    store: ObjectStore,
+    url: str,
+    files: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lake.add(files, url)
+    lake.forget(url, Options(start=parse_moment("2026-03-02 10:06"), utc=True))
+    monkeypatch.setattr(remote, "GRACE_S", -5)
+    monkeypatch.setattr(remote, "_TRIES", 2)
+    removing = remote.Remote._delete
+    caught: list[LakeError] = []
+
+    def another(self: remote.Remote, listed: list[str]) -> bool:
+        """Another machine imports again what this one is about to remove, or has just removed."""
+        monkeypatch.setattr(remote.Remote, "_delete", removing)
+        done = moment == "before" or removing(self, listed)
+        monkeypatch.setattr(remote, "GRACE_S", 86_400)
+        away(monkeypatch, tmp_path)
+        try:
+            lake.add(files[2:], url)
+        except LakeError as error:
+            caught.append(error)
+        return removing(self, listed) if moment == "before" else done
+
+    monkeypatch.setattr(remote.Remote, "_delete", another)
+    late = few(tmp_path / "late.data", range(9, 12))
+    lake.add([late], url)
+    # As long as it is not known whether they are removed, they are in no manifest.
+    assert ["others have changed the lake" in str(error) for error in caught] == [True] * (moment == "before")
+    away(monkeypatch, tmp_path)
+    lake.add(files, url)
+    assert lake.check(url).faults == []
+    assert differences(tables(url), tables([*files, late])) == []
 
 
 def test_commands(url: str, demo_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

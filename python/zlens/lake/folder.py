@@ -328,10 +328,6 @@ class Folder:
         except OSError:
             return False
 
-    def replace(self, current: Manifest, staged: Staging) -> None:
-        """Make a manifest the current one. Under the lock."""
-        self._replace(current, staged.path)
-
     def _replace(self, current: Manifest, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         temporary = folder / f"{names.MANIFEST}.{os.getpid()}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import fcntl
 import hashlib
 import json
 import os
@@ -19,14 +18,12 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
-
-import platformdirs
 
 from zlens.errors import InputError, LakeError, ZlensError
 from zlens.inputs.problems import printable
@@ -34,6 +31,7 @@ from zlens.lake import manifest, names
 from zlens.lake.document import File, MeasuresFile
 from zlens.lake.folder import Folder, Reading, Staging, is_dead, verify
 from zlens.lake.manifest import Manifest
+from zlens.schema.cache import Cache
 from zlens.schema.wording import say
 
 _T = TypeVar("_T")
@@ -46,14 +44,14 @@ _FETCHED = 1024**3
 #: How often a change is begun again because others came first, and the longest pause before that.
 _TRIES = 30
 _PAUSE_S = 2.0
-#: How often the manifest is sent if it is not known whether it came.
+#: How often a request is sent that fails in a way that may pass.
 _ATTEMPTS = 4
 #: Requests side by side.
 _AT_ONCE = 16
 #: The longest request, in seconds.
 TIMEOUT_S = 60.0
 _PROBE = ".zlens-probe"
-#: Plans of writers: what they are about to write.
+#: Plans of writers: the objects that they are about to write, and those that they are about to remove.
 _PLANS = f"{names.STAGING}/"
 #: Objects removed by one request.
 _DELETED = 500
@@ -88,11 +86,10 @@ class Remote(Folder):
         # Also by its endpoint: two stores may have buckets of one name.
         endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
         key = hashlib.sha256(f"{self.url}\n{endpoint}".encode()).hexdigest()[:32]
-        copies = Path(platformdirs.user_cache_dir("zlens", appauthor=False)) / "lakes"
-        super().__init__(copies / key)
-        self._copies = copies
-        self._manifest = b""
-        self._version: dict[str, str] = {}
+        self._copies = Cache("lakes", "1").folder()
+        super().__init__(self._copies / key)
+        #: The manifest read last, and its version; one value, as threads read it while others pull.
+        self._seen: tuple[bytes, dict[str, str]] = (b"", {})
         self._fetched = 0
 
     @property
@@ -106,27 +103,26 @@ class Remote(Folder):
 
     def pull(self) -> bool:
         """Read the manifest if it has changed; whether there is one."""
-        known = self._version.get("e_tag")
+        known = self._seen[1].get("e_tag")
         options = {"if_none_match": known} if known else None
         obs = _obstore()
         try:
-            self._manifest, self._version = _again(
-                lambda: _content(obs.get(self._store, names.MANIFEST, options=options))
-            )
+            self._seen = _again(lambda: _content(obs.get(self._store, names.MANIFEST, options=options)))
         except obs.exceptions.NotModifiedError:
             pass
         except (FileNotFoundError, obs.exceptions.NotFoundError):
-            self._manifest, self._version = b"", {}
+            self._seen = b"", {}
         except (obs.exceptions.BaseError, OSError) as error:
             raise self._error(error, names.MANIFEST) from None
-        return self._manifest.startswith(names.MARK)
+        return self._seen[0].startswith(names.MARK)
 
     def load(self) -> Manifest:
         self.pull()
-        if not self._version:
+        data, version = self._seen
+        if not version:
             return Manifest()
-        current = manifest.load(self._manifest, self.place(names.MANIFEST))
-        current.version = self._version
+        current = manifest.load(data, self.place(names.MANIFEST))
+        current.version = version
         return current
 
     def create(self) -> None:
@@ -180,17 +176,16 @@ class Remote(Folder):
             except (obs.exceptions.AlreadyExistsError, obs.exceptions.PreconditionError):
                 self.pull()
                 # A repeated request, or one whose answer was lost, may have written it.
-                if self._manifest != data:
+                if self._seen[0] != data:
                     raise ConflictError from None
             except (obs.exceptions.BaseError, OSError) as error:
                 self.pull()
-                if self._manifest != data:
+                if self._seen[0] != data:
                     if attempt < _ATTEMPTS and not isinstance(error, obs.exceptions.PermissionDeniedError):
                         continue
                     raise self._error(error, names.MANIFEST, writing=True) from None
             else:
-                self._manifest, self._version = data, _version(put)
-            current.version = self._version
+                self._seen = data, _version(put)
             return
 
     def repeat(self, work: Callable[[], _T]) -> _T:
@@ -259,14 +254,14 @@ class Remote(Folder):
 
     def verify(self, files: Mapping[str, File | MeasuresFile]) -> None:
         own = {path: path.removeprefix(self.absolute("")) for path in files}
-        self.bring(name.replace(os.sep, "/") for name in own.values())
+        self.bring(own.values())
         for path, file in files.items():
             try:
                 verify(path, file, self.url)
                 os.utime(path)
             except InputError:
                 # Perhaps of an earlier lake at this URL.
-                self._fetch(own[path].replace(os.sep, "/"))
+                self._fetch(own[path])
                 verify(path, file, self.url)
 
     def reading(self) -> Reading:
@@ -286,7 +281,8 @@ class Remote(Folder):
 
     def files(self) -> Iterator[str]:
         entries = [entry["path"] for entry in self._list()]
-        coming = {name for entry in entries if entry.startswith(_PLANS) for name in self._planned(entry)}
+        plans = [self._planned(entry) for entry in entries if entry.startswith(_PLANS)]
+        coming = {name for plan in plans for names_of in plan for name in names_of}
         for name in sorted(entries):
             if name not in coming and not name.startswith(_PLANS):
                 yield name
@@ -296,48 +292,48 @@ class Remote(Folder):
     @contextmanager
     def locked(self) -> Iterator[None]:
         """One writer of this machine at a time; those of others are met by `ConflictError`."""
-        self._local()
-        with super().locked():
+        # Nothing is removed from the copy meanwhile.
+        with self.reading(), super().locked():
             yield
 
     def clean(self, current: Manifest) -> None:
-        """Remove what dead processes have left: in the copy, and objects not listed for a day."""
+        """Remove what dead processes of this machine have left in the local copy; not objects."""
         area = Path(self.absolute(names.STAGING))
         for entry in sorted(area.iterdir()) if area.is_dir() else []:
             if not entry.is_dir():
                 entry.unlink(missing_ok=True)
             elif is_dead(entry):
                 shutil.rmtree(entry, ignore_errors=True)
-        before = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=GRACE_S)
-        for entry in [*self._list(_PLANS)]:
-            if entry["last_modified"] < before:
-                left = set(self._planned(entry["path"])) - set(current.retired)
-                if left:
-                    left -= self.listed(current).keys()
-                self._delete([*left, entry["path"]])
 
     def sweep(self, current: Manifest) -> int:
         """Nothing: `commit` removes what has been retired for a day. Returns how many files are left."""
         return len(current.retired)
 
     def commit(self, current: Manifest, staged: Staging, moves: dict[str, str]) -> None:
-        """Write objects, and list them in the manifest; ConflictError if that is another one by now."""
+        """Write objects, and list them in the manifest; ConflictError if that is another one by now.
+
+        Objects are removed only after a manifest that no longer names them, by the writer of that manifest,
+        whose plan says so until they are gone. `_check_twin` relies on that.
+        """
         if not current.version:
             raise LakeError("the lake is gone", file=self.url, cure="import again")
         now = int(time.time())
-        # In case this process dies: what it has written and not listed is removed later.
-        plan = f"{_PLANS}{secrets.token_hex(12)}.json"
-        self._write(plan, json.dumps([*moves]).encode())
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            uploads = [pool.submit(self._upload, name, path, current.retired) for name, path in moves.items()]
-            for upload in uploads:
-                upload.result()
         current.retired = [name for name in current.retired if name not in moves]
+        ended = self._retire_left(current, moves)
         since = {name: current.since.get(name, now) for name in current.retired}
-        gone = [name for name, moment in since.items() if now - moment > GRACE_S]
-        current.retired = [name for name in current.retired if name not in set(gone)]
+        gone = {name for name, moment in since.items() if now - moment > GRACE_S}
+        plan = f"{_PLANS}{secrets.token_hex(12)}.json"
+        self._plan(plan, moves, sorted(gone))
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for upload in [pool.submit(self._upload, name, path, current) for name, path in moves.items()]:
+                upload.result()
+        current.retired = [name for name in current.retired if name not in gone]
         current.since = {name: since[name] for name in current.retired}
-        self._put_manifest(current)
+        try:
+            self._put_manifest(current)
+        except ConflictError:
+            self._plan(plan, moves, [])
+            raise
         # They are needed soon, for what is imported next.
         for name, path in moves.items():
             with contextlib.suppress(OSError):
@@ -345,34 +341,54 @@ class Remote(Folder):
                 os.replace(path, self.absolute(name))
         for name in gone:
             self._remove(name)
-        self._delete([*gone, plan])
+        # The plan goes last: as long as it is there, nobody takes these objects for ones that stay.
+        if self._delete([*gone]):
+            self._delete([plan, *ended])
 
-    def replace(self, current: Manifest, staged: Staging) -> None:
-        self._put_manifest(current)
+    def _retire_left(self, current: Manifest, moves: Mapping[str, str]) -> list[str]:
+        """Retire what writers have left that died a day ago; returns their plans."""
+        before = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=GRACE_S)
+        plans = [entry["path"] for entry in self._list(_PLANS) if entry["last_modified"] < before]
+        left = {name for plan in plans for names_of in self._planned(plan) for name in names_of}
+        if left:
+            # Of the manifest as it is: what the new one adds is in `moves`.
+            left -= {*self.listed(self.load()), *moves, *current.retired}
+            current.retired += sorted(left)
+        return plans
 
-    def _upload(self, name: str, path: str, retired: Collection[str]) -> None:
+    def _upload(self, name: str, path: str, current: Manifest) -> None:
         """Write an object once. One that is there already must be the same, or nobody else's."""
         obs = _obstore()
         try:
             try:
                 _again(lambda: obs.put(self._store, name, Path(path), mode="create"))
             except obs.exceptions.AlreadyExistsError:
-                self._check_twin(name, path, retired)
+                self._check_twin(name, path, current)
         except (obs.exceptions.BaseError, OSError) as error:
             raise self._error(error, name, writing=True) from None
 
-    def _check_twin(self, name: str, path: str, retired: Collection[str]) -> None:
-        obs = _obstore()
-        got = obs.get(self._store, name)
+    def _check_twin(self, name: str, path: str, current: Manifest) -> None:
+        """Whether an object that is there can be listed; ConflictError if it is about to be removed.
+
+        Whoever removes it has planned that before the manifest that `current` was made from. If there is no
+        such plan now, it is gone by now, or it stays: so the object is read after the plans.
+        """
+        for entry in self._list(_PLANS):
+            if name in self._planned(entry["path"])[1]:
+                raise ConflictError
+        try:
+            got = _obstore().get(self._store, name)
+        except FileNotFoundError:
+            raise ConflictError from None
         with open(path, "rb") as file:
             same = got.meta["size"] == os.fstat(file.fileno()).st_size and bytes(got.bytes()) == file.read()
         if same:
             return
-        if name in retired or dt.datetime.now(dt.UTC) - got.meta["last_modified"] > dt.timedelta(
-            seconds=GRACE_S
-        ):
+        age = dt.datetime.now(dt.UTC) - got.meta["last_modified"]
+        is_left = name in current.retired or age > dt.timedelta(seconds=GRACE_S)
+        if is_left and name not in self.listed(self.load()):
             # Of a writer that died before it could list it, or no longer listed.
-            obs.put(self._store, name, Path(path))
+            _obstore().put(self._store, name, Path(path))
             return
         raise LakeError(
             "another writer is writing this object, with other contents",
@@ -394,27 +410,38 @@ class Remote(Folder):
                 cure="make room, or set XDG_CACHE_HOME to another folder",
             ) from None
 
-    def _write(self, name: str, data: bytes) -> None:
+    def _plan(self, plan: str, writes: Iterable[str], removes: list[str]) -> None:
+        """Write a plan, or replace it."""
+        obs = _obstore()
+        data = json.dumps({"writes": [*writes], "removes": removes}).encode()
+        try:
+            _again(lambda: obs.put(self._store, plan, data))
+        except (obs.exceptions.BaseError, OSError) as error:
+            raise self._error(error, plan, writing=True) from None
+
+    def _delete(self, listed: list[str]) -> bool:
+        """Remove objects; False if the store fails, which leaves the plan to a later writer."""
         obs = _obstore()
         try:
-            _again(lambda: obs.put(self._store, name, data))
-        except (obs.exceptions.BaseError, OSError) as error:
-            raise self._error(error, name, writing=True) from None
-
-    def _delete(self, listed: list[str]) -> None:
-        """Remove objects, if possible: the next writer tries again."""
-        obs = _obstore()
-        for at in range(0, len(listed), _DELETED):
-            with contextlib.suppress(obs.exceptions.BaseError, OSError):
+            for at in range(0, len(listed), _DELETED):
                 obs.delete(self._store, listed[at : at + _DELETED])
+        except (obs.exceptions.BaseError, OSError):
+            return False
+        return True
 
-    def _planned(self, plan: str) -> list[str]:
-        """The names of objects that a writer has planned to write."""
+    def _planned(self, plan: str) -> tuple[list[str], list[str]]:
+        """The names of objects that a writer has planned to write, and to remove; none if it is done."""
         obs = _obstore()
-        with contextlib.suppress(obs.exceptions.BaseError, OSError, ValueError):
-            planned = json.loads(bytes(obs.get(self._store, plan).bytes()))
-            return [name for name in planned if isinstance(name, str) and names.is_own(name)]
-        return []
+        try:
+            planned = json.loads(bytes(_again(lambda: obs.get(self._store, plan)).bytes()))
+        except (FileNotFoundError, obs.exceptions.NotFoundError, ValueError):
+            return [], []
+        except (obs.exceptions.BaseError, OSError) as error:
+            raise self._error(error, plan) from None
+        writes, removes = (
+            (planned.get(key) for key in ("writes", "removes")) if isinstance(planned, dict) else ((), ())
+        )
+        return _own_names(writes), _own_names(removes)
 
     def _list(self, prefix: str | None = None) -> Iterator[Any]:
         obs = _obstore()
@@ -440,13 +467,19 @@ class Remote(Folder):
         return kind(f"the store fails: {text}{ended}", file=place, cure="check the network, and try again")
 
 
+def _own_names(listed: object) -> list[str]:
+    """Names of files of a lake: nothing else is removed, whatever a plan says."""
+    items = listed if isinstance(listed, list) else []
+    return [name for name in items if isinstance(name, str) and names.is_own(name)]
+
+
 def _content(got: Any) -> tuple[bytes, dict[str, str]]:
     """The bytes and the version of an object."""
     return bytes(got.bytes()), _version(got.meta)
 
 
 def _again(ask: Callable[[], _T]) -> _T:
-    """Ask a store, once more if it fails in a way that may pass."""
+    """Ask a store, several times if it fails in a way that may pass."""
     kinds = _obstore().exceptions
     for _ in range(1, _ATTEMPTS):
         try:
@@ -517,21 +550,13 @@ def _make_room(copies: Path) -> None:
     excess = sum(size for _, size, _, _ in found) - KEPT
     if excess <= 0:
         return
-    free: dict[Path, bool] = {}
+    old: dict[Path, list[str]] = {}
     for _, size, path, lake in sorted(found):
-        if lake not in free:
-            free[lake] = _is_free(lake)
-        if free[lake] and excess > -KEPT // 4:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-                excess -= size
-
-
-def _is_free(lake: Path) -> bool:
-    """Whether no process reads a local copy."""
-    with open(lake / names.READERS, "rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-    return True
+        if excess > -KEPT // 4:
+            old.setdefault(lake, []).append(path)
+            excess -= size
+    for lake, paths in old.items():
+        with Reading(str(lake / names.READERS), alone=True) as alone:
+            for path in paths if alone else ():
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
