@@ -9,6 +9,7 @@ from typing import NamedTuple
 from zlens.catalog import aggregation, metrics
 from zlens.catalog.expressions import literal, quote
 from zlens.errors import QueryError
+from zlens.inputs.source import SystemInfo
 from zlens.lake.measures import TIME
 from zlens.lake.rollups import DAY_US
 from zlens.session.session import Session
@@ -16,6 +17,8 @@ from zlens.stores import buckets
 
 #: The length of an hour in microseconds.
 HOUR_US = buckets.LEVELS["hour"]
+#: Shorter differences of intervals, in seconds, are of their clocks.
+_LEAST_S = 1.0
 
 
 class Hour(NamedTuple):
@@ -47,15 +50,14 @@ def hours(session: Session, table: str, columns: Sequence[str]) -> list[Hour]:
     """
     kept = [f"{name}_sum" for name in columns] + [f"{name}_weight" for name in columns]
     _check(table, columns)
-    rows: list[tuple[object, ...]] = []
-    until = _kept_until(session, table)
-    if until:
-        listed = ", ".join(map(quote, ["system", "source", TIME, "seconds", *kept]))
+    wanted = ["system", "source", TIME, "seconds", *kept]
+    last = _last_kept(session, table)
+    rows = _computed(session, table, wanted, last)
+    computed = {(str(system), str(source), end) for system, source, end, *_ in rows}
+    if last:
         name = f"{table}_hour"
-        rows += session.select(
-            f"SELECT {listed} FROM {name}", {name: ["system", "source", TIME, "seconds", *kept]}
-        ).rows
-    rows += _computed(session, table, kept, until)
+        stored = session.select(f"SELECT {', '.join(map(quote, wanted))} FROM {name}", {name: wanted}).rows
+        rows += [row for row in stored if (row[0], row[1], row[2]) not in computed]
     count = len(columns)
     found = [
         Hour(str(system), str(source), end, float(seconds or 0), values[:count], values[count:])  # type: ignore[arg-type]
@@ -78,44 +80,65 @@ def _check(table: str, columns: Iterable[str]) -> None:
             raise QueryError(f"{table}.{name} has no mean over time", expected="a rate, ratio or gauge")
 
 
-def _kept_until(session: Session, table: str) -> dict[str, int]:
-    """The end of the last hour that the lake keeps of each system, in microseconds."""
+class _Last(NamedTuple):
+    """The last hour that the lake keeps of a system: its end in microseconds, and the seconds in it."""
+
+    end_us: int
+    seconds: float
+
+
+def _last_kept(session: Session, table: str) -> dict[tuple[str, str], _Last]:
+    """The last hour that the lake keeps, by system and source."""
     name = f"{table}_hour"
     if name not in session.engine.raw_tables():
         return {}
     rows = session.select(
-        f"SELECT system, max(epoch_us({TIME})) FROM {name} GROUP BY system", {name: ["system", TIME]}
+        f"SELECT system, source, max(epoch_us({TIME})), arg_max(seconds, {TIME}) FROM {name} "
+        "GROUP BY system, source",
+        {name: ["system", "source", TIME, "seconds"]},
     ).rows
-    return {str(system): int(end) for system, end in rows}
+    return {(system, source): _Last(end, seconds or 0.0) for system, source, end, seconds in rows}
+
+
+def _is_whole(info: SystemInfo, last: _Last) -> bool:
+    """Whether the last kept hour has all intervals that are there of it and after it."""
+    end_us, seconds = last
+    for interval in reversed(info.intervals):
+        middle_us = interval.end_us - round((interval.seconds or 0) * 500_000)
+        if middle_us > end_us:
+            return False
+        if middle_us <= end_us - HOUR_US:
+            break
+        if interval.flag is None:
+            seconds -= interval.seconds or 0.0
+    return seconds > -_LEAST_S
 
 
 def _computed(
-    session: Session, table: str, kept: Sequence[str], until: dict[str, int]
+    session: Session, table: str, wanted: Sequence[str], kept: dict[tuple[str, str], _Last]
 ) -> list[tuple[object, ...]]:
-    """The hours after those that the lake keeps."""
+    """The hours that the lake does not keep, and the last one of each system if more of it is there by now."""
     if not session.fills(table):
         return []
     offsets: dict[tuple[str, str], int] = {}
     days: list[int] = []
+    late: list[str] = []
     for info in session.systems:
-        if info.first_us is None or info.last_us is None:
+        key = info.system, info.source
+        last = kept.get(key)
+        if info.first_us is None or info.last_us is None or (last is not None and _is_whole(info, last)):
             continue
-        first_us = max(info.first_us, until.get(info.system, info.first_us))
-        # The last interval of a kept hour may end some milliseconds after it.
-        if info.last_us - first_us < HOUR_US // 60 and info.system in until:
-            continue
-        offset = info.utc_offset_s or 0
-        offsets[info.system, info.source] = offset
-        days += [(moment + offset * 1_000_000) // DAY_US for moment in (first_us - 1, info.last_us)]
+        offsets[key] = info.utc_offset_s or 0
+        first_us = info.first_us if last is None else last.end_us - HOUR_US
+        days += [(us + offsets[key] * 1_000_000) // DAY_US for us in (first_us, info.last_us)]
+        same = f"system = {literal(info.system)} AND source = {literal(info.source)}"
+        late.append(same if last is None else f"{same} AND epoch_us({TIME}) >= {last.end_us}")
     if not days:
         return []
     systems = sorted({system for system, _ in offsets})
-    every = buckets.query(table, systems, offsets, (min(days), max(days)))
-    late = " OR ".join(
-        f"(system = {literal(system)} AND epoch_us({TIME}) > {until.get(system, 0)})" for system in systems
-    )
-    listed = ", ".join(map(quote, ["system", "source", TIME, "seconds", *kept]))
-    query = f"SELECT {listed} FROM ({every}) WHERE _level = 'hour' AND ({late})"
+    every = buckets.query(table, systems, offsets, (min(days) - 1, max(days)))
+    where = " OR ".join(f"({condition})" for condition in late)
+    query = f"SELECT {', '.join(map(quote, wanted))} FROM ({every}) WHERE _level = 'hour' AND ({where})"
     return session.sql(query).rows
 
 

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from statistics import NormalDist, median
 from typing import NamedTuple
 
-#: Fewer points have no trend.
-LEAST = 10
 #: Of more points, so many are taken, evenly spaced: all pairs are looked at.
 _MOST = 400
+#: The confidence of the bounds of a slope.
+_CONFIDENCE = 0.95
 
 
 class Growth(NamedTuple):
@@ -45,9 +45,9 @@ class Growth(NamedTuple):
         return at(self.slope), at(self.high), at(self.low)
 
 
-def growth(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> Growth | None:
-    """The growth of y with x, which must ascend; None with fewer than ten points."""
-    if len(x) < LEAST:
+def growth(x: Sequence[float], y: Sequence[float], least: int) -> Growth | None:
+    """The growth of y with x, which must ascend; None with fewer than `least` points."""
+    if len(x) < least:
         return None
     if len(x) > _MOST:
         chosen = [round(at * (len(x) - 1) / (_MOST - 1)) for at in range(_MOST)]
@@ -62,13 +62,8 @@ def growth(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> 
     # The variance of Kendall's S; values that occur several times tell less.
     ties = sum(times * (times - 1) * (2 * times + 5) for times in Counter(y).values())
     variance = (count * (count - 1) * (2 * count + 5) - ties) / 18
-    wide = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(variance)
+    wide = NormalDist().inv_cdf((1 + _CONFIDENCE) / 2) * math.sqrt(variance)
     first = max(math.floor((len(slopes) - wide) / 2) - 1, 0)
     last = min(math.ceil((len(slopes) + wide) / 2), len(slopes) - 1)
     at_zero = median(b - slope * a for a, b in zip(x, y, strict=True))
     return Growth(at_zero, slope, slopes[first], slopes[last])
-
-
-def percentile(ordered: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of all, in ascending order, does not exceed."""
-    return ordered[max(math.ceil(share * len(ordered)) - 1, 0)]

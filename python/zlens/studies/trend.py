@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import quantiles
 from typing import NamedTuple
 
 from zlens.catalog import metrics
@@ -14,7 +15,8 @@ from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.scenario import Scenario
 from zlens.present.charts import Chart, Series
 from zlens.schema.kinds import Key, Line, Many, Named, Number, Spec, Text
-from zlens.studies.growth import LEAST, Growth, growth, percentile
+from zlens.schema.wording import say
+from zlens.studies.growth import Growth, growth
 from zlens.studies.measured import placed
 
 SUMMARY = "a measure over months: percentiles by shift, growth with its uncertainty, when a limit is met"
@@ -28,7 +30,12 @@ SPEC = Spec(
         Key("to", Line(), 'hours up to this time: "2026-07-01"', default=None),
         Key("measure", Line(), "a measure with one row per system and interval", default="load"),
         Key("column", Line(), "its column", default="busy_pct"),
-        Key("limit", Number(0, above=True), "what the busiest hour of a day should not reach", default=90.0),
+        Key(
+            "limit",
+            Number(0, above=True),
+            "what the busiest hour of a day should not reach",
+            constant="trend_limit",
+        ),
         Key("shift", Named(Line(), 0), 'hours by name: prime = "Mon-Fri 08:00-17:00"', default={}),
         Key(
             "series",
@@ -51,7 +58,7 @@ EXAMPLE = """\
 title = "Busiest hour of each day, six weeks"
 limit = 90
 
-# Or measured: data = ["lake"], with shift.prime = "Mon-Fri 08:00-17:00"
+# Made-up numbers. Or measured: data = ["lake"], with shift.prime = "Mon-Fri 08:00-17:00"
 [[series]]
 name = "ZVM1"
 from = "2026-01-05"
@@ -72,16 +79,16 @@ _LINES = 8
 
 
 class _Hours(NamedTuple):
-    """The hours of a system in a shift, local end and value in order of time; of a series one a day."""
+    """The hours of a system in a shift: local end, mean and its weight. A series has one a day."""
 
     system: str
     shift: str
-    hours: list[tuple[dt.datetime, float]]
+    hours: list[tuple[dt.datetime, float, float]]
 
     def days(self) -> list[tuple[int, float]]:
         """Number and busiest hour of each day."""
         found: dict[int, float] = {}
-        for end, value in self.hours:
+        for end, value, _ in self.hours:
             day = _day(end).toordinal()
             found[day] = max(value, found.get(day, value))
         return sorted(found.items())
@@ -95,8 +102,9 @@ def _day(end: dt.datetime) -> dt.date:
 def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     name, limit = f"{scenario['measure']}.{scenario['column']}", float(scenario["limit"])
     found = list(_series(scenario) if scenario["series"] else _measured(scenario))
-    unit = "%" if scenario["series"] else _unit(scenario)
-    grown = [(one, growth(*_points(one))) for one in found]
+    unit = _unit(scenario)
+    least = scenario.problem.constant("trend_days")
+    grown = [(one, growth(*_points(one), least)) for one in found]
     title = f"Growth of the busiest hour of a day, limit {limit:g} {unit}".rstrip()
     growths = Table("growth", title, _growth(unit), [_row(one, line, limit) for one, line in grown])
     months = Table(
@@ -113,7 +121,7 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
             )
         ],
         _charts(found, unit),
-        _notes(found, grown),
+        _notes(found, grown, least),
     )
 
 
@@ -131,7 +139,8 @@ def _series(scenario: Scenario) -> Iterator[_Hours]:
         except ValueError:
             raise ScenarioError(f"from is {series['from']!r}", expected="a date: 2026-01-05") from None
         days = [first + dt.timedelta(days=at, hours=12) for at in range(len(series["values"]))]
-        yield _Hours(series["name"], _ALL, list(zip(days, series["values"], strict=True)))
+        points = zip(days, series["values"], strict=True)
+        yield _Hours(series["name"], _ALL, [(day, value, 1.0) for day, value in points])
 
 
 def _measured(scenario: Scenario) -> Iterator[_Hours]:
@@ -152,25 +161,27 @@ def _measured(scenario: Scenario) -> Iterator[_Hours]:
     )
     beside = scenario.problem.file
     names = [name if is_url(name) else placed(name, beside) for name in scenario["data"]]
-    by_system: dict[str, list[tuple[dt.datetime, float]]] = {}
+    by_system: dict[str, list[tuple[dt.datetime, float, float]]] = {}
     with zlens.open(names, options=options) as session:
         for hour in hours(session, scenario["measure"], [scenario["column"]]):
             value = hour.mean()
             if value is not None:
                 local = session.display(hour.end, hour.system)
-                by_system.setdefault(hour.system, []).append((local, value))
+                by_system.setdefault(hour.system, []).append((local, value, hour.weights[0] or 0.0))
     if not by_system:
         raise QueryError(f"{scenario['measure']}.{scenario['column']} has no value in this input")
     for system, values in by_system.items():
         for shift, hours_of in shifts.items():
-            yield _Hours(
-                system, shift, [pair for pair in values if hours_of is None or hours_of.holds(pair[0])]
-            )
+            yield _Hours(system, shift, [one for one in values if hours_of is None or hours_of.holds(one[0])])
 
 
 def _unit(scenario: Scenario) -> str:
-    column = metrics.table(scenario["measure"]).column(scenario["column"])
-    return column.unit if column is not None else ""
+    """The unit of the column, also if its numbers are in the file."""
+    measure, name = scenario["measure"], scenario["column"]
+    column = metrics.table(measure).column(name) if measure in metrics.tables() else None
+    if column is None:
+        raise ScenarioError(f"there is no column {measure}.{name}", cure=say("columns_of"))
+    return column.unit
 
 
 def _growth(unit: str) -> tuple[Column, ...]:
@@ -220,14 +231,15 @@ def _months(unit: str) -> tuple[Column, ...]:
 
 
 def _by_month(one: _Hours) -> Iterator[tuple[Value, ...]]:
-    by_month: dict[str, list[float]] = {}
-    for end, value in one.hours:
-        by_month.setdefault(f"{_day(end):%Y-%m}", []).append(value)
-    for month, values in sorted(by_month.items()):
-        ordered = sorted(values)
-        shares = (percentile(ordered, share) for share in (0.5, 0.9, 0.95))
-        mean = sum(ordered) / len(ordered)
-        yield (one.system, one.shift, month, len(ordered), mean, *shares, ordered[-1])
+    by_month: dict[str, list[tuple[float, float]]] = {}
+    for end, value, weight in one.hours:
+        by_month.setdefault(f"{_day(end):%Y-%m}", []).append((value, weight))
+    for month, hours in sorted(by_month.items()):
+        values = [value for value, _ in hours]
+        # Interpolated, as percentiles of measures are; the mean is that of all intervals, by their weights.
+        cuts = quantiles(values, n=20, method="inclusive") if len(values) > 1 else values * 19
+        mean = sum(value * weight for value, weight in hours) / sum(weight for _, weight in hours)
+        yield (one.system, one.shift, month, len(values), mean, cuts[9], cuts[17], cuts[18], max(values))
 
 
 def _charts(found: Sequence[_Hours], unit: str) -> list[Chart]:
@@ -249,15 +261,15 @@ def _charts(found: Sequence[_Hours], unit: str) -> list[Chart]:
     return [Chart("Busiest hour of each day", "lines", axis, lines, unit, along)]
 
 
-def _notes(found: Sequence[_Hours], grown: Sequence[tuple[_Hours, Growth | None]]) -> list[str]:
+def _notes(found: Sequence[_Hours], grown: Sequence[tuple[_Hours, Growth | None]], least: int) -> list[str]:
     notes = [
-        "The limit is met where a straight line through the busiest hours of the days reaches it; "
-        "earliest and latest use the ends of the growth's 95 % confidence interval. "
-        "What recurs by year is not in less than a year of data."
+        "The limit is met where a line through the busiest hours of the days reaches it.",
+        "Earliest and latest day use the ends of the growth's 95 % confidence interval.",
+        "Less than a year of data does not show what recurs every year.",
     ]
     few = sorted({one.system for one, line in grown if line is None})
     if few:
-        notes.append(f"{', '.join(few[:8])}: fewer than {LEAST} days, so no growth.")
+        notes.append(f"{', '.join(few[:8])}: fewer than {least} days, so no growth.")
     if len(found) > _LINES:
         notes.append(f"The chart shows the first {_LINES} of {len(found)} lines.")
     return notes
