@@ -117,7 +117,7 @@ def _is_whole(info: SystemInfo, last: _Last) -> bool:
 def _computed(
     session: Session, table: str, wanted: Sequence[str], kept: dict[tuple[str, str], _Last]
 ) -> list[tuple[object, ...]]:
-    """The hours that the lake does not keep, and the last one of each system if more of it is there by now."""
+    """The hours that the lake does not keep, and the last of a system if more of it is there by now."""
     if not session.fills(table):
         return []
     offsets: dict[tuple[str, str], int] = {}
