@@ -6,15 +6,18 @@ They are in facts/zvm/events.toml, which explains its keys.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import cache
 from typing import Any
 
 from zlens.catalog import expressions
+from zlens.catalog.resets import KIND as RESET
 from zlens.catalog.roles import coded
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
+#: An entry of facts/zvm/events.toml.
+Event = dict[str, Any]
 PLACE = re.compile(r"\{([A-Za-z0-9_]+(?:\.before)?)(?:(:hex\d?)|\|([a-z0-9_]+))?\}")
 
 
@@ -101,15 +104,26 @@ def _events_of(event: Mapping[str, Any], columns: frozenset[str]) -> tuple[str, 
     return rows, columns | {f"{name}.before" for name in changed}, conditions
 
 
-def _of(tables: Mapping[str, frozenset[str]]) -> list[dict[str, Any]]:
-    """The events of the available tables."""
-    return [event for event in events() if event["table"] in tables and event.get("unless") not in tables]
+def of(tables: Container[str], kinds: Container[str] | None = None) -> list[Event]:
+    """The events of the available tables: of all kinds, or of some."""
+    return [
+        event
+        for event in events()
+        if event["table"] in tables
+        and event.get("unless") not in tables
+        and (kinds is None or event["kind"] in kinds)
+    ]
 
 
-def sql(tables: Mapping[str, frozenset[str]]) -> str:
-    """SELECT of all recorded events over the available raw tables, and of counter resets."""
+def reads_resets(kinds: Container[str] | None) -> bool:
+    """Whether counter resets are among some kinds of events."""
+    return kinds is None or RESET in kinds
+
+
+def sql(listed: Iterable[Event], tables: Mapping[str, frozenset[str]], *, resets: bool = True) -> str:
+    """SELECT of recorded events over raw tables with these columns, and of counter resets; '' for nothing."""
     parts: list[str] = []
-    for event in _of(tables):
+    for event in listed:
         rows, columns, conditions = _events_of(event, tables[event["table"]])
         subject = _template_sql(event["subject"], columns)
         detail = _detail_sql(event["detail"], columns)
@@ -122,14 +136,15 @@ def sql(tables: Mapping[str, frozenset[str]]) -> str:
             f"{expressions.literal(event.get('record') or event['table'].upper())} AS record "
             f"FROM {rows} AS r{where}"
         )
-    parts.append("SELECT system, source, time, kind, subject, detail, inferred, record FROM _reset")
+    if resets:
+        parts.append("SELECT system, source, time, kind, subject, detail, inferred, record FROM _reset")
     return "\nUNION ALL\n".join(parts)
 
 
-def reads(tables: Mapping[str, frozenset[str]]) -> dict[str, set[str]]:
+def reads(listed: Iterable[Event], tables: Mapping[str, frozenset[str]]) -> dict[str, set[str]]:
     """The columns of the raw tables that the SELECT of events reads."""
     columns_read: dict[str, set[str]] = {}
-    for event in _of(tables):
+    for event in listed:
         columns = tables[event["table"]]
         detail = event["detail"]
         texts = [event["subject"], *([detail] if isinstance(detail, str) else detail)]

@@ -12,6 +12,8 @@ from zlens.schema.facts import FACTS
 PATH = FACTS / "zvm" / "resets.toml"
 #: The subject kind of evidence that affects every counter of the system.
 ALL = "all"
+#: The kind of their events.
+KIND = "counters were reset"
 
 
 class Evidence(NamedTuple):

@@ -8,6 +8,7 @@ SELECT.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct, field
@@ -53,23 +54,27 @@ class Survey(Struct):
     rows      tables whose name or alias is used like a column: it is the whole row if the table has no
               such column
     listing   whether it lists tables and columns
+    kinds     the kinds of events that its conditions select wherever it reads events; None for all
     """
 
     tables: set[str] = field(default_factory=set)
     columns: set[str] | None = field(default_factory=set)
     rows: dict[str, set[str]] = field(default_factory=dict)
     listing: bool = False
+    kinds: set[str] | None = None
 
     def facts(self) -> list[Any]:
         """Itself as JSON can write it, if it names all its columns."""
         rows = {name: sorted(tables) for name, tables in self.rows.items()}
-        return [sorted(self.tables), sorted(self.columns or ()), rows, self.listing]
+        kinds = None if self.kinds is None else sorted(self.kinds)
+        return [sorted(self.tables), sorted(self.columns or ()), rows, self.listing, kinds]
 
     @classmethod
     def of(cls, facts: list[Any]) -> Survey:
         """The survey that wrote these facts."""
-        tables, columns, rows, listing = facts
-        return cls({*tables}, {*columns}, {name: {*names} for name, names in rows.items()}, listing)
+        tables, columns, rows, listing, kinds = facts
+        rows = {name: {*names} for name, names in rows.items()}
+        return cls({*tables}, {*columns}, rows, listing, None if kinds is None else {*kinds})
 
 
 def admit(tree: Tree) -> Survey:
@@ -78,6 +83,8 @@ def admit(tree: Tree) -> Survey:
     columns: set[str] = set()
     bare_names: set[str] = set()
     aliases: dict[str, set[str]] = {}
+    event_reads = 0
+    event_selects: list[set[str]] = []
     complete = True
     # Without recursion, so that depth does no harm.
     pending: list[Any] = [tree]
@@ -96,6 +103,10 @@ def admit(tree: Tree) -> Survey:
             columns.update(path)
             if len(path) == 1:
                 bare_names.add(path[0])
+        elif kind == "SELECT_NODE":
+            selected_kinds = _event_kinds(node)
+            if selected_kinds is not None:
+                event_selects.append(selected_kinds)
         elif node_class == "STAR":
             complete = False
         elif node_class == "FUNCTION":
@@ -106,6 +117,7 @@ def admit(tree: Tree) -> Survey:
             schema, name = _name(node.get("schema_name")), _name(node.get("table_name"))
             table = f"{schema}.{name}" if schema and schema != "main" else name
             survey.tables.add(table)
+            event_reads += table == "event"
             aliases.setdefault(str(node.get("alias") or name).lower(), set()).add(table)
             complete = complete and not node.get("column_name_alias")
         elif kind == "TABLE_FUNCTION":
@@ -121,8 +133,35 @@ def admit(tree: Tree) -> Survey:
         elif isinstance(kind, str) and kind.endswith("_NODE") and kind not in _NODES:
             raise _refusal(f"{kind.split('_')[0]} inside of a question")
     survey.columns = columns if complete else None
+    if event_reads == len(event_selects):
+        survey.kinds = {*chain.from_iterable(event_selects)}
     survey.rows = {name: aliases[name] for name in bare_names & aliases.keys()}
     return survey
+
+
+def _event_kinds(node: Tree) -> set[str] | None:
+    """The kinds of events that the condition of a SELECT from `event` alone lets through; None for all."""
+    table = node.get("from_table") or {}
+    if _name(table.get("table_name")) != "event" or table.get("column_name_alias"):
+        return None
+    paths = (["kind"], [_name(table.get("alias") or "event"), "kind"])
+    pending = [node.get("where_clause")]
+    while pending:
+        condition = pending.pop() or {}
+        if condition.get("type") == "CONJUNCTION_AND":
+            pending.extend(condition["children"])
+            continue
+        if condition.get("type") == "COMPARE_EQUAL":
+            compared, values = condition["left"], [condition["right"]]
+        elif condition.get("type") == "COMPARE_IN":
+            compared, *values = condition["children"]
+        else:
+            continue
+        literals = [value.get("literal") or {} for value in values]
+        is_kind = [_name(part) for part in compared.get("column_names") or ()] in paths
+        if is_kind and all(literal.get("kind") == "STRING" for literal in literals):
+            return {literal["text"] for literal in literals}
+    return None
 
 
 def shows_tables(tree: Tree) -> bool:

@@ -20,7 +20,7 @@ from zlens import _native
 from zlens.catalog import expressions, metrics, roles
 from zlens.catalog.compile import tree
 from zlens.catalog.compile.kept import Kept, digest
-from zlens.catalog.compile.plan import Input
+from zlens.catalog.compile.plan import Input, Kinds
 from zlens.catalog.compile.tree import rename
 from zlens.catalog.groups import Groups
 from zlens.catalog.trust import SURE, Trust
@@ -247,11 +247,14 @@ class Engine:
 
         return Answer(asked.names, kinds, rows, formed, first, working)
 
-    def select(self, query: str, reads: Mapping[str, Collection[str]]) -> Answer:
-        """Run one of zlens' own SELECTs, known to read these columns of these tables, without parsing it."""
+    def select(self, query: str, reads: Mapping[str, Collection[str]], kinds: Kinds = None) -> Answer:
+        """Run one of zlens' own SELECTs, known to read these columns of these tables, without parsing it.
+
+        `kinds` are those of the events that it reads.
+        """
         cursor = self._store.cursor()
         try:
-            self._bring(cursor, reads)
+            self._bring(cursor, reads, kinds)
             # Answers with many columns take longer to bind than to compute; a relation is bound twice.
             create = f'CREATE TEMP TABLE "answer#" AS {query}'
             interruptible(cursor, lambda: cursor.execute(create))
@@ -269,6 +272,7 @@ class Engine:
         which begin with this number.
         """
         reads: dict[str, set[str]] = {}
+        kinds: list[Kinds] = []
         joined: dict[int, str] = {}
         try:
             cursor = self._store.cursor()
@@ -281,11 +285,14 @@ class Engine:
                 joined[number] = _numbered(number, query)
                 for name, columns in self._reads(statement, named).items():
                     reads.setdefault(name, set()).update(columns)
+                if "event" in named:
+                    kinds.append(statement.survey.kinds)
         except Error as error:
             raise query_error(error) from None
         found: list[list[tuple[Any, ...]]] = [[] for _ in queries]
         if joined:
-            for number, *row in self.select(over("\nUNION ALL\n".join(joined.values())), reads).rows:
+            union = over("\nUNION ALL\n".join(joined.values()))
+            for number, *row in self.select(union, reads, _all_kinds(kinds)).rows:
                 found[number].append(tuple(row))
         for number in range(len(queries)):
             if number not in joined:
@@ -305,9 +312,12 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
 
-    def _bring(self, cursor: Connection, reads: Mapping[str, Collection[str]]) -> None:
+    def _bring(self, cursor: Connection, reads: Mapping[str, Collection[str]], kinds: Kinds = None) -> None:
         """Make columns of tables readable for a cursor, whether or not they are made."""
-        rows = {name: self._rows_of(cursor, name, {*wanted}, None) for name, wanted in sorted(reads.items())}
+        rows = {
+            name: self._rows_of(cursor, name, {*wanted}, None, kinds)
+            for name, wanted in sorted(reads.items())
+        }
         for name, select in rows.items():
             if select is not None:
                 cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
@@ -332,6 +342,7 @@ class Engine:
         """Make what several queries will read, as `expect` does; yields those that read what is made by now,
         the cheapest first."""
         wanted: dict[str, set[str]] = {}
+        kinds: list[Kinds] = []
         readers: dict[str, list[int]] = {}
         reads: dict[str, set[str]] = {}
         wrong: list[str] = []
@@ -347,6 +358,8 @@ class Engine:
                     wrong.append(query)
                     continue
                 reads[query] = {*named}
+                if "event" in named:
+                    kinds.append(statement.survey.kinds)
                 for name, columns in named.items():
                     wanted.setdefault(name, set()).update(columns)
                     readers.setdefault(name, []).append(len(columns))
@@ -357,7 +370,8 @@ class Engine:
                 return name in metrics.tables() and _SHARED * (sum(readers[name]) - most) > len(wanted[name])
 
             kept = {name for name in wanted if not self._store.streams(name) or shared(name)}
-            for name in chain([""], self._store.make_in_stages(wanted, kept, self._size_of)):
+            stages = self._store.make_in_stages(wanted, kept, self._size_of, _all_kinds(kinds))
+            for name in chain([""], stages):
                 ready = []
                 for query, tables in [*reads.items()]:
                     tables.discard(name)
@@ -509,7 +523,8 @@ class Engine:
         rows = {}
         for name, wanted in sorted(self._reads(statement, named).items()):
             check()
-            select = self._rows_of(cursor, name, wanted, self._store.columns(name) if all_columns else None)
+            typed = self._store.columns(name) if all_columns else None
+            select = self._rows_of(cursor, name, wanted, typed, statement.survey.kinds)
             if select is not None:
                 rows[name] = select
         renamed = {name: name for name in named if name.startswith("role.")}
@@ -525,11 +540,16 @@ class Engine:
         return statement.text[: len(statement.text) - len(statement.question)] + text, rows
 
     def _rows_of(
-        self, cursor: Connection, name: str, wanted: set[str], typed: list[tuple[str, str]] | None
+        self,
+        cursor: Connection,
+        name: str,
+        wanted: set[str],
+        typed: list[tuple[str, str]] | None,
+        kinds: Kinds = None,
     ) -> str | None:
         """SQL of a table's rows, or None if the table is made.
 
-        With `typed` it has all its columns, unwanted ones as NULL.
+        With `typed` it has all its columns, unwanted ones as NULL. `kinds` limits those of events.
         """
         if not self._store.streams(name):
             self._store.make(name, wanted)
@@ -540,7 +560,7 @@ class Engine:
             return self._fill_columns(f"memory.main.{expressions.quote(name)}", wanted, typed or [])
         if self._store.is_raw(name):
             return self._store.raw_rows(cursor, name, wanted, fill=typed is not None)
-        select = self._store.ready(cursor, self._store.compiler.plan(name, wanted))
+        select = self._store.ready(cursor, self._store.compiler.plan(name, wanted, kinds=kinds))
         return select if typed is None else self._fill_columns(f"({select})", wanted, typed)
 
     @staticmethod
@@ -550,6 +570,12 @@ class Engine:
             for column, type in typed
         )
         return f"SELECT {', '.join(columns)} FROM {rows}"
+
+
+def _all_kinds(kinds: Sequence[Kinds]) -> Kinds:
+    """The kinds of events that several statements read."""
+    limited = [one for one in kinds if one is not None]
+    return {*chain.from_iterable(limited)} if len(limited) == len(kinds) else None
 
 
 def _numbered(number: int, query: str) -> str:

@@ -11,7 +11,7 @@ from zlens.catalog import expressions, metrics
 from zlens.catalog.columns import Column
 from zlens.catalog.compile import roles as role_sql
 from zlens.catalog.compile.kept import Kept
-from zlens.catalog.compile.plan import KEPT, Compiler, Input, Plan
+from zlens.catalog.compile.plan import KEPT, Compiler, Input, Kinds, Plan
 from zlens.catalog.compile.tree import Tree
 from zlens.catalog.roles import SQL_TYPES, WHOLE, entities, entity
 from zlens.catalog.trust import Present
@@ -156,12 +156,13 @@ class Store:
         wanted: Mapping[str, Collection[str]],
         kept: Container[str],
         size_of: Callable[[str], int],
+        kinds: Kinds = None,
     ) -> Iterator[str]:
         """Make tables, and each of those below them once, with all columns that they need.
 
         Yields the name of each wanted table when everything it reads is made, the cheapest first: a table
         costs what it reads of the input, by `size_of` a raw table. Of those not `kept` only what is below
-        them is made.
+        them is made: of events, for these kinds.
         """
         pending = {name: {*columns} for name, columns in wanted.items() if not self.is_raw(name)}
         below: dict[str, set[str]] = {}
@@ -175,7 +176,7 @@ class Store:
                 continue
             order.append(name)
             columns_of[name] = columns
-            plans = [*self._plans_for(name, columns)]
+            plans = [*self._plans_for(name, columns, None if name in kept else kinds)]
             below[name] = {table for plan in plans for table in plan.makes}
             costs[name] = _TABLE + sum(size_of(table) for plan in plans for table in plan.reads)
             for plan in plans:
@@ -211,11 +212,10 @@ class Store:
         helpers = [helper for helper, _, _ in _helpers(self._session.get(name))]
         return max((self.compiler.nodes.depth(node) for node in [*helpers, name]), default=0), name
 
-    def _plans_for(self, name: str, columns: Collection[str]) -> Iterator[Plan]:
+    def _plans_for(self, name: str, columns: Collection[str], kinds: Kinds) -> Iterator[Plan]:
         if name not in self._session:
-            yield self.compiler.plan(
-                name, self._extend_columns(name, columns), ordered=not self.streams(name)
-            )
+            extended = self._extend_columns(name, columns)
+            yield self.compiler.plan(name, extended, ordered=not self.streams(name), kinds=kinds)
             return
         for helper, helper_columns, helper_roles in _helpers(self._session[name]):
             if any(self.compiler.fills(f"role.{role}") for role in helper_roles):

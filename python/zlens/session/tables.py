@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zlens.catalog import metrics, session_columns
 from zlens.catalog.columns import Column
 from zlens.catalog.interval_flags import GAP, SHORT
+from zlens.catalog.resets import KIND as RESET
 from zlens.catalog.resets import subject_kind, subject_name
 from zlens.inputs import doubts, record_intervals
 from zlens.inputs.problems import Problem
@@ -107,7 +108,7 @@ def tables(
         kinds = {table: subject_kind(table) for table in {reset[3] for reset in reset_rows}}
         return [
             (
-                system, source, time, "counters were reset", subject_name(kinds[table], subject), evidence,
+                system, source, time, RESET, subject_name(kinds[table], subject), evidence,
                 True, table.upper(),
             )
             for source, system, time, table, subject, evidence in reset_rows

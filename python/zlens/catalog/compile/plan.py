@@ -24,6 +24,8 @@ KEPT = frozenset(
     }
 )  # fmt: skip
 Render = Callable[[Tree], str]
+#: Kinds of events; None for all.
+Kinds = Collection[str] | None
 #: Cached in place of a plan that differs by set of generations.
 _BY_GENERATION = "by generation"
 
@@ -123,10 +125,15 @@ class Compiler:
 
     # -- compiling -----------------------------------------------------------------------------------
 
-    def plan(self, name: str, wanted: Collection[str], *, ordered: bool = False) -> Plan:
-        """The statement that gives some columns of a node; rows of a measure by system, time and subject."""
+    def plan(self, name: str, wanted: Collection[str], *, ordered: bool = False, kinds: Kinds = None) -> Plan:
+        """The statement that gives some columns of a node; rows of a measure by system, time and subject.
+
+        `kinds` limits those of events.
+        """
         # If no column is asked for, rows are counted by their first one.
         wanted = frozenset(wanted or self.nodes.columns(name)[:1])
+        if name == "event":
+            return self._events(wanted, kinds)
         if (name, wanted, ordered) not in self._plans:
             depends = self._depends(name, wanted, ordered=ordered)
             plan = self._read_cached(depends)
@@ -139,8 +146,8 @@ class Compiler:
     def _depends(self, name: str, wanted: frozenset[str], *, ordered: bool) -> list[Any] | None:
         """All that a plan depends on, except the generations; None for a plan that is not cached."""
         source = self.input
-        # Events read tables that no role does, and patterns of groups have no text form.
-        if self._kept is None or name == "event" or source.groups is not None:
+        # Patterns of groups have no text form.
+        if self._kept is None or source.groups is not None:
             return None
         by_release = len(source.releases) > 1
         return [
@@ -188,9 +195,6 @@ class Compiler:
 
     def _compile(self, name: str, wanted: Collection[str], *, ordered: bool) -> Plan:
         plan = Plan()
-        if name == "event":
-            self._events(plan, wanted)
-            return plan
         if name in metrics.tables() and not (nodes.fed(name) and self.fills(name)):
             typed = [(column.name, column.type) for column in metrics.table(name).columns]
             plan.select = _empty([*typed, *self.percentiles(name)], wanted)
@@ -312,13 +316,22 @@ class Compiler:
             sql = f"SELECT *, {', '.join(layer)} FROM ({sql})"
         return sql
 
-    def _events(self, plan: Plan, wanted: Collection[str]) -> None:
-        present = {event["table"] for event in events.events() if event["table"] in self.input.raw}
-        tables = {table: frozenset(self.input.raw[table]) for table in sorted(present)}
+    def _events(self, wanted: Collection[str], kinds: Kinds) -> Plan:
+        """The statement of events, which read tables that no role does."""
+        listed = events.of(self.input.raw, kinds)
+        tables = {table: frozenset(self.input.raw[table]) for table in {event["table"] for event in listed}}
+        with_resets = events.reads_resets(kinds)
+        rows = events.sql(listed, tables, resets=with_resets)
+        if not rows:
+            typed = [(column.name, column.type) for column in metrics.table("event").columns]
+            return Plan(select=_empty(typed, wanted))
         selected = [expressions.quote(column) for column in self.nodes.columns("event") if column in wanted]
-        plan.select = f"SELECT {', '.join(selected)} FROM ({events.sql(tables)})"
-        plan.reads = events.reads(tables)
-        plan.makes = {"_reset": {column for column, _ in self.input.session["_reset"]}}
+        resets = {"_reset": {column for column, _ in self.input.session["_reset"]}}
+        return Plan(
+            select=f"SELECT {', '.join(selected)} FROM ({rows})",
+            reads=events.reads(listed, tables),
+            makes=resets if with_resets else {},
+        )
 
 
 class _Demand:

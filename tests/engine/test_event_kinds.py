@@ -1,0 +1,111 @@
+"""Conditions on the kind of events: only those kinds are read, and the answers stay the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens import demo
+from zlens.api import Session
+from zlens.catalog.resets import KIND as RESET
+from zlens.inputs.options import Options, parse_zone
+
+VARY = "vary off processor"
+#: Statements with a place for `event`, and the kinds that they need to see; None if that is all of them.
+STATEMENTS = [
+    (f"SELECT * FROM event WHERE kind = '{VARY}'", {VARY}),
+    (f"SELECT e.* FROM event AS e WHERE e.kind = '{VARY}' AND e.subject <> ''", {VARY}),
+    (f"SELECT time FROM event WHERE subject <> '' AND (time IS NOT NULL AND kind IN ('{VARY}', 'logon'))", 2),
+    (
+        f"WITH a AS (SELECT * FROM event WHERE kind = '{VARY}') "
+        "SELECT kind, time FROM a UNION ALL SELECT kind, time FROM event WHERE kind = 'logon'",
+        2,
+    ),
+    ("SELECT count(*) FROM event WHERE kind = 'no such thing'", {"no such thing"}),
+    (f"SELECT count(*) FROM event WHERE kind = '{RESET}'", {RESET}),
+    (f"SELECT system FROM load WHERE system NOT IN (SELECT system FROM event WHERE kind = '{VARY}')", {VARY}),
+    (f"SELECT kind FROM event WHERE kind = '{VARY}' OR inferred", None),
+    (f"SELECT kind FROM event WHERE NOT kind = '{VARY}'", None),
+    (f"SELECT kind FROM event WHERE kind <> '{VARY}'", None),
+    (f"SELECT kind FROM event WHERE kind = '{VARY}' OR kind = 'logon'", None),
+    ("SELECT kind FROM event WHERE kind IN ('logon', subject)", None),
+    ("SELECT a.kind FROM event AS a, (SELECT 'logon' AS kind) AS e WHERE e.kind = 'logon'", None),
+    (
+        "SELECT count(*) FROM event AS e WHERE EXISTS "
+        "(SELECT 1 FROM event AS i WHERE e.kind = 'logon' AND i.subject = e.subject)",
+        None,
+    ),
+    ("SELECT count(*) FROM event AS e(a, b, c, kind2, kind) WHERE kind = 'logon'", None),
+    (
+        "SELECT count(*) FROM event AS a WHERE kind = 'logon' "
+        "AND subject IN (SELECT subject FROM event AS b WHERE a.system = b.system)",
+        None,
+    ),
+    ("SELECT kind, count(*) FROM event GROUP BY kind HAVING kind = 'logon'", None),
+]
+
+
+@pytest.fixture
+def asked(demo_files: list[Path]) -> Iterator[Session]:
+    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def every(demo_files: list[Path]) -> Iterator[Session]:
+    """A session whose events are made as a table, with all their kinds."""
+    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
+        rows = opened.sql("SELECT * FROM event").rows
+        opened.engine.keep("event", ("system", "source", "time", "kind", "subject", "inferred"))
+        kinds = Counter(row[3] for row in rows)
+        assert kinds[VARY]
+        assert kinds["logon"]
+        yield opened
+
+
+@pytest.mark.parametrize(("query", "kinds"), STATEMENTS)
+def test_an_answer_is_the_same_whether_or_not_its_kinds_are_known(
+    query: str, kinds: object, asked: Session, every: Session
+) -> None:
+    assert Counter(asked.sql(query).rows) == Counter(every.sql(query).rows)
+
+
+@pytest.mark.parametrize(("query", "kinds"), STATEMENTS)
+def test_only_the_kinds_that_conditions_select_are_read(
+    query: str, kinds: object, asked: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = asked.engine._store.compiler
+    seen: list[set[str] | None] = []
+    events = compiler._events
+
+    def spied(wanted, of):
+        seen.append(of)
+        return events(wanted, of)
+
+    monkeypatch.setattr(compiler, "_events", spied)
+    asked.sql(query).rows  # noqa: B018
+    assert seen
+    assert all(of == ({VARY, "logon"} if kinds == 2 else kinds) for of in seen)
+
+
+def test_resets_of_counters_are_looked_for_only_if_they_are_asked_for(
+    asked: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    for source in asked.sources:
+
+        def resets(source=source, found=source.resets):
+            looked.append(source.name)
+            return found()
+
+        monkeypatch.setattr(source, "resets", resets)
+    assert asked.sql(f"SELECT * FROM event WHERE kind = '{VARY}'").rows
+    asked.engine.expect([f"SELECT system FROM event WHERE kind = '{VARY}'"])
+    assert asked.engine.together([f"SELECT system FROM event WHERE kind IN ('{VARY}')"]) != [[]]
+    assert not looked
+    asked.sql("SELECT * FROM event WHERE kind = 'counters were reset'").rows  # noqa: B018
+    assert looked
