@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::record::{Recorder, virtual_s};
-use crate::scenario::Function;
+use crate::scenario::{Function, Port, Switch};
 use crate::time::Ticks;
 use crate::world::World;
 
@@ -11,7 +11,70 @@ const MIB: f64 = 1_048_576.0;
 /// A communication controller, in the class of a device.
 const CLASS_OSA: u64 = 2;
 
+/// Packets of this many bytes.
+fn packets(bytes: u64, packet: f64) -> u64 {
+    (bytes as f64 / packet.max(1.0)) as u64
+}
+
+/// What a port of a switch receives and sends.
+fn carried(ports: &[[u64; 3]], at: usize) -> [u64; 2] {
+    let before = ports[(at + ports.len() - 1) % ports.len()];
+    [ports[at][1] + before[2], ports[at][0] + ports[at][2]]
+}
+
+/// What a user receives and sends.
+pub(crate) struct Traffic {
+    pub interfaces: u64,
+    pub bytes: [u64; 2],
+    pub packets: [u64; 2],
+}
+
 impl<W: Write> Recorder<W> {
+    /// What each port of a switch sends by the uplink, receives by it, and sends to the next port, in bytes.
+    fn ports(&self, world: &World, switch: &Switch) -> Vec<[u64; 3]> {
+        let first = world.users_of[self.system];
+        let port = |port: &Port| {
+            let used = virtual_s(world, (first + port.user) as usize) * MIB;
+            [port.out_mib, port.in_mib, port.next_mib].map(|rate| (rate * used) as u64)
+        };
+        switch.ports.iter().map(port).collect()
+    }
+
+    /// What a user's ports and PCI functions carried.
+    pub(crate) fn traffic(&self, world: &World, user: usize) -> Traffic {
+        let system = &world.scenario.systems[self.system];
+        let number = world.users[user].number;
+        let mut traffic = Traffic {
+            interfaces: 0,
+            bytes: [0; 2],
+            packets: [0; 2],
+        };
+        let mut add = |bytes: [u64; 2], packet: f64| {
+            traffic.interfaces += 1;
+            for (at, bytes) in bytes.into_iter().enumerate() {
+                traffic.bytes[at] += bytes;
+                traffic.packets[at] += packets(bytes, packet);
+            }
+        };
+        for switch in &system.switches {
+            let ports = self.ports(world, switch);
+            for (at, port) in switch.ports.iter().enumerate() {
+                if port.user == number {
+                    add(carried(&ports, at), switch.packet_bytes);
+                }
+            }
+        }
+        for function in &system.functions {
+            // Formats 1 and 3 are those of network functions.
+            if function.user == number && (function.form == 1 || function.form == 3) {
+                let used = virtual_s(world, user) * MIB;
+                let bytes = [function.in_mib, function.out_mib].map(|rate| (rate * used) as u64);
+                add(bytes, function.packet_bytes);
+            }
+        }
+        traffic
+    }
+
     pub(crate) fn network_configuration(&mut self, world: &World, tod: Ticks) {
         let system = &world.scenario.systems[self.system];
         for switch in &system.switches {
@@ -35,22 +98,13 @@ impl<W: Write> Recorder<W> {
         let system = &world.scenario.systems[self.system];
         let first = world.users_of[self.system];
         for switch in &system.switches {
-            let ports: Vec<_> = switch
-                .ports
-                .iter()
-                .map(|port| {
-                    let used = virtual_s(world, (first + port.user) as usize) * MIB;
-                    [port.out_mib, port.in_mib, port.next_mib].map(|rate| (rate * used) as u64)
-                })
-                .collect();
-            let packets = |bytes: u64| (bytes as f64 / switch.packet_bytes.max(1.0)) as u64;
+            let ports = self.ports(world, switch);
+            let packets = |bytes: u64| packets(bytes, switch.packet_bytes);
             // What every port sends and receives, and what passes the uplink.
             let mut outwards = 0;
             let mut inwards = 0;
             for (at, port) in switch.ports.iter().enumerate() {
-                let before = ports[(at + ports.len() - 1) % ports.len()];
-                let sent = ports[at][0] + ports[at][2];
-                let received = ports[at][1] + before[2];
+                let [received, sent] = carried(&ports, at);
                 outwards += ports[at][0];
                 inwards += ports[at][1];
                 let user = (first + port.user) as usize;
@@ -84,6 +138,17 @@ impl<W: Write> Recorder<W> {
                     .number("NICRXDSC", discarded)
                     .number("VQSIQOVR", discarded);
             });
+            if switch.global {
+                self.put("D8R4", tod, |record| {
+                    record
+                        .text("ZLNAME", &switch.name)
+                        .number("ZLTXBYT", outwards)
+                        .number("ZLTXPKT", packets(outwards))
+                        .number("ZLRXBYT", inwards)
+                        .number("ZLRXPKT", packets(inwards))
+                        .number("ZLRXDSC", discarded);
+                });
+            }
             self.put("D6R26", tod, |record| {
                 record
                     .number("RDEVDEV", device)
@@ -105,7 +170,7 @@ impl<W: Write> Recorder<W> {
     fn function(&mut self, function: &Function, used: f64, tod: Ticks) {
         let count = |rate: f64| (rate * used) as u64;
         let [received, sent] = [function.in_mib, function.out_mib].map(|rate| count(rate * MIB));
-        let packets = |bytes: u64| (bytes as f64 / function.packet_bytes.max(1.0)) as u64;
+        let packets = |bytes: u64| packets(bytes, function.packet_bytes);
         self.put("D6R39", tod, |record| {
             record
                 .number("RPCIPFID", u64::from(function.id))

@@ -3,10 +3,12 @@
 //! Each function writes the records of one topic from the state at the end of an interval. Fields for which
 //! nothing is simulated stay zero.
 
+mod cluster;
 mod configuration;
 mod counters;
 mod devices;
 mod events;
+mod linux;
 
 use std::io::Write;
 
@@ -52,11 +54,12 @@ const FIRST_BYTES: usize = 1_000;
 /// Every record that is written, for the plan of layouts.
 pub const RECORDS: &[&str] = &[
     "D0R1", "D0R2", "D0R3", "D0R8", "D0R10", "D0R11", "D0R15", "D0R16", "D0R17", "D0R19", "D0R20",
-    "D0R23", "D1R4", "D1R5", "D1R6", "D1R7", "D1R8", "D1R9", "D1R11", "D1R15", "D1R16", "D1R26",
-    "D1R27", "D1R28", "D1R29", "D2R9", "D3R1", "D3R2", "D3R4", "D3R8", "D4R1", "D4R2", "D4R3",
-    "D4R4", "D4R9", "D4R11", "D4R12", "D4R13", "D5R1", "D5R2", "D5R3", "D5R11", "D5R12", "D5R13",
-    "D5R16", "D5R17", "D5R19", "D5R20", "D5R21", "D6R1", "D6R2", "D6R3", "D6R4", "D6R21", "D6R26",
-    "D6R28", "D6R36", "D6R39", "D7R1", "D8R1",
+    "D0R23", "D1R4", "D1R5", "D1R6", "D1R7", "D1R8", "D1R9", "D1R11", "D1R15", "D1R16", "D1R23",
+    "D1R24", "D1R25", "D1R26", "D1R27", "D1R28", "D1R29", "D2R9", "D3R1", "D3R2", "D3R4", "D3R8",
+    "D4R1", "D4R2", "D4R3", "D4R4", "D4R9", "D4R11", "D4R12", "D4R13", "D5R1", "D5R2", "D5R3",
+    "D5R11", "D5R12", "D5R13", "D5R16", "D5R17", "D5R19", "D5R20", "D5R21", "D6R1", "D6R2", "D6R3",
+    "D6R4", "D6R21", "D6R26", "D6R28", "D6R36", "D6R39", "D7R1", "D8R1", "D8R4", "D9R2", "D9R4",
+    "D10R2", "D11R1", "D11R2",
 ];
 
 /// Why nothing can be recorded.
@@ -81,6 +84,7 @@ pub struct Recorder<W: Write> {
     available: Available,
     since: Ticks,
     frames: Option<Frames>,
+    linux: Vec<linux::LinuxBefore>,
 }
 
 /// A core at the end of the interval before, for ratios of the interval.
@@ -107,6 +111,7 @@ impl<W: Write> Recorder<W> {
             available: Available::default(),
             since: 0,
             frames: None,
+            linux: Vec::new(),
         })
     }
 
@@ -150,6 +155,8 @@ impl<W: Write> Recorder<W> {
         self.devices(world, tod);
         self.channels(world, tod);
         self.network(world, tod);
+        self.cluster(world, tod);
+        self.linux(world, tod);
         self.counters(world, tod);
         self.interval_end(world.now);
         self.flush(Class::Sample, SAMPLES, SAMPLE_START)?;

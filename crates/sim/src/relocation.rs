@@ -321,7 +321,7 @@ fn changed(storage: f64, written: f64) -> f64 {
 }
 
 /// e to the power of a negative number, by exactly rounded operations only; the error is below 1e-14.
-fn exp_of_minus(x: f64) -> f64 {
+pub(crate) fn exp_of_minus(x: f64) -> f64 {
     if x > 700.0 {
         return 0.0;
     }

@@ -427,6 +427,8 @@ pub struct User {
     pub smt_speedup: f64,
     /// Character of its memory references.
     pub memory: Memory,
+    /// Whether it is a Linux system that hands data about itself to CP.
+    pub application_data: bool,
 }
 
 /// SET SHARE.
@@ -620,6 +622,8 @@ pub struct Volume {
 pub struct Switch {
     /// Its owner and name, 8 characters each.
     pub name: String,
+    /// Whether the members of the cluster share it.
+    pub global: bool,
     /// The virtual machine that controls the uplink.
     pub controller: String,
     /// Device number of the uplink.
@@ -728,6 +732,10 @@ pub struct Link {
     pub throttle_at: Option<f64>,
     /// Part of the rate that is left then.
     pub throttle_to: f64,
+    /// The SSI cluster of the members.
+    pub cluster: String,
+    /// Device numbers of its CTCs.
+    pub devices: Vec<u32>,
 }
 
 /// What an operator does.

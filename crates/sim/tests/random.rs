@@ -192,6 +192,8 @@ fn random_scenario(seed: u64) -> Scenario {
             most_per_guest_mib: chance(stream, 30).then_some(100.0),
             throttle_at: chance(stream, 30).then_some(20.0),
             throttle_to: 0.3,
+            cluster: "TESTSSI".into(),
+            devices: vec![0xC000, 0xC001],
             at_once: 1 + pick(stream, 2),
             cpu_us_per_mib: f64::from(pick(stream, 300)),
         });

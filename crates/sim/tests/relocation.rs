@@ -41,6 +41,8 @@ fn scenario(relocations: Vec<Relocation>, at_once: u32) -> Scenario {
         cpu_us_per_mib: 0.0,
         throttle_at: None,
         throttle_to: 1.0,
+        cluster: "TESTSSI".into(),
+        devices: vec![0xC000, 0xC001],
     });
     scenario
 }

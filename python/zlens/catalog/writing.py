@@ -101,6 +101,9 @@ def _fields(fields: Sequence[Field], prefix: str) -> dict[str, dict[str, Any]]:
 
 def _section(section: Section, prefix: str) -> dict[str, Any]:
     def place(value: str | int | None) -> str | int | None:
+        # Fields of another section say where those within it are; whoever fills that one sets them.
+        if section.within is not None and isinstance(value, str):
+            return None
         return value.removeprefix(prefix) if isinstance(value, str) else value
 
     return {

@@ -429,6 +429,7 @@ class _Machine:
                 for demand in _demands(user, transactions=user["name"] in working)
             ],
             "quantum_ms": load["quantum"],
+            "application_data": user["application_data"],
             "smt_speedup": speedup / 100,
             "memory": {
                 "instructions_per_cycle": memory["instructions_per_cycle"],
@@ -516,6 +517,8 @@ class _Machine:
             "cpu_us_per_mib": 1000 * link["cpu"],
             "throttle_at": link["throttle_at"],
             "throttle_to": link["throttle_to"] / 100,
+            "cluster": link["cluster"],
+            "devices": relocation_link.numbers(self.scenario),
         }
 
     def _commands(self, part: Part, names: dict[str, dict[str, int]]) -> list[dict[str, Any]]:
@@ -597,6 +600,7 @@ def _loads(part: Part) -> list[Entry]:
                 "limit": "none",
                 "logged_on": True,
                 "quick_dispatch": False,
+                "application_data": False,
                 **dict.fromkeys(("absolute", "pool", "account", "storage", "working_set", "memory")),
                 "load": part.of("load"),
                 "dedicated": 0,
@@ -647,6 +651,7 @@ def _control_unit(entry: Entry, at: int) -> dict[str, Any]:
 def _switch(entry: Entry, names: dict[str, dict[str, int]]) -> dict[str, Any]:
     return {
         "name": f"{entry['owner']:8}{entry['name']:8}",
+        "global": entry["global"],
         "controller": entry["controller"],
         "device": entry["device"],
         "packet_bytes": entry["packet"],

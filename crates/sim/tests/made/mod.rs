@@ -39,6 +39,7 @@ pub fn user(name: &str, share: u32, virtual_cpus: u32, loads: Vec<Load>) -> User
         loads,
         quantum_ms: None,
         smt_speedup: 1.4,
+        application_data: false,
         memory: Memory {
             instructions_per_cycle: 0.5,
             footprint_mib: 8.0,

@@ -13,6 +13,8 @@ from zlens.schema.kinds import Integer, Key, Line, Many, Number, Spec
 
 #: A MiB in MB of 10^6 bytes.
 MB_IN_MIB = 1.048576
+#: The first device number of CTCs without one.
+_FIRST_NUMBER = 0xC000
 
 _CHPID = Spec(
     (
@@ -168,6 +170,15 @@ def _devices(scenario: Scenario) -> list[isfc.Device]:
         )
         devices += [isfc.Device(number, at) for number in numbers]
     return sorted(devices, key=lambda device: device.number)
+
+
+def numbers(scenario: Scenario) -> list[int]:
+    """Device numbers of the link's CTCs, in order; those that are not given count from C000."""
+    chpids = scenario["link"]["chpid"]
+    return [
+        device.number + (0 if chpids[device.chpid]["rdevs"] is not None else _FIRST_NUMBER)
+        for device in _devices(scenario)
+    ]
 
 
 def _number(scenario: Scenario, name: str, text: str) -> int:

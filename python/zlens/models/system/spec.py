@@ -107,6 +107,8 @@ USER = Spec(
         Key("logged_on", Flag(), "logged on from the beginning, or by a [[command]]", default=True),
         Key("storage", Number(0, 1e9, above=True), "its storage", "MiB", default=None),
         Key("working_set", _MIB, "part of it in use; if left out, a constant's part", "MiB", default=None),
+        Key("application_data", Flag(), "a Linux system that hands data about itself to CP (appldata)",
+            default=False),
         Key("load", LOAD, "how it uses what it demands", default=None),
         Key("memory", MEMORY, "character of its memory references", default=None),
     )
@@ -204,6 +206,7 @@ SWITCH = Moving(
         Key("name", Line(8), "name of the virtual switch"),
         Key("partition", Line(), "its partition, if there are several", default=None),
         Key("owner", Line(8), "its owner", default="SYSTEM"),
+        Key("global", Flag(), "whether the members of an SSI cluster share it", default=False),
         Key("controller", Line(8), "the virtual machine that controls its uplink", default="DTCVSW1"),
         Key("device", Integer(1, 0xFFFD), "device number of the uplink"),
         Key("packet", Number(1, 65_536), "size of a packet", "bytes", constant="sim_packet"),
@@ -278,6 +281,7 @@ LINK = Moving(
             "%",
             constant="sim_relocation_throttle",
         ),
+        Key("cluster", Line(8), "name of the members' SSI cluster", default="CLUSTER"),
     )
 )
 

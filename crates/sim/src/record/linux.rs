@@ -1,0 +1,154 @@
+//! What Linux guests hand to CP about themselves: processors, memory and network, as the appldata modules of
+//! the kernel lay them out.
+//!
+//! A guest cannot tell waiting for a processor from CP's work for it: both are steal time.
+
+use std::io::Write;
+
+use super::*;
+use crate::relocation::exp_of_minus;
+
+/// Product ids, in EBCDIC: LINUXKR, and the number of the module.
+const MEMORY: [u8; 16] = product(1);
+const PROCESSORS: [u8; 16] = product(2);
+const NETWORK: [u8; 16] = product(3);
+/// Lengths of a module's data, and of one processor's.
+const MEMORY_BYTES: u64 = 144;
+const SYSTEM_BYTES: u64 = 52;
+const PROCESSOR_BYTES: u64 = 36;
+const NETWORK_BYTES: u64 = 96;
+/// Time in Linux' unit of 10 ms.
+const JIFFY: Ticks = SECOND / 100;
+/// Load averages are over so many seconds, in this unit.
+const SPANS: [f64; 3] = [60.0, 300.0, 900.0];
+const LOAD: f64 = 2048.0;
+
+const fn product(module: u8) -> [u8; 16] {
+    let mut id = [0; 16];
+    let name = [0xD3, 0xC9, 0xD5, 0xE4, 0xE7, 0xD2, 0xD9, 0xD5, 0xD3, module];
+    let mut at = 0;
+    while at < name.len() {
+        id[at] = name[at];
+        at += 1;
+    }
+    id
+}
+
+/// A guest's load averages at the end of the interval before, and how long its virtual CPUs had wanted to run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LinuxBefore {
+    averages: [f64; 3],
+    wanted: Ticks,
+}
+
+impl<W: Write> Recorder<W> {
+    pub(super) fn linux(&mut self, world: &World, tod: Ticks) {
+        self.linux.resize(world.users.len(), LinuxBefore::default());
+        for user in world.users_of[self.system]..world.users_of[self.system + 1] {
+            let user = user as usize;
+            let state = &world.users[user];
+            let spec = &world.scenario.systems[self.system].users[state.number as usize];
+            if spec.application_data && state.logged_on {
+                self.linux_memory(world, user, tod);
+                self.linux_processors(world, user, tod);
+                self.linux_network(world, user, tod);
+            }
+        }
+    }
+
+    fn linux_memory(&mut self, world: &World, user: usize, tod: Ticks) {
+        let state = &world.users[user];
+        let spec = &world.scenario.systems[self.system].users[state.number as usize];
+        let kib = |mib: f64| (mib * 1024.0) as u64;
+        let used = spec.working_set_mib.min(spec.storage_mib);
+        self.put("D10R2", tod, |record| {
+            record
+                .text("USERID", &spec.name)
+                .bytes("MDGPROD", &MEMORY)
+                .number("CALDATLN", MEMORY_BYTES)
+                .entries("linux_mem", 1, |_, data| {
+                    data.number("timestamp", tod)
+                        .number("totalram", kib(spec.storage_mib))
+                        .number("freeram", kib(spec.storage_mib - used));
+                });
+        });
+    }
+
+    fn linux_processors(&mut self, world: &World, user: usize, tod: Ticks) {
+        let state = &world.users[user];
+        let vcpus = &world.vcpus[state.first as usize..(state.first + state.count) as usize];
+        let wants = |vcpu: &&crate::state::Vcpu| {
+            !matches!(
+                vcpu.state,
+                VcpuState::Idle | VcpuState::Io | VcpuState::Quiesced
+            )
+        };
+        let running = vcpus.iter().filter(wants).count() as u64;
+        let wanted: Ticks = vcpus
+            .iter()
+            .map(|vcpu| vcpu.times.total + vcpu.times.ready + vcpu.times.limited)
+            .sum();
+        let span = world.spans.interval as f64 / SECOND as f64;
+        let before = &mut self.linux[user];
+        // A user that logged on again counts from 0.
+        let mean = wanted.saturating_sub(before.wanted) as f64 / SECOND as f64 / span;
+        before.wanted = wanted;
+        for (average, length) in before.averages.iter_mut().zip(SPANS) {
+            let kept = exp_of_minus(span / length);
+            *average = *average * kept + mean * (1.0 - kept);
+        }
+        let averages = before.averages.map(|average| (average * LOAD + 0.5) as u64);
+        let spec = &world.scenario.systems[self.system].users[state.number as usize];
+        let count = vcpus.len() as u64;
+        self.put("D10R2", tod, |record| {
+            record
+                .text("USERID", &spec.name)
+                .bytes("MDGPROD", &PROCESSORS)
+                .number("CALDATLN", SYSTEM_BYTES + count * PROCESSOR_BYTES)
+                .entries("linux_os", 1, |_, data| {
+                    data.number("timestamp", tod)
+                        .number("nr_cpus", count)
+                        .number("per_cpu_size", PROCESSOR_BYTES)
+                        .number("cpu_offset", SYSTEM_BYTES)
+                        .number("nr_running", running)
+                        .number("avenrun_1", averages[0])
+                        .number("avenrun_5", averages[1])
+                        .number("avenrun_15", averages[2]);
+                })
+                .entries("linux_os_cpu", vcpus.len(), |at, entry| {
+                    let times = &vcpus[at].times;
+                    let stolen = times.total - times.emulation + times.ready + times.limited;
+                    let elapsed = world.now.saturating_sub(state.logon);
+                    let idle = elapsed.saturating_sub(times.emulation + stolen);
+                    entry
+                        .number("per_cpu_user", times.emulation / JIFFY)
+                        .number("per_cpu_idle", idle / JIFFY)
+                        .number("per_cpu_steal", stolen / JIFFY)
+                        .number("cpu_id", u64::from(vcpus[at].number));
+                });
+        });
+    }
+
+    fn linux_network(&mut self, world: &World, user: usize, tod: Ticks) {
+        let traffic = self.traffic(world, user);
+        if traffic.interfaces == 0 {
+            return;
+        }
+        let state = &world.users[user];
+        let spec = &world.scenario.systems[self.system].users[state.number as usize];
+        self.put("D10R2", tod, |record| {
+            record
+                .text("USERID", &spec.name)
+                .bytes("MDGPROD", &NETWORK)
+                .number("CALDATLN", NETWORK_BYTES)
+                .entries("linux_net", 1, |_, data| {
+                    data.number("timestamp", tod)
+                        .number("nr_interfaces", traffic.interfaces)
+                        .number("rx_bytes", traffic.bytes[0])
+                        .number("tx_bytes", traffic.bytes[1])
+                        .number("rx_packets", traffic.packets[0])
+                        .number("tx_packets", traffic.packets[1]);
+                });
+        });
+    }
+}
