@@ -84,7 +84,7 @@ pub struct Recorder<W: Write> {
     available: Available,
     since: Ticks,
     frames: Option<Frames>,
-    linux: Vec<linux::LinuxBefore>,
+    linux: Vec<LinuxBefore>,
 }
 
 /// A core at the end of the interval before, for ratios of the interval.
@@ -94,6 +94,14 @@ struct CoreBefore {
     two: Ticks,
     work: Ticks,
     paired_work: Ticks,
+}
+
+/// A Linux guest's load averages at the end of the interval before, and how long its virtual CPUs had wanted to
+/// run.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinuxBefore {
+    averages: [f64; 3],
+    wanted: Ticks,
 }
 
 impl<W: Write> Recorder<W> {

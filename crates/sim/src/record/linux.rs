@@ -34,13 +34,6 @@ const fn product(module: u8) -> [u8; 16] {
     id
 }
 
-/// A guest's load averages at the end of the interval before, and how long its virtual CPUs had wanted to run.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LinuxBefore {
-    averages: [f64; 3],
-    wanted: Ticks,
-}
-
 impl<W: Write> Recorder<W> {
     pub(super) fn linux(&mut self, world: &World, tod: Ticks) {
         self.linux.resize(world.users.len(), LinuxBefore::default());
