@@ -39,6 +39,7 @@ SHARED = ("--process-per-site", "--renderer-process-limit=1", "--disable-site-is
 VIEWS = (
     "overview",
     "findings",
+    "fleet",
     "processors",
     "machine",
     "cpumf",

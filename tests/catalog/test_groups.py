@@ -267,12 +267,32 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_the_example_in_the_module_is_read() -> None:
     example = "\n".join(line[4:] for line in str(groups.__doc__).split("\n") if line.startswith("    "))
-    assert set(groups.parse(example, "example.toml").patterns) == set(groups.KINDS)
+    assert set(groups.parse(example, "example.toml").patterns) == {*groups.KINDS, groups.CLUSTER}
 
 
 def test_the_page_about_groups_is_true() -> None:
     text = (Path(__file__).parents[2] / "docs" / "groups.md").read_text(encoding="utf-8")
     example = text.split("```toml\n")[1].split("```")[0]
-    assert set(groups.parse(example, "example.toml").patterns) == set(groups.KINDS)
+    assert set(groups.parse(example, "example.toml").patterns) == {*groups.KINDS, groups.CLUSTER}
     listed = text.rpartition("The measures ")[2].partition(" show groups.")[0]
     assert sorted(re.findall(r"`(\w+)`", listed)) == sorted(groups.groupings())
+
+
+@pytest.mark.parametrize(
+    ("system", "cluster"),
+    [
+        ("ZVM1", "PROD"),
+        ("zvm12", "PROD"),
+        ("ZVM", "PROD"),
+        ("TEST1", "TEST"),
+        ("TEST12", None),
+        ("A.B", "DOT"),
+        ("AXB", None),
+        ("", None),
+    ],
+)
+def test_a_cluster_is_that_of_the_first_pattern(system: str, cluster: str | None) -> None:
+    text = '[cluster]\n"ZVM*" = "PROD"\n"TEST?" = "TEST"\n"ZVM1" = "LATER"\n"A.B" = "DOT"'
+    assert groups.cluster(system, groups.parse(text, "groups.toml")) == cluster
+    assert groups.cluster(system, groups.parse("", "groups.toml")) is None
+    assert groups.cluster(system, None) is None

@@ -27,7 +27,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("file", "name"), [(demo.RMF_NAME, "locklog"), (demo.SIM_NAME, "workload"), (demo.MONWRITE_NAME, "appldata")]
+    ("file", "name"),
+    [(demo.RMF_NAME, "locklog"), (demo.SIM_NAME, "workload"), (demo.MONWRITE_NAME, "appldata")],
 )
 def test_names_what_would_fill_it_and_computes_nothing(
     demo_folder: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch, file: str, name: str

@@ -13,6 +13,9 @@
     [partition]
     "TEST*" = "test"
 
+    [cluster]
+    "ZVM*" = "PROD"
+
     [member]
     "ZVM2" = 1.25
 
@@ -23,6 +26,7 @@ facts/measures states for each column (catalog/aggregation.py); facts/groups.tom
 groups. With the line `show = "mean"` before the sections, what would be added is
 the mean of the members instead, so that the row describes an average one.
 
+[cluster] gives systems a cluster whose members are seen together, whether or not they record one.
 [member] is for members of a cluster, in reports that combine their guests: how many seconds one
 second of theirs counts as.
 """
@@ -48,10 +52,12 @@ KINDS = ("guest", "device", "volume", "partition")
 #: How a group row shows amounts: added or averaged.
 SHOWN = ("sum", "mean")
 
+#: The section with patterns of systems that are members of a cluster.
+CLUSTER = "cluster"
 #: The section with the user's factors for members of a cluster.
 MEMBER = "member"
 
-_CURE = 'write lines like "LNX*" = "linux" under [guest], [device], [volume] or [partition]'
+_CURE = 'write lines like "LNX*" = "linux" under [guest], [device], [volume], [partition] or [cluster]'
 _RANGE = re.compile(r"([0-9A-Fa-f]{1,5})-([0-9A-Fa-f]{1,5})")
 _MOST = 2_000
 _WIDEST = 32
@@ -94,10 +100,9 @@ def parse(text: str, path: str) -> Groups:
     factors = _factors(data.pop(MEMBER, {}), path)
     patterns: dict[str, tuple[tuple[str, str], ...]] = {}
     for kind, section in data.items():
-        if kind not in KINDS or not isinstance(section, dict):
-            raise InputError(
-                f"has {kind!r}", file=path, expected=", ".join(f"[{name}]" for name in KINDS), cure=_CURE
-            )
+        if kind not in (*KINDS, CLUSTER) or not isinstance(section, dict):
+            listed = ", ".join(f"[{name}]" for name in (*KINDS, CLUSTER))
+            raise InputError(f"has {kind!r}", file=path, expected=listed, cure=_CURE)
         patterns[kind] = tuple(_pattern(kind, pattern, group, path) for pattern, group in section.items())
     if sum(map(len, patterns.values())) > _MOST:
         raise InputError(f"has more than {_MOST:,} patterns", file=path, cure="use * and ? in them")
@@ -141,6 +146,15 @@ def _pattern(kind: str, pattern: str, group: Any, path: str) -> tuple[str, str]:
             expected="two device numbers, the lower first: 2000-20DF",
         )
     return pattern.strip(), group.strip()
+
+
+def cluster(system: str, groups: Groups | None) -> str | None:
+    """The user's cluster of a system."""
+    for pattern, name in groups.patterns.get(CLUSTER, ()) if groups is not None else ():
+        form = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+        if re.fullmatch(form, system, re.IGNORECASE | re.DOTALL):
+            return name
+    return None
 
 
 @cache

@@ -379,6 +379,29 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
+        "fleet",
+        "All systems side by side: how busy each is by hour, and where that leads",
+        "fleet:answer",
+        (
+            _FROM,
+            _TO,
+            Key(
+                "base_from", Moment(), "hours of another span, to compare with: after this time", default=None
+            ),
+            Key("base_to", Moment(), "hours of that span: at or before this time", default=None),
+        ),
+        {
+            "unit": "of all values: percent of the system's processors",
+            "limit": "what the busiest hour of a day should stay below",
+            "t": "ends of the hours, seconds since 1970",
+            "systems": "each system with machine, sysplex, cluster and release; its mean over the span, "
+            "the busiest hour and the time it ended at; before, the mean over the other span, and the change "
+            "from it; growth of the busiest hour of a day per month, and the day it meets the limit; its "
+            "course by hour",
+        },
+    ),
+    Endpoint(
+        "GET",
         "moved",
         "Metrics that moved with busy in a window, up or down, strongest first",
         "happened:moved",

@@ -515,6 +515,12 @@ class Session:
         """How many seconds a second of a system counts as, if the user's groups set it."""
         return self._groups.factors.get(system) if self._groups else None
 
+    def cluster(self, system: str) -> str | None:
+        """The cluster of a system, if the user's groups give it one."""
+        from zlens.catalog import groups
+
+        return groups.cluster(system, self._groups)
+
     def _conditions(
         self, columns: Iterable[Column], ends: Callable[[], tuple[int, int] | None]
     ) -> tuple[str, set[str]] | None:

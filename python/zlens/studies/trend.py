@@ -70,7 +70,7 @@ values = [
 """
 
 #: The shift without a name: all hours.
-_ALL = "all"
+ALL = "all"
 #: Average days of a month.
 _MONTH = 365.25 / 12
 #: A limit that is met later than in so many days is not met: nothing grows like that for so long.
@@ -78,7 +78,7 @@ _FAR = 3653
 _LINES = 8
 
 
-class _Hours(NamedTuple):
+class Hours(NamedTuple):
     """The hours of a system in a shift: local end, mean and its weight. A series has one a day."""
 
     system: str
@@ -104,9 +104,9 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     found = list(_series(scenario) if scenario["series"] else _measured(scenario))
     unit = _unit(scenario)
     least = scenario.problem.constant("trend_days")
-    grown = [(one, growth(*_points(one), least)) for one in found]
+    lines = [(one, grown(one, least)) for one in found]
     title = f"Growth of the busiest hour of a day, limit {limit:g} {unit}".rstrip()
-    growths = Table("growth", title, _growth(unit), [_row(one, line, limit) for one, line in grown])
+    growths = Table("growth", title, growth_columns(unit), [row(one, line, limit) for one, line in lines])
     months = Table(
         "months", "Hours by month", _months(unit), [row for one in found for row in _by_month(one)]
     )
@@ -121,16 +121,17 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
             )
         ],
         _charts(found, unit),
-        _notes(found, grown, least),
+        _notes(found, lines, least),
     )
 
 
-def _points(one: _Hours) -> tuple[list[float], list[float]]:
+def grown(one: Hours, least: int) -> Growth | None:
+    """The growth of the busiest hour of a day; None with fewer than `least` days."""
     days = one.days()
-    return [float(day) for day, _ in days], [value for _, value in days]
+    return growth([float(day) for day, _ in days], [value for _, value in days], least)
 
 
-def _series(scenario: Scenario) -> Iterator[_Hours]:
+def _series(scenario: Scenario) -> Iterator[Hours]:
     if scenario["data"]:
         raise ScenarioError("has data and series", expected="one of them", cure="remove one")
     for series in scenario["series"]:
@@ -140,10 +141,10 @@ def _series(scenario: Scenario) -> Iterator[_Hours]:
             raise ScenarioError(f"from is {series['from']!r}", expected="a date: 2026-01-05") from None
         days = [first + dt.timedelta(days=at, hours=12) for at in range(len(series["values"]))]
         points = zip(days, series["values"], strict=True)
-        yield _Hours(series["name"], _ALL, [(day, value, 1.0) for day, value in points])
+        yield Hours(series["name"], ALL, [(day, value, 1.0) for day, value in points])
 
 
-def _measured(scenario: Scenario) -> Iterator[_Hours]:
+def _measured(scenario: Scenario) -> Iterator[Hours]:
     import zlens
     from zlens.inputs.options import parse_moment
     from zlens.lake.names import is_url
@@ -152,7 +153,7 @@ def _measured(scenario: Scenario) -> Iterator[_Hours]:
     if not scenario["data"]:
         raise ScenarioError("has no data", cure='write data = ["lake"], or [[series]] with numbers')
     shifts: dict[str, Shift | None] = {key: parse_shift(text) for key, text in scenario["shift"].items()} or {
-        _ALL: None
+        ALL: None
     }
     options = Options(
         systems=scenario["system"],
@@ -172,7 +173,7 @@ def _measured(scenario: Scenario) -> Iterator[_Hours]:
         raise QueryError(f"{scenario['measure']}.{scenario['column']} has no value in this input")
     for system, values in by_system.items():
         for shift, hours_of in shifts.items():
-            yield _Hours(system, shift, [one for one in values if hours_of is None or hours_of.holds(one[0])])
+            yield Hours(system, shift, [one for one in values if hours_of is None or hours_of.holds(one[0])])
 
 
 def _unit(scenario: Scenario) -> str:
@@ -184,7 +185,8 @@ def _unit(scenario: Scenario) -> str:
     return column.unit
 
 
-def _growth(unit: str) -> tuple[Column, ...]:
+def growth_columns(unit: str) -> tuple[Column, ...]:
+    """How growth is shown; `unit` is that of what grows."""
     per_month = f"{unit} per month".strip()
     return (
         Column("system", "System"),
@@ -201,7 +203,8 @@ def _growth(unit: str) -> tuple[Column, ...]:
     )
 
 
-def _row(one: _Hours, line: Growth | None, limit: float) -> tuple[Value, ...]:
+def row(one: Hours, line: Growth | None, limit: float) -> tuple[Value, ...]:
+    """The row of a system and shift, with `growth_columns`."""
     days = one.days()
     head: tuple[Value, ...] = (one.system, one.shift, len(days))
     last = days[-1][0] if days else None
@@ -230,7 +233,7 @@ def _months(unit: str) -> tuple[Column, ...]:
     )
 
 
-def _by_month(one: _Hours) -> Iterator[tuple[Value, ...]]:
+def _by_month(one: Hours) -> Iterator[tuple[Value, ...]]:
     by_month: dict[str, list[tuple[float, float]]] = {}
     for end, value, weight in one.hours:
         by_month.setdefault(f"{_day(end):%Y-%m}", []).append((value, weight))
@@ -242,7 +245,7 @@ def _by_month(one: _Hours) -> Iterator[tuple[Value, ...]]:
         yield (one.system, one.shift, month, len(values), mean, cuts[9], cuts[17], cuts[18], max(values))
 
 
-def _charts(found: Sequence[_Hours], unit: str) -> list[Chart]:
+def _charts(found: Sequence[Hours], unit: str) -> list[Chart]:
     shown = found[:_LINES]
     by_day: list[Mapping[int, float]] = [dict(one.days()) for one in shown]
     places = sorted({day for days in by_day for day in days})
@@ -250,7 +253,7 @@ def _charts(found: Sequence[_Hours], unit: str) -> list[Chart]:
         return []
     lines = tuple(
         Series(
-            one.system if one.shift == _ALL else f"{one.system} {one.shift}",
+            one.system if one.shift == ALL else f"{one.system} {one.shift}",
             [days.get(day) for day in places],
         )
         for one, days in zip(shown, by_day, strict=True)
@@ -261,7 +264,7 @@ def _charts(found: Sequence[_Hours], unit: str) -> list[Chart]:
     return [Chart("Busiest hour of each day", "lines", axis, lines, unit, along)]
 
 
-def _notes(found: Sequence[_Hours], grown: Sequence[tuple[_Hours, Growth | None]], least: int) -> list[str]:
+def _notes(found: Sequence[Hours], grown: Sequence[tuple[Hours, Growth | None]], least: int) -> list[str]:
     notes = [
         "The limit is met where a line through the busiest hours of the days reaches it.",
         "Earliest and latest day use the ends of the growth's 95 % confidence interval.",

@@ -6,6 +6,7 @@ import { register } from "../lib/page/menu";
 import CpuMf from "../views/cpumf/CpuMf.svelte";
 import Compare from "../views/compare/Compare.svelte";
 import Findings from "../views/findings/Findings.svelte";
+import Fleet from "../views/fleet/Fleet.svelte";
 import Guests from "../views/guests/Guests.svelte";
 import Io from "../views/io/Io.svelte";
 import Machine from "../views/machine/Machine.svelte";
@@ -41,6 +42,13 @@ const uses = (view: string): boolean => session.subjects.some((subject) => subje
 export const VIEWS: View[] = [
   { id: "overview", title: "Overview", letter: "o", shows: () => true, component: Overview, windowed: true },
   { id: "findings", title: "Findings", letter: "f", shows: () => true, component: Findings },
+  {
+    id: "fleet",
+    title: "Fleet",
+    letter: "a",
+    shows: () => new Set(session.systems.map(({ system }) => system)).size > 1,
+    component: Fleet,
+  },
   {
     id: "processors",
     title: "Processors",

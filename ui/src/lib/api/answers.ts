@@ -291,6 +291,36 @@ export interface AnswerChart {
   along: string;
 }
 
+/** A system beside all others; values are percent of its processors. */
+export interface FleetSystem {
+  system: string;
+  source: string;
+  machine: string | null;
+  sysplex: string | null;
+  cluster: string | null;
+  release: string | null;
+  mean: number | null;
+  /** The busiest hour, and when it ended. */
+  busiest: number | null;
+  at: string | null;
+  /** The mean over the span before, and the change from it. */
+  before: number | null;
+  change: number | null;
+  /** Of the busiest hour of a day, per month, and the day on which it meets the limit. */
+  growth: number | null;
+  meets: string | null;
+  /** The mean of each hour of `t`. */
+  course: (number | null)[];
+}
+
+export interface Fleet {
+  unit: string;
+  limit: number;
+  /** Ends of hours, seconds since 1970. */
+  t: number[];
+  systems: FleetSystem[];
+}
+
 /** A model's answer, as printed by `zlens solve`. */
 export interface ModelAnswer {
   model: string;

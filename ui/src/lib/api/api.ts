@@ -10,6 +10,7 @@ import type {
   AggregateAnswer,
   RowsAnswer,
   FindingsPart,
+  Fleet,
   Evidence,
   Happened,
   MovedAnswer,
@@ -182,6 +183,9 @@ export const api = {
     call<{ runs: [number, number, number][] }>(query("/intervals", { system }), null, signal),
   happened: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Happened>(query("/happened", values), null, signal),
+  /** All systems side by side, over a span. */
+  fleet: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<Fleet>(query("/fleet", values), null, signal),
   moved: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<MovedAnswer>(query("/moved", values), null, signal),
   evidence: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>

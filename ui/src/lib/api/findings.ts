@@ -56,17 +56,21 @@ export function gathered(parts: readonly FindingsPart[], system: string): Findin
   const elsewhere = asked
     .filter((rule) => !applies.includes(rule))
     .map(({ rule, systems }) => ({ rule, why: `only for ${systems!.join(", ")}` }));
-  const rows = parts.flatMap((part) => part.rows.map((row, at) => ({ row, order: part.orders[at]! })));
   return {
-    rows: rows
-      .filter(({ row }) => row.system === null || row.system === system)
-      .sort((a, b) => sooner(a.order, b.order))
-      .map(({ row }) => row),
+    rows: ranked(parts).filter((row) => row.system === null || row.system === system),
     asked: applies.length,
     missing: [...parts.flatMap((part) => part.missing), ...elsewhere].sort((a, b) =>
       a.rule < b.rule ? -1 : 1,
     ),
   };
+}
+
+/** The findings of all systems so far, worst first. */
+export function ranked(parts: readonly FindingsPart[]): Finding[] {
+  return parts
+    .flatMap((part) => part.rows.map((row, at) => ({ row, order: part.orders[at]! })))
+    .sort((a, b) => sooner(a.order, b.order))
+    .map(({ row }) => row);
 }
 
 /** Compares two lists by their first difference. */

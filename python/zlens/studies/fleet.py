@@ -1,0 +1,112 @@
+"""All systems of an input side by side: how busy they are, since when, and where that leads."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from zlens.catalog import metrics
+from zlens.models.constants import constant
+from zlens.session.session import Session
+from zlens.stores.hours import Hour, hours
+from zlens.studies import trend
+
+MEASURE, COLUMN = "load", "busy_pct"
+
+#: From after the first moment to the second one, UTC; None is open.
+Span = tuple[dt.datetime | None, dt.datetime | None]
+
+
+class Member(NamedTuple):
+    """A system over a span of hours.
+
+    mean      the column over the hours, by the weights of its intervals
+    busiest   the busiest hour, and when it ended
+    before    the mean over another span; None without one
+    growth    of the busiest hour of a day, per month, over all hours that are there; None with too few days
+    meets     the day on which it reaches the limit of `trend_limit`
+    hours     ends of hours and their means
+    """
+
+    system: str
+    source: str
+    mean: float | None
+    busiest: float | None
+    at: dt.datetime | None
+    before: float | None
+    growth: float | None
+    meets: str | None
+    hours: list[tuple[dt.datetime, float]]
+
+    @property
+    def change(self) -> float | None:
+        """How much the mean grew."""
+        return None if self.mean is None or self.before is None else self.mean - self.before
+
+
+def members(session: Session, span: Span, before: Span | None = None) -> list[Member]:
+    """The systems with data on how busy they are, in the order of their names."""
+    by_system: dict[tuple[str, str], list[Hour]] = {}
+    for hour in hours(session, MEASURE, [COLUMN]):
+        by_system.setdefault((hour.system, hour.source), []).append(hour)
+    return [_member(session, *name, all_hours, span, before) for name, all_hours in by_system.items()]
+
+
+def unit() -> str:
+    """The unit of what is compared."""
+    return metrics.table(MEASURE).column(COLUMN).unit  # type: ignore[union-attr]
+
+
+def clusters(session: Session) -> dict[str, str]:
+    """The cluster of each member: as the user groups them, else the SSI cluster that it records."""
+    recorded = {}
+    if session.fills("role.ssi"):
+        rows = session.sql("SELECT system, arg_max(cluster, tod) FROM role.ssi GROUP BY system").rows
+        recorded = {str(system): str(cluster) for system, cluster in rows if cluster}
+    names = {info.system for info in session.systems}
+    given = {name: session.cluster(name) for name in names}
+    return recorded | {name: cluster for name, cluster in given.items() if cluster is not None}
+
+
+def _member(
+    session: Session, system: str, source: str, all_hours: Sequence[Hour], span: Span, before: Span | None
+) -> Member:
+    own = [hour for hour in all_hours if _within(hour, span)]
+    values = [(hour.end, mean) for hour in own for mean in [hour.mean()] if mean is not None]
+    at, busiest = max(values, key=lambda value: value[1], default=(None, None))
+    growth, meets = _trend(session, system, all_hours)
+    earlier = None if before is None else _mean(hour for hour in all_hours if _within(hour, before))
+    return Member(system, source, _mean(own), busiest, at, earlier, growth, meets, values)
+
+
+def _within(hour: Hour, span: Span) -> bool:
+    start, end = span
+    return (start is None or hour.end > start) and (end is None or hour.end <= end)
+
+
+def _mean(some: Iterable[Hour]) -> float | None:
+    pairs = [
+        (total, weight)
+        for hour in some
+        for total, weight in [(hour.sums[0], hour.weights[0])]
+        if total is not None and weight
+    ]
+    return (
+        math.fsum(total for total, _ in pairs) / math.fsum(weight for _, weight in pairs) if pairs else None
+    )
+
+
+def _trend(session: Session, system: str, all_hours: Sequence[Hour]) -> tuple[float | None, str | None]:
+    values = [
+        (session.display(hour.end, system), mean, hour.weights[0] or 0.0)
+        for hour in all_hours
+        for mean in [hour.mean()]
+        if mean is not None
+    ]
+    one = trend.Hours(system, trend.ALL, values)
+    line = trend.grown(one, int(constant("trend_days").default))
+    names = [column.key for column in trend.growth_columns("")]
+    row = dict(zip(names, trend.row(one, line, float(constant("trend_limit").default)), strict=True))
+    return row["growth"], row["meets"]  # type: ignore[return-value]

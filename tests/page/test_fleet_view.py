@@ -1,0 +1,55 @@
+"""The fleet: all systems as a table that is searched and grouped, and the findings of all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from browsing import opened, ready, served
+
+
+def test_all_systems_are_searched_grouped_and_opened(page: Page, address: str):
+    opened(page, address, "fleet")
+    view = page.locator('[data-testid="view-fleet"]')
+    table = view.get_by_role("region", name="all systems", exact=True)
+    expect(table).to_contain_text("ZLDEMO")
+    expect(table).to_contain_text("ZLSIM")
+    expect(table).to_contain_text("ZLZ1")
+    expect(table.locator('[data-cell="course"] polyline').first).to_be_visible()
+    view.get_by_role("searchbox", name="Find").fill("zlplex smf")
+    expect(view).to_contain_text("1 of 3 systems")
+    expect(table).to_contain_text("ZLZ1")
+    expect(table).not_to_contain_text("ZLDEMO")
+    view.get_by_role("searchbox", name="Find").fill("none like this")
+    expect(view).to_contain_text("No system matches.")
+    view.get_by_role("searchbox", name="Find").fill("")
+    view.get_by_label("Group by").select_option("machine")
+    expect(view.get_by_role("region", name="2097-D3E01", exact=True)).to_contain_text("2 systems")
+    alone = view.get_by_role("region", name="8561-D3E01", exact=True)
+    expect(alone).to_contain_text("1 system")
+    alone.get_by_role("cell", name="ZLSIM", exact=True).click()
+    ready(page, "overview")
+    assert "system=ZLSIM" in page.url
+
+
+def test_findings_of_all_systems_lead_to_one(page: Page, address: str):
+    opened(page, address, "fleet", find="zldemo")
+    findings = page.get_by_role("region", name="findings of all systems")
+    expect(findings).to_contain_text("critical ones and warnings")
+    expect(findings.get_by_role("listitem").filter(has_text="ZLSIM")).to_have_count(0)
+    findings.get_by_role("button").filter(has_text="VARY OFF while busy").click()
+    ready(page, "findings")
+    assert "system=ZLDEMO" in page.url
+    assert "rule=CPU-014" in page.url
+    expect(page.get_by_role("article")).to_contain_text("VARY OFF while busy")
+
+
+def test_one_system_is_no_fleet(browser: Browser, demo_folder: Path):
+    with served(str(demo_folder / "zldemo.monwrite")) as address:
+        page = browser.new_page()
+        opened(page, address, "overview")
+        menu = page.get_by_role("navigation", name="views")
+        expect(menu).to_contain_text("Findings")
+        expect(menu).not_to_contain_text("Fleet")
+        page.close()

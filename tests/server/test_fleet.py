@@ -1,0 +1,51 @@
+"""GET /fleet: all systems of the demo side by side."""
+
+from __future__ import annotations
+
+import pytest
+
+from zlens.studies import fleet
+
+
+def data(response):
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_every_system_has_its_course_on_one_axis(served):
+    answer = data(served.get("fleet"))
+    assert (answer["unit"], answer["limit"]) == ("%", 90.0)
+    assert answer["t"] == sorted(answer["t"])
+    members = {member.system: member for member in fleet.members(served.session, (None, None))}
+    rows = {row["system"]: row for row in answer["systems"]}
+    assert rows.keys() == members.keys()
+    for system, row in rows.items():
+        course = dict(zip(answer["t"], row["course"], strict=True))
+        known = {t: value for t, value in course.items() if value is not None}
+        assert known == {end.timestamp(): pytest.approx(value) for end, value in members[system].hours}
+        assert row["mean"] == pytest.approx(members[system].mean)
+    infos = {info.system: info for info in served.session.systems}
+    for system, row in rows.items():
+        assert (row["machine"], row["sysplex"], row["release"]) == (
+            infos[system].machine,
+            infos[system].sysplex,
+            infos[system].release,
+        )
+
+
+def test_a_span_and_the_one_before_it(served):
+    whole = data(served.get("fleet"))
+    [zldemo] = [row for row in whole["systems"] if row["system"] == "ZLDEMO"]
+    ends = [t for t, value in zip(whole["t"], zldemo["course"], strict=True) if value is not None]
+    asked = {"from": ends[0], "to": ends[1], "base_from": ends[0] - 3600, "base_to": ends[0]}
+    [row] = [row for row in data(served.get("fleet", **asked))["systems"] if row["system"] == "ZLDEMO"]
+    first, second = [value for value in zldemo["course"] if value is not None]
+    assert row["mean"] == pytest.approx(second)
+    assert row["before"] == pytest.approx(first)
+    assert row["change"] == pytest.approx(second - first)
+
+
+def test_a_wrong_moment_is_refused(served):
+    response = served.get("fleet", **{"from": "noon"})
+    assert response.status_code == 400
+    assert "noon" in response.json()["error"]["message"]

@@ -1,0 +1,86 @@
+"""All systems side by side: their means, what was before, growth, and the clusters that they belong to."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens import studies
+from zlens.inputs.options import Options
+from zlens.stores.hours import Hour
+from zlens.studies import fleet
+
+BEGIN = dt.datetime(2026, 1, 5, tzinfo=dt.UTC)
+#: The mean of a system by the weights of its intervals, as a measure states it.
+MEAN = "sum(busy_pct * online * seconds) / sum(online * seconds)"
+
+
+def at(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(f"{text}+00:00")
+
+
+def test_the_mean_is_that_of_the_intervals(demo_folder: Path) -> None:
+    with zlens.open(demo_folder) as session:
+        members = {member.system: member for member in fleet.members(session, (None, None))}
+        rows = session.sql(f"SELECT system, source, {MEAN} FROM load WHERE flag IS NULL GROUP BY ALL").rows
+    # ZLZ1 has two sources; the one counts that covers more.
+    expected = {system: mean for system, source, mean in rows if members[system].source == source}
+    assert len(rows) == 4
+    assert members.keys() == expected.keys() == {"ZLDEMO", "ZLSIM", "ZLZ1"}
+    for system, member in members.items():
+        assert member.mean == pytest.approx(expected[system])
+        assert member.before is None
+        assert member.change is None
+        assert (member.growth, member.meets) == (None, None)
+        assert (member.at, member.busiest) == max(member.hours, key=lambda hour: hour[1])
+
+
+def test_two_spans_are_compared(demo_folder: Path) -> None:
+    first, second = (at("2010-03-09T07:00"), at("2010-03-09T08:00")), (at("2010-03-09T08:00"), None)
+    with zlens.open(demo_folder / "zldemo.monwrite") as session:
+        [early] = fleet.members(session, first)
+        [late] = fleet.members(session, second, first)
+        [whole] = fleet.members(session, (None, None), (None, at("2010-03-09T07:00")))
+    assert (len(early.hours), len(late.hours), len(whole.hours)) == (1, 1, 2)
+    assert late.before == early.mean
+    assert late.change == pytest.approx(late.mean - early.mean)
+    # Nothing was before the first hour.
+    assert (whole.before, whole.change) == (None, None)
+
+
+def test_growth_is_that_of_the_study_whatever_span_is_shown(
+    demo_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty days, of which the busiest hour grows by half a percent a day from 50 %."""
+    days = range(40)
+    made = [
+        Hour("ZLDEMO", "zvm-monitor", BEGIN + dt.timedelta(days=day, hours=hour), 3600.0, (busy,), (1.0,))
+        for day in days
+        for hour, busy in ((9, 20.0), (10, 50 + 0.5 * day), (11, 30.0))
+    ]
+    monkeypatch.setattr(fleet, "hours", lambda *_: made)
+    with zlens.open(demo_folder / "zldemo.monwrite") as session:
+        [member] = fleet.members(session, (BEGIN + dt.timedelta(days=33), None))
+    values = [50 + 0.5 * day for day in days]
+    study = studies.solve("trend", {"series": [{"name": "A", "from": "2026-01-05", "values": values}]})
+    [row] = study.table("growth").rows
+    assert member.growth == pytest.approx(row[4]) == pytest.approx(0.5 * 365.25 / 12)
+    assert member.meets == row[8] == (dt.date(2026, 1, 5) + dt.timedelta(days=80)).isoformat()
+    assert len(member.hours) == 3 * 7
+    assert member.busiest == 69.5
+    assert member.at == BEGIN + dt.timedelta(days=39, hours=10)
+
+
+def test_clusters_are_the_users_or_recorded(demo_folder: Path, tmp_path: Path) -> None:
+    with zlens.open(demo_folder) as session:
+        assert fleet.clusters(session) == {"ZLSIM": "ZLSSI"}
+    file = tmp_path / "groups.toml"
+    file.write_text('[cluster]\n"zld?mo" = "SITE"\n"ZLS*" = "SIMS"\n"*" = "REST"\n')
+    with zlens.open(demo_folder, options=Options(group=str(file))) as session:
+        assert fleet.clusters(session) == {"ZLDEMO": "SITE", "ZLSIM": "SIMS", "ZLZ1": "REST"}
+    file.write_text('[cluster]\n"ZLZ*" = "SITE"\n')
+    with zlens.open(demo_folder, options=Options(group=str(file))) as session:
+        assert fleet.clusters(session) == {"ZLSIM": "ZLSSI", "ZLZ1": "SITE"}

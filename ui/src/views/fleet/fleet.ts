@@ -1,0 +1,64 @@
+/** Spans and groups of the fleet. */
+
+import type { FleetSystem } from "../../lib/api/answers";
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+
+/** What may be shown: everything, or the last days of the system that ends last. */
+export const SPANS: readonly { key: string; title: string; days: number | null }[] = [
+  { key: "", title: "everything", days: null },
+  { key: "1", title: "last day", days: 1 },
+  { key: "7", title: "last 7 days", days: 7 },
+  { key: "30", title: "last 30 days", days: 30 },
+];
+
+/**
+ * The parameters of a span up to the end of the hour with `last`, in seconds, and of the one of the same length
+ * before it.
+ */
+export function spanOf(key: string, end: number): Record<string, number> {
+  const last = Math.ceil(end / HOUR) * HOUR;
+  const days = SPANS.find((span) => span.key === key)?.days ?? null;
+  if (days === null) return {};
+  const from = last - days * DAY;
+  return { from, to: last, base_from: from - days * DAY, base_to: from };
+}
+
+/** How systems may be grouped. */
+export const GROUPS = ["machine", "sysplex", "cluster", "release"] as const;
+export type GroupKey = (typeof GROUPS)[number];
+
+export interface FleetGroup {
+  name: string | null;
+  systems: FleetSystem[];
+}
+
+/** Systems by the value of a key, in the order of their names; those without one come last. */
+export function groupsOf(systems: readonly FleetSystem[], by: GroupKey | null): FleetGroup[] {
+  if (by === null) return systems.length ? [{ name: null, systems: [...systems] }] : [];
+  const groups = new Map<string | null, FleetSystem[]>();
+  for (const system of systems) {
+    const name = system[by];
+    const group = groups.get(name);
+    if (group) group.push(system);
+    else groups.set(name, [system]);
+  }
+  return [...groups]
+    .map(([name, systems]) => ({ name, systems }))
+    .sort((a, b) => {
+      if (a.name === null || b.name === null) return a.name === null ? 1 : -1;
+      return a.name < b.name ? -1 : 1;
+    });
+}
+
+/** Whether all words are somewhere in what names a system. */
+export function named(system: FleetSystem, words: string): boolean {
+  const text = [system.system, system.source, ...GROUPS.map((key) => system[key] ?? "")]
+    .join(" ")
+    .toLowerCase();
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import type { FleetSystem } from "../../../src/lib/api/answers";
+import { groupsOf, named, spanOf } from "../../../src/views/fleet/fleet";
+
+const system = (name: string, more: Partial<FleetSystem> = {}): FleetSystem => ({
+  system: name,
+  source: "zvm-monitor",
+  machine: null,
+  sysplex: null,
+  cluster: null,
+  release: "7.4",
+  mean: 50,
+  busiest: 80,
+  at: null,
+  before: null,
+  change: null,
+  growth: null,
+  meets: null,
+  course: [],
+  ...more,
+});
+
+describe("groups", () => {
+  const systems = [
+    system("C", { cluster: "PROD" }),
+    system("B"),
+    system("A", { cluster: "PROD" }),
+    system("D", { cluster: "DEV" }),
+  ];
+
+  it("come by name, systems without one last", () => {
+    const groups = groupsOf(systems, "cluster");
+    expect(groups.map((group) => group.name)).toEqual(["DEV", "PROD", null]);
+    expect(groups.map((group) => group.systems.map((one) => one.system))).toEqual([["D"], ["C", "A"], ["B"]]);
+  });
+
+  it("are one without a key, and none without systems", () => {
+    expect(groupsOf(systems, null)).toEqual([{ name: null, systems }]);
+    expect(groupsOf([], null)).toEqual([]);
+    expect(groupsOf([], "machine")).toEqual([]);
+  });
+});
+
+describe("search", () => {
+  it("needs every word, in any case and place", () => {
+    const one = system("ZVM1", { machine: "8561-D3E01", cluster: "PROD" });
+    for (const words of ["", "zvm", "prod 8561", "  7.4 ZVM1 "]) expect(named(one, words)).toBe(true);
+    expect(named(one, "prod zvm2")).toBe(false);
+  });
+});
+
+describe("spans", () => {
+  it("end with the hour of the last data, and have one of the same length before them", () => {
+    expect(spanOf("", 1e6)).toEqual({});
+    const end = 500 * 3600;
+    const expected = {
+      from: end - 168 * 3600,
+      to: end,
+      base_from: end - 336 * 3600,
+      base_to: end - 168 * 3600,
+    };
+    expect(spanOf("7", end)).toEqual(expected);
+    expect(spanOf("7", end - 3599)).toEqual(expected);
+  });
+});
