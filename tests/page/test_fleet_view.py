@@ -53,3 +53,19 @@ def test_one_system_is_no_fleet(browser: Browser, demo_folder: Path):
         expect(menu).to_contain_text("Findings")
         expect(menu).not_to_contain_text("Fleet")
         page.close()
+
+
+def test_members_of_a_cluster_are_seen_together(browser: Browser, demo_folder: Path, tmp_path: Path):
+    groups = tmp_path / "groups.toml"
+    groups.write_text('[cluster]\n"ZLDEMO" = "SITE"\n"ZLSIM" = "SITE"\n')
+    with served(str(demo_folder), "--group", str(groups)) as address:
+        page = browser.new_page()
+        opened(page, address, "fleet", by="cluster")
+        site = page.get_by_role("region", name="SITE", exact=True)
+        expect(site).to_contain_text("2 systems")
+        guests = site.get_by_role("region", name="Guests by name across members, SITE", exact=True)
+        both = guests.get_by_role("row").filter(has=page.get_by_role("cell", name="TCPIP", exact=True))
+        expect(both.get_by_role("cell").nth(2)).to_have_text("2")
+        volumes = site.get_by_role("region", name="Volumes by device busy of all members, SITE", exact=True)
+        expect(volumes.get_by_role("row").nth(1)).to_contain_text("LNX003")
+        page.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import zlens
 from zlens.studies import fleet
 
 
@@ -43,6 +44,22 @@ def test_a_span_and_the_one_before_it(served):
     assert row["mean"] == pytest.approx(second)
     assert row["before"] == pytest.approx(first)
     assert row["change"] == pytest.approx(second - first)
+
+
+def test_a_cluster_is_asked_for_by_its_name(serve_over, demo_folder):
+    path = str(demo_folder / "sim.monwrite")
+    with zlens.open(path) as session, serve_over(session, [path]) as served:
+        answer = data(served.get("cluster", name="ZLSSI"))
+        none = data(served.get("cluster", name="ZLSSI", to="2001-01-01T00:00Z"))
+        response = served.get("cluster", name="NONE")
+    assert answer["members"] == ["ZLSIM"]
+    assert (answer["volumes"]["unit"], answer["guests"]["explain"]) == ("%", "guest.cpu_pct")
+    [linux1] = [row for row in answer["guests"]["rows"] if row[0] == "LINUX01"]
+    assert linux1[1:3] == [pytest.approx(191.6, abs=0.1), 1]
+    assert linux1[3] == linux1[1]
+    assert none["guests"]["rows"] == []
+    assert response.status_code == 400
+    assert response.json()["error"]["expected"] == "a cluster of this input: ZLSSI"
 
 
 def test_a_wrong_moment_is_refused(served):

@@ -402,6 +402,19 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
+        "cluster",
+        "What the members of a cluster have in common, and how much each uses of it",
+        "fleet:members",
+        (Key("name", _NAME, "the cluster, as /fleet names it"), _FROM, _TO),
+        {
+            "members": "its systems",
+            "volumes": "unit, the column to explain, and a row for each volume: its name, device busy of all "
+            "members together, the number of members that have it, and device busy of each member",
+            "guests": "the same of guests by name: CPU time in percent of a processor",
+        },
+    ),
+    Endpoint(
+        "GET",
         "moved",
         "Metrics that moved with busy in a window, up or down, strongest first",
         "happened:moved",

@@ -1,14 +1,15 @@
-"""GET /fleet: all systems side by side."""
+"""GET /fleet: all systems side by side. GET /cluster: what the members of one share."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from zlens.errors import QueryError
 from zlens.models.constants import constant
 from zlens.server import values
 from zlens.server.buckets import instant
 from zlens.server.place import Place
-from zlens.studies import fleet
+from zlens.studies import cluster, fleet
 
 
 def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
@@ -21,6 +22,30 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
 
     # What still arrives is computed for each request.
     return work() if place.live else place.once(("fleet", *moments), work)
+
+
+def members(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """What the members of a cluster have in common, and how much each uses of it."""
+    name = request["name"]
+    systems = sorted(system for system, of in fleet.clusters(place.session).items() if of == name)
+    if not systems:
+        known = ", ".join(sorted({*fleet.clusters(place.session).values()})) or "none"
+        raise QueryError(f"there is no cluster {name}", expected=f"a cluster of this input: {known}")
+    start, end = (None if request[at] is None else instant(request[at]) for at in ("from", "to"))
+
+    def kind(of: cluster.Kind) -> dict[str, Any]:
+        rows = cluster.shared(place.session, of, systems, (start, end))
+        return {
+            "unit": of.unit(),
+            "explain": f"{of.table}.{of.column}",
+            "rows": [
+                [one.name, values.plain(one.together), len(one.members)]
+                + [values.plain(one.members.get(system)) for system in systems]
+                for one in rows
+            ],
+        }
+
+    return {"members": systems, "volumes": kind(cluster.VOLUMES), "guests": kind(cluster.GUESTS)}
 
 
 def _systems(place: Place, members: list[fleet.Member]) -> dict[str, Any]:

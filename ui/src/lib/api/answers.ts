@@ -321,6 +321,19 @@ export interface Fleet {
   systems: FleetSystem[];
 }
 
+/** Subjects that members of a cluster have in common: name, all together, number of members, each member. */
+export interface Common {
+  unit: string;
+  explain: string;
+  rows: (string | number | null)[][];
+}
+
+export interface Cluster {
+  members: string[];
+  volumes: Common;
+  guests: Common;
+}
+
 /** A model's answer, as printed by `zlens solve`. */
 export interface ModelAnswer {
   model: string;

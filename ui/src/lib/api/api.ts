@@ -2,6 +2,7 @@
 
 import type { Cell } from "./values";
 import type {
+  Cluster,
   Schema,
   ProblemsAnswer,
   SqlAnswer,
@@ -186,6 +187,9 @@ export const api = {
   /** All systems side by side, over a span. */
   fleet: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Fleet>(query("/fleet", values), null, signal),
+  /** What the members of a cluster have in common. */
+  cluster: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<Cluster>(query("/cluster", values), null, signal),
   moved: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<MovedAnswer>(query("/moved", values), null, signal),
   evidence: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>

@@ -1,0 +1,93 @@
+"""What the members of a cluster share: volumes by device busy of all, guests by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import NamedTuple
+
+from zlens.catalog import aggregation, metrics
+from zlens.catalog.expressions import literal, quote
+from zlens.session.session import Session
+from zlens.studies.fleet import Span
+
+
+class Kind(NamedTuple):
+    """A measure of subjects that members have in common.
+
+    name     the column whose value is the same on all members; with another key, its last value
+    column   what is shown of them; it is added over subjects
+    """
+
+    table: str
+    key: str
+    name: str
+    column: str
+
+    def unit(self) -> str:
+        return self.measured().unit
+
+    def measured(self) -> metrics.Column:
+        found = metrics.table(self.table).column(self.column)
+        assert found is not None
+        return found
+
+
+VOLUMES = Kind("device", "device", "volume", "busy_pct")
+GUESTS = Kind("guest", "userid", "userid", "cpu_pct")
+
+
+class Shared(NamedTuple):
+    """A subject of one or more members.
+
+    together   the mean of all members, added; None if one of them is not known
+    members    the mean of each member that has it
+    """
+
+    name: str
+    together: float | None
+    members: dict[str, float | None]
+
+
+def shared(session: Session, kind: Kind, systems: Collection[str], span: Span) -> list[Shared]:
+    """The subjects of some systems by name, those of most use first."""
+    if not session.fills(kind.table):
+        return []
+    found: dict[str, dict[str, float | None]] = {}
+    sources: dict[str, str] = {}
+    for system, source, name, mean in session.select(*_query(kind, systems, span)).rows:
+        # A system may have the same subject from two sources.
+        if name and sources.setdefault(str(system), str(source)) == source:
+            members = found.setdefault(str(name), {})
+            members[str(system)] = _added(mean, members.get(str(system), 0.0))
+    subjects = [
+        Shared(name, None if None in members.values() else math.fsum(filter(None, members.values())), members)
+        for name, members in found.items()
+    ]
+    return sorted(subjects, key=lambda one: (-(one.together or 0.0), one.name))
+
+
+def _added(one: object, other: float | None) -> float | None:
+    return None if other is None or not isinstance(one, int | float) else one + other
+
+
+def _query(kind: Kind, systems: Collection[str], span: Span) -> tuple[str, dict[str, list[str]]]:
+    """SQL of system, source, name and mean of each subject, and the columns that it reads."""
+    table = metrics.table(kind.table)
+    name = table.column(kind.name)
+    assert name is not None
+    conditions = [f"system IN ({', '.join(map(literal, sorted(systems)))})"]
+    for moment, sign in zip(span, (">", "<="), strict=True):
+        if moment is not None:
+            conditions.append(f"interval_end {sign} TIMESTAMPTZ '{moment.isoformat(sep=' ')}'")
+    wanted = [(kind.measured(), ["mean"])]
+    if kind.name != kind.key:
+        wanted.append((name, ["last"]))
+    question = aggregation.Question(
+        table, wanted, quote(table.name), [kind.key], where=" AND ".join(conditions)
+    )
+    mean, *last = map(quote, question.names())
+    named = last[0] if last else quote(kind.key)
+    return f"SELECT system, source, {named}, {mean} FROM ({question.sql()})", {
+        table.name: [*question.columns()]
+    }
