@@ -174,6 +174,7 @@ bench: setup ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
 	$(BIN)/python bench/answers.py $(BENCH_ARGS)
 	$(BIN)/python bench/bench.py $(BENCH_ARGS)
 	$(BIN)/python bench/lake.py $(BENCH_ARGS)
+	$(BIN)/python bench/fleet.py
 	$(BIN)/python bench/guests.py $(BENCH_ARGS)
 	$(BIN)/python bench/listings.py $(BENCH_ARGS)
 	$(BIN)/python bench/solvers.py $(BENCH_ARGS)
