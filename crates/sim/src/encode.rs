@@ -68,6 +68,15 @@ struct Section {
     offset: Option<Place>,
     count: Option<Place>,
     fields: HashMap<String, Field>,
+    /// The field of the fixed part that tells what the data are, and the bytes it begins with, in hexadecimal.
+    #[serde(default, rename = "match")]
+    told_by: Option<(String, String)>,
+    /// The field of the fixed part with the number of bytes from the first entry on.
+    #[serde(default)]
+    bound: Option<String>,
+    /// The section whose entry has the fields of `offset`, `stride` and `count`.
+    #[serde(default)]
+    within: Option<String>,
     #[serde(default)]
     absent: bool,
     #[serde(skip)]
@@ -262,6 +271,14 @@ fn store_text(bytes: &mut [u8], field: Field, text: &str) {
     }
 }
 
+/// A number from a field.
+fn number_in(bytes: &[u8], field: Field) -> usize {
+    let place = &bytes[field.at..field.at + field.length];
+    place
+        .iter()
+        .fold(0, |value, byte| value << 8 | usize::from(*byte))
+}
+
 impl Record<'_> {
     fn field(&mut self, name: &'static str) -> Option<Field> {
         let found = self.layout.memo.field(&self.layout.fields, name);
@@ -328,15 +345,35 @@ impl Record<'_> {
             return self;
         }
         let begin = self.bytes.len();
-        for (place, value) in [
+        let places = [
             (&section.offset, begin),
             (&section.stride, section.length),
             (&section.count, count),
-        ] {
-            if let Some(Place::Field(field)) = place {
-                match self.layout.fields.get(field) {
-                    Some(field) => store(&mut self.bytes, *field, 0, value as u64),
-                    None => remember(self.missing, format!("{}.{field}", self.layout.record)),
+        ];
+        if let Some(outer) = section.within.clone() {
+            let places = places.map(|(place, value)| (place.clone(), value));
+            self.put_within(&outer, &places);
+        } else {
+            for (place, value) in places {
+                if let Some(Place::Field(field)) = place {
+                    match self.layout.fields.get(field) {
+                        Some(field) => store(&mut self.bytes, *field, 0, value as u64),
+                        None => remember(self.missing, format!("{}.{field}", self.layout.record)),
+                    }
+                }
+            }
+        }
+        let Some(section) = self.layout.sections.get_mut(name) else {
+            return self;
+        };
+        if let Some((field, hex)) = &section.told_by
+            && let Some(field) = self.layout.fields.get(field)
+        {
+            for (at, pair) in hex.as_bytes().chunks_exact(2).enumerate() {
+                let digits = std::str::from_utf8(pair).unwrap_or_default();
+                let byte = u8::from_str_radix(digits, 16).unwrap_or_default();
+                if let Some(place) = self.bytes.get_mut(field.at + at) {
+                    *place = byte;
                 }
             }
         }
@@ -352,7 +389,69 @@ impl Record<'_> {
             };
             fill(number, &mut entry);
         }
+        self.set_bound(name, begin);
         self
+    }
+
+    /// Where the entry of a section begins that a field of the fixed part points to.
+    fn begin_of(&self, section: &Section) -> Option<usize> {
+        let Some(Place::Field(field)) = &section.offset else {
+            return None;
+        };
+        let field = self.layout.fields.get(field)?;
+        Some(number_in(&self.bytes, *field))
+    }
+
+    /// Sets offset, stride and number of entries in the entry that they belong to; the offset counts from there.
+    fn put_within(&mut self, outer: &str, places: &[(Option<Place>, usize); 3]) {
+        let found = self.layout.sections.get(outer).and_then(|section| {
+            let begin = self.begin_of(section)?;
+            let field = |place: &Option<Place>| match place {
+                Some(Place::Field(name)) => section.fields.get(name).copied(),
+                _ => None,
+            };
+            Some((
+                begin,
+                [
+                    field(&places[0].0),
+                    field(&places[1].0),
+                    field(&places[2].0),
+                ],
+            ))
+        });
+        let Some((begin, fields)) = found else {
+            remember(
+                self.missing,
+                format!("{} section {outer}", self.layout.record),
+            );
+            return;
+        };
+        for (at, field) in fields.into_iter().enumerate() {
+            if let Some(field) = field {
+                let value = places[at].1 - if at == 0 { begin } else { 0 };
+                store(&mut self.bytes[begin..], field, 0, value as u64);
+            }
+        }
+    }
+
+    /// Sets how many bytes a section has by now, or the one that it is in.
+    fn set_bound(&mut self, name: &str, begin: usize) {
+        let Some(section) = self.layout.sections.get(name) else {
+            return;
+        };
+        let (bound, begin) = match &section.within {
+            None => (&section.bound, Some(begin)),
+            Some(outer) => match self.layout.sections.get(outer) {
+                None => return,
+                Some(outer) => (&outer.bound, self.begin_of(outer)),
+            },
+        };
+        if let (Some(field), Some(begin)) = (bound, begin)
+            && let Some(field) = self.layout.fields.get(field)
+        {
+            let length = self.bytes.len() - begin;
+            store(&mut self.bytes, *field, 0, length as u64);
+        }
     }
 
     /// The record.

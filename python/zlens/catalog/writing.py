@@ -101,9 +101,6 @@ def _fields(fields: Sequence[Field], prefix: str) -> dict[str, dict[str, Any]]:
 
 def _section(section: Section, prefix: str) -> dict[str, Any]:
     def place(value: str | int | None) -> str | int | None:
-        # Fields of another section say where those within it are; whoever fills that one sets them.
-        if section.within is not None and isinstance(value, str):
-            return None
         return value.removeprefix(prefix) if isinstance(value, str) else value
 
     return {
@@ -111,5 +108,8 @@ def _section(section: Section, prefix: str) -> dict[str, Any]:
         "stride": place(section.stride),
         "offset": place(section.offset),
         "count": place(section.count),
+        "match": None if section.match is None else (place(section.match[0]), section.match[1]),
+        "bound": place(section.bound),
+        "within": section.within,
         "fields": _fields(section.fields, prefix),
     }

@@ -8,31 +8,11 @@ use std::io::Write;
 use super::*;
 use crate::relocation::exp_of_minus;
 
-/// Product ids, in EBCDIC: LINUXKR, and the number of the module.
-const MEMORY: [u8; 16] = product(1);
-const PROCESSORS: [u8; 16] = product(2);
-const NETWORK: [u8; 16] = product(3);
-/// Lengths of a module's data, and of one processor's.
-const MEMORY_BYTES: u64 = 144;
-const SYSTEM_BYTES: u64 = 52;
-const PROCESSOR_BYTES: u64 = 36;
-const NETWORK_BYTES: u64 = 96;
 /// Time in Linux' unit of 10 ms.
 const JIFFY: Ticks = SECOND / 100;
 /// Load averages are over so many seconds, in this unit.
 const SPANS: [f64; 3] = [60.0, 300.0, 900.0];
 const LOAD: f64 = 2048.0;
-
-const fn product(module: u8) -> [u8; 16] {
-    let mut id = [0; 16];
-    let name = [0xD3, 0xC9, 0xD5, 0xE4, 0xE7, 0xD2, 0xD9, 0xD5, 0xD3, module];
-    let mut at = 0;
-    while at < name.len() {
-        id[at] = name[at];
-        at += 1;
-    }
-    id
-}
 
 impl<W: Write> Recorder<W> {
     pub(super) fn linux(&mut self, world: &World, tod: Ticks) {
@@ -57,8 +37,6 @@ impl<W: Write> Recorder<W> {
         self.put("D10R2", tod, |record| {
             record
                 .text("USERID", &spec.name)
-                .bytes("MDGPROD", &MEMORY)
-                .number("CALDATLN", MEMORY_BYTES)
                 .entries("linux_mem", 1, |_, data| {
                     data.number("timestamp", tod)
                         .number("totalram", kib(spec.storage_mib))
@@ -92,17 +70,11 @@ impl<W: Write> Recorder<W> {
         }
         let averages = before.averages.map(|average| (average * LOAD + 0.5) as u64);
         let spec = &world.scenario.systems[self.system].users[state.number as usize];
-        let count = vcpus.len() as u64;
         self.put("D10R2", tod, |record| {
             record
                 .text("USERID", &spec.name)
-                .bytes("MDGPROD", &PROCESSORS)
-                .number("CALDATLN", SYSTEM_BYTES + count * PROCESSOR_BYTES)
                 .entries("linux_os", 1, |_, data| {
                     data.number("timestamp", tod)
-                        .number("nr_cpus", count)
-                        .number("per_cpu_size", PROCESSOR_BYTES)
-                        .number("cpu_offset", SYSTEM_BYTES)
                         .number("nr_running", running)
                         .number("avenrun_1", averages[0])
                         .number("avenrun_5", averages[1])
@@ -132,8 +104,6 @@ impl<W: Write> Recorder<W> {
         self.put("D10R2", tod, |record| {
             record
                 .text("USERID", &spec.name)
-                .bytes("MDGPROD", &NETWORK)
-                .number("CALDATLN", NETWORK_BYTES)
                 .entries("linux_net", 1, |_, data| {
                     data.number("timestamp", tod)
                         .number("nr_interfaces", traffic.interfaces)
