@@ -39,6 +39,12 @@ STATEMENTS = [
         "(SELECT 1 FROM event AS i WHERE e.kind = 'logon' AND i.subject = e.subject)",
         None,
     ),
+    (
+        "SELECT (SELECT count(*) FROM event) AS all_kinds, count(*) "
+        "FROM (SELECT column_name AS kind FROM (DESCRIBE event)) WHERE kind = 'logon'",
+        None,
+    ),
+    ("SELECT (SELECT count(*) FROM event), count(*) FROM (DESCRIBE event) WHERE column_name = 'kind'", None),
     ("SELECT count(*) FROM event AS e(a, b, c, kind2, kind) WHERE kind = 'logon'", None),
     (
         "SELECT count(*) FROM event AS a WHERE kind = 'logon' "

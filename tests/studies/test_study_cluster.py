@@ -10,6 +10,7 @@ import pytest
 
 import zlens
 from zlens.api import Session
+from zlens.catalog import aggregation
 from zlens.inputs.options import Options
 from zlens.studies import cluster
 
@@ -107,3 +108,8 @@ def test_one_unknown_member_makes_the_sum_unknown(site: Session, monkeypatch: py
 def test_an_input_without_them_has_none(demo_folder: Path) -> None:
     with zlens.open(demo_folder / "zlzos-rmf-cpu.xml") as session:
         assert cluster.shared(session, cluster.GUESTS, ["ZLZ1"], ALWAYS) == []
+
+
+@pytest.mark.parametrize("kind", [cluster.VOLUMES, cluster.GUESTS])
+def test_what_is_added_is_what_the_catalog_adds(kind: cluster.Kind) -> None:
+    assert aggregation.across(kind.measured()) == "sum"

@@ -68,9 +68,9 @@ struct Section {
     offset: Option<Place>,
     count: Option<Place>,
     fields: HashMap<String, Field>,
-    /// The field of the fixed part that tells what the data are, and the bytes it begins with, in hexadecimal.
+    /// The field of the fixed part that identifies the data, and the bytes it begins with, in hexadecimal.
     #[serde(default, rename = "match")]
-    told_by: Option<(String, String)>,
+    identity: Option<(String, String)>,
     /// The field of the fixed part with the number of bytes from the first entry on.
     #[serde(default)]
     bound: Option<String>,
@@ -366,7 +366,7 @@ impl Record<'_> {
         let Some(section) = self.layout.sections.get_mut(name) else {
             return self;
         };
-        if let Some((field, hex)) = &section.told_by
+        if let Some((field, hex)) = &section.identity
             && let Some(field) = self.layout.fields.get(field)
         {
             for (at, pair) in hex.as_bytes().chunks_exact(2).enumerate() {
@@ -404,7 +404,7 @@ impl Record<'_> {
 
     /// Sets offset, stride and number of entries in the entry that they belong to; the offset counts from there.
     fn put_within(&mut self, outer: &str, places: &[(Option<Place>, usize); 3]) {
-        let found = self.layout.sections.get(outer).and_then(|section| {
+        let place = self.layout.sections.get(outer).and_then(|section| {
             let begin = self.begin_of(section)?;
             let field = |place: &Option<Place>| match place {
                 Some(Place::Field(name)) => section.fields.get(name).copied(),
@@ -419,7 +419,7 @@ impl Record<'_> {
                 ],
             ))
         });
-        let Some((begin, fields)) = found else {
+        let Some((begin, fields)) = place else {
             remember(
                 self.missing,
                 format!("{} section {outer}", self.layout.record),

@@ -2,12 +2,11 @@
 
 use std::io::Write;
 
-use crate::record::{Recorder, virtual_s};
+use crate::record::{MIB, Recorder, virtual_s};
 use crate::scenario::{Function, Port, Switch};
 use crate::time::Ticks;
 use crate::world::World;
 
-const MIB: f64 = 1_048_576.0;
 /// A communication controller, in the class of a device.
 const CLASS_OSA: u64 = 2;
 

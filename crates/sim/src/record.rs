@@ -31,6 +31,8 @@ const SAMPLES: u8 = 0xFE;
 /// Places of the first record in its frame.
 const SAMPLE_START: u32 = 0x0400;
 const EVENT_START: u32 = 0x0C38;
+/// Bytes of a MiB.
+pub(crate) const MIB: f64 = 1_048_576.0;
 /// A ratio of 1 in the fields of productivity and capacity factors.
 const UNIT: u64 = 1024;
 /// Virtual device number of the minidisk that seeks are for.
@@ -778,7 +780,7 @@ fn identify(record: &mut crate::encode::Record<'_>, world: &World, user: usize) 
     record
         .text("VMDUSER", &spec.name)
         .text("VMDACTNO", &spec.account)
-        .number("ASCDEFSZ", (spec.storage_mib * 1_048_576.0) as u64)
+        .number("ASCDEFSZ", (spec.storage_mib * MIB) as u64)
         .number("CALTODON", state.logon);
     if let Share::Relative(share) = state.share {
         record.number("VMDRELSH", u64::from(share));

@@ -142,7 +142,9 @@ def admit(tree: Tree) -> Survey:
 def _event_kinds(node: Tree) -> set[str] | None:
     """The kinds of events that the condition of a SELECT from `event` alone lets through; None for all."""
     table = node.get("from_table") or {}
-    if _name(table.get("table_name")) != "event" or table.get("column_name_alias"):
+    # DESCRIBE and SUMMARIZE name their table too, and other schemas have tables of their own.
+    of_events = table.get("type") == "BASE_TABLE" and _name(table.get("table_name")) == "event"
+    if not of_events or _name(table.get("schema_name")) not in ("", "main") or table.get("column_name_alias"):
         return None
     paths = (["kind"], [_name(table.get("alias") or "event"), "kind"])
     pending = [node.get("where_clause")]

@@ -380,7 +380,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "fleet",
-        "All systems side by side: how busy each is by hour, and where that leads",
+        "All systems side by side: how busy each is by hour, and where growth leads",
         "fleet:answer",
         (
             _FROM,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -39,8 +40,16 @@ class Hour(NamedTuple):
 
     def mean(self, at: int = 0) -> float | None:
         """The mean of a column over the hour."""
-        total, weight = self.sums[at], self.weights[at]
-        return None if total is None or not weight else total / weight
+        return mean([self], at)
+
+
+def mean(some: Iterable[Hour], at: int = 0) -> float | None:
+    """The mean of a column over hours."""
+    known = [(hour.sums[at], hour.weights[at]) for hour in some]
+    pairs = [(total, weight) for total, weight in known if total is not None and weight]
+    return (
+        math.fsum(total for total, _ in pairs) / math.fsum(weight for _, weight in pairs) if pairs else None
+    )
 
 
 def hours(session: Session, table: str, columns: Sequence[str]) -> list[Hour]:

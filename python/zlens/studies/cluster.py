@@ -16,7 +16,7 @@ class Kind(NamedTuple):
     """A measure of subjects that members have in common.
 
     name     the column whose value is the same on all members; with another key, its last value
-    column   what is shown of them; it is added over subjects
+    column   what is shown of them: a column that facts/measures adds over subjects
     """
 
     table: str
@@ -28,9 +28,9 @@ class Kind(NamedTuple):
         return self.measured().unit
 
     def measured(self) -> metrics.Column:
-        found = metrics.table(self.table).column(self.column)
-        assert found is not None
-        return found
+        column = metrics.table(self.table).column(self.column)
+        assert column is not None
+        return column
 
 
 VOLUMES = Kind("device", "device", "volume", "busy_pct")
@@ -53,16 +53,16 @@ def shared(session: Session, kind: Kind, systems: Collection[str], span: Span) -
     """The subjects of some systems by name, those of most use first."""
     if not session.fills(kind.table):
         return []
-    found: dict[str, dict[str, float | None]] = {}
+    uses: dict[str, dict[str, float | None]] = {}
     sources: dict[str, str] = {}
     for system, source, name, mean in session.select(*_query(kind, systems, span)).rows:
-        # A system may have the same subject from two sources.
+        # A system may have the same subject from two sources: the first by name counts.
         if name and sources.setdefault(str(system), str(source)) == source:
-            members = found.setdefault(str(name), {})
+            members = uses.setdefault(str(name), {})
             members[str(system)] = _added(mean, members.get(str(system), 0.0))
     subjects = [
         Shared(name, None if None in members.values() else math.fsum(filter(None, members.values())), members)
-        for name, members in found.items()
+        for name, members in uses.items()
     ]
     return sorted(subjects, key=lambda one: (-(one.together or 0.0), one.name))
 
@@ -88,6 +88,6 @@ def _query(kind: Kind, systems: Collection[str], span: Span) -> tuple[str, dict[
     )
     mean, *last = map(quote, question.names())
     named = last[0] if last else quote(kind.key)
-    return f"SELECT system, source, {named}, {mean} FROM ({question.sql()})", {
+    return f"SELECT system, source, {named}, {mean} FROM ({question.sql()}) ORDER BY ALL", {
         table.name: [*question.columns()]
     }

@@ -1,16 +1,15 @@
-"""All systems of an input side by side: how busy they are, since when, and where that leads."""
+"""All systems of an input side by side: how busy each is by hour, and where growth leads."""
 
 from __future__ import annotations
 
 import datetime as dt
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from zlens.catalog import metrics
 from zlens.models.constants import constant
 from zlens.session.session import Session
-from zlens.stores.hours import Hour, hours
+from zlens.stores.hours import Hour, hours, mean
 from zlens.studies import trend
 
 MEASURE, COLUMN = "load", "busy_pct"
@@ -74,11 +73,11 @@ def _member(
     session: Session, system: str, source: str, all_hours: Sequence[Hour], span: Span, before: Span | None
 ) -> Member:
     own = [hour for hour in all_hours if _within(hour, span)]
-    values = [(hour.end, mean) for hour in own for mean in [hour.mean()] if mean is not None]
+    values = [(hour.end, value) for hour in own for value in [hour.mean()] if value is not None]
     at, busiest = max(values, key=lambda value: value[1], default=(None, None))
     growth, meets = _trend(session, system, all_hours)
-    earlier = None if before is None else _mean(hour for hour in all_hours if _within(hour, before))
-    return Member(system, source, _mean(own), busiest, at, earlier, growth, meets, values)
+    earlier = None if before is None else mean(hour for hour in all_hours if _within(hour, before))
+    return Member(system, source, mean(own), busiest, at, earlier, growth, meets, values)
 
 
 def _within(hour: Hour, span: Span) -> bool:
@@ -86,24 +85,12 @@ def _within(hour: Hour, span: Span) -> bool:
     return (start is None or hour.end > start) and (end is None or hour.end <= end)
 
 
-def _mean(some: Iterable[Hour]) -> float | None:
-    pairs = [
-        (total, weight)
-        for hour in some
-        for total, weight in [(hour.sums[0], hour.weights[0])]
-        if total is not None and weight
-    ]
-    return (
-        math.fsum(total for total, _ in pairs) / math.fsum(weight for _, weight in pairs) if pairs else None
-    )
-
-
 def _trend(session: Session, system: str, all_hours: Sequence[Hour]) -> tuple[float | None, str | None]:
     values = [
-        (session.display(hour.end, system), mean, hour.weights[0] or 0.0)
+        (session.display(hour.end, system), value, hour.weights[0] or 0.0)
         for hour in all_hours
-        for mean in [hour.mean()]
-        if mean is not None
+        for value in [hour.mean()]
+        if value is not None
     ]
     one = trend.Hours(system, trend.ALL, values)
     line = trend.grown(one, int(constant("trend_days").default))

@@ -8,9 +8,6 @@ use std::io::Write;
 use super::*;
 use crate::scenario::Link;
 
-/// Bytes of a MiB.
-const MIB: f64 = 1_048_576.0;
-
 /// The members that a system's relocations go to, in the order in which they are first named.
 fn members(world: &World, system: usize) -> Vec<&str> {
     let mut members: Vec<&str> = Vec::new();
@@ -23,8 +20,8 @@ fn members(world: &World, system: usize) -> Vec<&str> {
 }
 
 impl<W: Write> Recorder<W> {
-    fn link(&self, world: &World) -> Option<Link> {
-        world.scenario.systems[self.system].link.clone()
+    fn link<'w>(&self, world: &'w World) -> Option<&'w Link> {
+        world.scenario.systems[self.system].link.as_ref()
     }
 
     /// The cluster, and an end point and a logical link for each other member.

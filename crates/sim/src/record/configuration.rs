@@ -105,7 +105,7 @@ impl<W: Write> Recorder<W> {
         }
         self.network_configuration(world, tod);
         self.cluster_configuration(world, tod);
-        let bytes = (system.storage_mib * 1_048_576.0) as u64;
+        let bytes = (system.storage_mib * MIB) as u64;
         self.put("D1R7", tod, |record| {
             record.number("RSAGSTOR", bytes);
         });

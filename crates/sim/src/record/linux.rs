@@ -7,10 +7,11 @@ use std::io::Write;
 
 use super::*;
 use crate::relocation::exp_of_minus;
+use crate::scenario::User;
 
-/// Time in Linux' unit of 10 ms.
+/// Units of the records, as the layout of D10R2 states them: times in 10 ms, load averages of one, five and
+/// fifteen minutes in 2048ths.
 const JIFFY: Ticks = SECOND / 100;
-/// Load averages are over so many seconds, in this unit.
 const SPANS: [f64; 3] = [60.0, 300.0, 900.0];
 const LOAD: f64 = 2048.0;
 
@@ -22,16 +23,14 @@ impl<W: Write> Recorder<W> {
             let state = &world.users[user];
             let spec = &world.scenario.systems[self.system].users[state.number as usize];
             if spec.application_data && state.logged_on {
-                self.linux_memory(world, user, tod);
-                self.linux_processors(world, user, tod);
-                self.linux_network(world, user, tod);
+                self.linux_memory(spec, tod);
+                self.linux_processors(world, user, spec, tod);
+                self.linux_network(world, user, spec, tod);
             }
         }
     }
 
-    fn linux_memory(&mut self, world: &World, user: usize, tod: Ticks) {
-        let state = &world.users[user];
-        let spec = &world.scenario.systems[self.system].users[state.number as usize];
+    fn linux_memory(&mut self, spec: &User, tod: Ticks) {
         let kib = |mib: f64| (mib * 1024.0) as u64;
         let used = spec.working_set_mib.min(spec.storage_mib);
         self.put("D10R2", tod, |record| {
@@ -45,7 +44,7 @@ impl<W: Write> Recorder<W> {
         });
     }
 
-    fn linux_processors(&mut self, world: &World, user: usize, tod: Ticks) {
+    fn linux_processors(&mut self, world: &World, user: usize, spec: &User, tod: Ticks) {
         let state = &world.users[user];
         let vcpus = &world.vcpus[state.first as usize..(state.first + state.count) as usize];
         let wants = |vcpu: &&crate::state::Vcpu| {
@@ -69,7 +68,6 @@ impl<W: Write> Recorder<W> {
             *average = *average * kept + mean * (1.0 - kept);
         }
         let averages = before.averages.map(|average| (average * LOAD + 0.5) as u64);
-        let spec = &world.scenario.systems[self.system].users[state.number as usize];
         self.put("D10R2", tod, |record| {
             record
                 .text("USERID", &spec.name)
@@ -94,13 +92,11 @@ impl<W: Write> Recorder<W> {
         });
     }
 
-    fn linux_network(&mut self, world: &World, user: usize, tod: Ticks) {
+    fn linux_network(&mut self, world: &World, user: usize, spec: &User, tod: Ticks) {
         let traffic = self.traffic(world, user);
         if traffic.interfaces == 0 {
             return;
         }
-        let state = &world.users[user];
-        let spec = &world.scenario.systems[self.system].users[state.number as usize];
         self.put("D10R2", tod, |record| {
             record
                 .text("USERID", &spec.name)
