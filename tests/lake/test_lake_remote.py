@@ -55,9 +55,18 @@ def url(request: pytest.FixtureRequest) -> str:
     return f"s3://{BUCKET}/{request.node.name.replace('[', '-').replace(']', '')}"
 
 
+def elsewhere(cache: Path) -> str:
+    """A cache without copies of lakes; what depends on the catalog alone is shared with all other tests."""
+    (cache / "zlens").mkdir(parents=True)
+    for kind in Path(os.environ["XDG_CACHE_HOME"]).glob("zlens/*"):
+        if kind.name != "lakes":
+            (cache / "zlens" / kind.name).symlink_to(kind.resolve())
+    return str(cache)
+
+
 def away(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """From here on as on another machine: without a local copy."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / f"cache{time.monotonic_ns()}"))
+    monkeypatch.setenv("XDG_CACHE_HOME", elsewhere(folder / f"cache{time.monotonic_ns()}"))
     remote.at.cache_clear()
 
 
@@ -67,7 +76,7 @@ def prefix(url: str) -> str:
 
 def begin(code: str, cache: Path, *words: object) -> subprocess.Popen[bytes]:
     """A process on a machine of its own."""
-    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    environment = {**os.environ, "XDG_CACHE_HOME": elsewhere(cache)}
     return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], env=environment)
 
 
@@ -276,8 +285,7 @@ def test_a_reader_keeps_its_version(
     away(monkeypatch, tmp_path)
     with zlens.open(url) as session:
         # Its files are not fetched yet.
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
-        remote.at.cache_clear()
+        away(monkeypatch, tmp_path)
         forgotten = lake.forget(url, Options(start=parse_moment("2026-03-02 10:03"), utc=True))
         assert forgotten.gone
         count = session.sql("SELECT count(*) FROM d0r2").rows[0][0]

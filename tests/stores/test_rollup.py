@@ -184,7 +184,7 @@ def days_of(made: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> list[str]:
+def parts(tmp_path: Path, few_measures: None) -> list[str]:
     """Three files of a system that follow each other, from 10:00 UTC; local time is an hour ahead."""
     return [write(tmp_path / f"{at}.data", piece(range(at * 6, at * 6 + 6))) for at in range(3)]
 
@@ -282,7 +282,7 @@ def test_measures_go_with_their_data(parts: list[str], tmp_path: Path) -> None:
     assert lake.check(made).faults == []
 
 
-def test_a_day_ends_in_local_time(tmp_path: Path) -> None:
+def test_a_day_ends_in_local_time(tmp_path: Path, few_measures: None) -> None:
     """The clock of LAKETEST is an hour ahead: its day ends at 23:00 UTC."""
     first = write(tmp_path / "0.data", piece(range(13 * 60 - 3, 13 * 60 + 3)))
     made = tmp_path / "lake"
@@ -367,7 +367,7 @@ def test_wrong_calls(tmp_path: Path, parts: list[str]) -> None:
         lake.forget_raw(tmp_path / "lake", DAY_S, systems=["X"])
 
 
-def test_the_row_of_a_gap_is_in_the_day_of_its_middle(tmp_path: Path) -> None:
+def test_the_row_of_a_gap_is_in_the_day_of_its_middle(tmp_path: Path, few_measures: None) -> None:
     """What was used between two recordings is in the totals, as over intervals."""
     spans = (range(4), range(1300, 1304))
     files = [write(tmp_path / f"{at}.data", piece(span)) for at, span in enumerate(spans)]

@@ -86,7 +86,7 @@ def test_what_is_assumed_is_said() -> None:
     assert {one.name for one in series([50.0] * 20, limit=80).assumptions} == {"trend_days"}
 
 
-def test_an_hour_that_was_half_there_when_it_was_kept(tmp_path: Path) -> None:
+def test_an_hour_that_was_half_there_when_it_was_kept(tmp_path: Path, few_measures: None) -> None:
     made = tmp_path / "lake"
     whole = write(tmp_path / "whole.data", piece(range(0, 40)))
     lake.add([write(tmp_path / "first.data", piece(range(0, 20)))], made)
@@ -102,7 +102,9 @@ def test_an_hour_that_was_half_there_when_it_was_kept(tmp_path: Path) -> None:
     assert found(made) == found(whole)
 
 
-def test_hours_of_a_lake_are_the_same_from_its_measures(demo_folder: Path, tmp_path: Path) -> None:
+def test_hours_of_a_lake_are_the_same_from_its_measures(
+    demo_folder: Path, tmp_path: Path, few_measures: None
+) -> None:
     made = tmp_path / "lake"
     lake.add([demo_folder], made)
 
