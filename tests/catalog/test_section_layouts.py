@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from zlens.catalog import smf_sections
 from zlens.catalog.check import sections as check_sections
@@ -44,14 +45,14 @@ def test_each_fact_has_a_source() -> None:
 )
 def test_what_is_wrong_is_found(name: str, change: dict[str, Any], words: str) -> None:
     section = LAYOUT.section("cpu")
-    fields = tuple(f._replace(**change) if f.name == name else f for f in section.fields)
-    changed = section._replace(fields=fields)
+    fields = tuple(replace(f, **change) if f.name == name else f for f in section.fields)
+    changed = replace(section, fields=fields)
     found = list(check_sections._section(LAYOUT, changed))
     assert any(words in one for one in found), found
 
 
 def test_sections_that_are_not_told_apart_are_found() -> None:
-    twice = LAYOUT._replace(sections=(*LAYOUT.sections, LAYOUT.sections[0]))
+    twice = replace(LAYOUT, sections=(*LAYOUT.sections, LAYOUT.sections[0]))
     found = list(check_sections._layout(twice))
     assert "section product is defined twice" in found
     assert "two sections have the same triplet" in found

@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from zlens.catalog import cpumf, smf, smf_record
 from zlens.catalog.check import smf as check_smf
@@ -40,11 +41,11 @@ def test_each_fact_has_a_source() -> None:
 )
 def test_what_is_wrong_is_found(change: dict[str, object], words: str) -> None:
     changed = [
-        field._replace(**change) if (field.name, field.subtype) == ("CPUID", 1) else field
+        replace(field, **change) if (field.name, field.subtype) == ("CPUID", 1) else field
         for field in LAYOUT.fields
     ]
     try:
-        found = list(check_smf._layout(LAYOUT._replace(fields=tuple(changed))))
+        found = list(check_smf._layout(replace(LAYOUT, fields=tuple(changed))))
     except KeyError as error:
         found = [f"there is no section {error}"]
     assert any(words in one for one in found), found

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -214,7 +214,7 @@ def _of_values(column: Column, statistic: str, of: Of = _of) -> str:
     return of("quantile_cont", value, kept(), f", {int(statistic[1:]) / 100}")
 
 
-class Part(NamedTuple):
+class Part(Struct, frozen=True):
     """A column over the subjects of one interval: the value, and its weight in a mean over time."""
 
     value: str

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from zlens.catalog.fields import Field
@@ -12,7 +14,7 @@ FIXED = ("system", "source", "file", "offset", "tod", "interval_end", "seconds",
 _INT_MAX = 8
 
 
-class Column(NamedTuple):
+class Column(Struct, frozen=True):
     """A column of a raw table. type is int, float, text, bool or time."""
 
     name: str
@@ -21,7 +23,7 @@ class Column(NamedTuple):
     text: str = ""
 
 
-class Part(NamedTuple):
+class Part(Struct, frozen=True):
     """A column that a field gives: the field itself or one element of an array."""
 
     name: str

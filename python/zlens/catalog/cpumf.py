@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.catalog import expressions, generations
 from zlens.errors import CatalogError
@@ -22,14 +25,14 @@ _COUNTER = re.compile(r"([A-Z])(\d{1,3})")
 _NUMBERED = "letter of its set and number, such as B0 or E145"
 
 
-class Counter(NamedTuple):
+class Counter(Struct, frozen=True):
     number: int
     set: str
     name: str
     text: str
 
 
-class CounterSet(NamedTuple):
+class CounterSet(Struct, frozen=True):
     """A set of counters with consecutive numbers.
 
     letter   the letter by which formulas name its counters
@@ -59,7 +62,7 @@ class CounterSet(NamedTuple):
         return max(counters for _, _, counters in self.sizes)
 
 
-class Variant(NamedTuple):
+class Variant(Struct, frozen=True):
     """An alternative formula, besides the one in use or where none is known well enough."""
 
     formula: str
@@ -67,7 +70,7 @@ class Variant(NamedTuple):
     source: str
 
 
-class Metric(NamedTuple):
+class Metric(Struct, frozen=True):
     """How one machine generation computes a metric. No formula: counters alone do not give it.
 
     needs     the set that a machine must have, if no formula names its counters
@@ -83,7 +86,7 @@ class Metric(NamedTuple):
     variants: tuple[Variant, ...] = ()
 
 
-class Generation(NamedTuple):
+class Generation(Struct, frozen=True):
     """A machine generation. basis: what its TLB counters count."""
 
     name: str
@@ -98,7 +101,7 @@ class Generation(NamedTuple):
     metrics: Mapping[str, Metric]
 
 
-class Balance(NamedTuple):
+class Balance(Struct, frozen=True):
     """left <= right must hold, or the counters do not mean what they are taken to mean."""
 
     name: str
@@ -109,14 +112,14 @@ class Balance(NamedTuple):
     text: str
 
 
-class Hint(NamedTuple):
+class Hint(Struct, frozen=True):
     """The LSPR workload category for a condition `when` on l1mp and rni."""
 
     when: str
     category: str
 
 
-class HintTable(NamedTuple):
+class HintTable(Struct, frozen=True):
     status: str
     source: str
     note: str
@@ -242,7 +245,7 @@ def _common_on(generation: str) -> dict[str, Metric]:
     """The common metrics with their status on one generation."""
     metrics = common_metrics()
     statuses = generations.facts(generation).get("statuses", {})
-    return metrics | {name: metrics[name]._replace(status=status) for name, status in statuses.items()}
+    return metrics | {name: replace(metrics[name], status=status) for name, status in statuses.items()}
 
 
 def _metric(name: str, facts: Mapping[str, Any]) -> Metric:
@@ -367,7 +370,8 @@ def _weighed(name: str) -> dict[str, Metric]:
             for variant in facts.get("variants", [])
         ]
         for metric in ("rni",) if kind == "rni" else ("est_finite_cpi", "est_scpl1m"):
-            metrics[metric] = _metric(metric, {**facts, "formula": formulas.get(metric, "")})._replace(
+            metrics[metric] = replace(
+                _metric(metric, {**facts, "formula": formulas.get(metric, "")}),
                 variants=tuple(
                     Variant(variant[metric], status, source) for variant, status, source in variants
                 ),

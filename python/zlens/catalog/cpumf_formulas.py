@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Container, Sequence
 from functools import cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from zlens.catalog import cpumf, expressions, generations
 from zlens.catalog.cpumf import Metric
@@ -27,7 +28,7 @@ _WORDS = frozenset({"and", "or", "not", "is", "null", "coalesce"})
 _KNOWN_WELL = ("verified", "verified-secondary", USER)
 
 
-class StatedFormula(NamedTuple):
+class StatedFormula(Struct, frozen=True):
     """A formula over counters, with the weakest status of everything it is built from."""
 
     formula: str

@@ -20,7 +20,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from zlens.errors import CatalogError
 
@@ -66,7 +67,7 @@ _TOKEN = re.compile(
 )
 
 
-class Node(NamedTuple):
+class Node(Struct, frozen=True):
     """One node of a parsed formula.
 
     kind is number, text, constant, name, call, unary, binary or null_test
@@ -77,7 +78,7 @@ class Node(NamedTuple):
     children: tuple[Node, ...] = ()
 
 
-class _Token(NamedTuple):
+class _Token(Struct, frozen=True):
     kind: str
     text: str
     position: int

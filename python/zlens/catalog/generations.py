@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 
-class MachineType(NamedTuple):
+class MachineType(Struct, frozen=True):
     """A machine type. ghz: its nominal speed, if known; calculations use the speed in the record."""
 
     type: str

@@ -37,7 +37,7 @@ import math
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -74,7 +74,7 @@ class Groups(Struct, frozen=True):
     factors: Mapping[str, float] = field(default_factory=dict)
 
 
-class Grouping(NamedTuple):
+class Grouping(Struct, frozen=True):
     """How one measure shows groups: match (column and kind) and merge (keys)."""
 
     match: tuple[tuple[str, str], ...]

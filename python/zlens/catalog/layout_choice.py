@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.catalog import layouts as catalog
@@ -18,7 +18,7 @@ from zlens.catalog import user_roles
 from zlens.catalog.layouts import BUILTIN, HEADER_LENGTH, SIM, Field, Layout, release_key
 
 
-class LayoutProblem(NamedTuple):
+class LayoutProblem(Struct, frozen=True):
     """Why records of one length are not decoded in full; `kind` is one of `problems.KINDS`."""
 
     kind: str
@@ -27,7 +27,7 @@ class LayoutProblem(NamedTuple):
     bytes: int
 
 
-class Choice(NamedTuple):
+class Choice(Struct, frozen=True):
     """The layout for records of one length (None: none is known), and what it leaves out."""
 
     record: str
@@ -36,7 +36,7 @@ class Choice(NamedTuple):
     problems: tuple[LayoutProblem, ...]
 
 
-class Need(NamedTuple):
+class Need(Struct, frozen=True):
     """A page that would add fields for the records of a file."""
 
     record: str

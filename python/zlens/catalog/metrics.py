@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zlens.errors import CatalogError
 from zlens.schema import document
@@ -95,7 +95,7 @@ UNITS = frozenset(
 BY = ("", "generation")
 
 
-class Column(NamedTuple):
+class Column(Struct, frozen=True):
     """One column of a measure.
 
     formula     over roles (entity.role) and earlier columns, compiled into SQL; '' if there is none
@@ -226,7 +226,7 @@ def table(name: str) -> Table:
 _TEXT = Text()
 _NAMES = Many(_TEXT, into=tuple)
 _NEEDED = ("name", "type", "unit", "text", "aggregate", "status", "source")
-_LEFT_OUT = frozenset(Column._fields) - {*_NEEDED, "by"}
+_LEFT_OUT = frozenset(Column.__struct_fields__) - {*_NEEDED, "by"}
 _COLUMN = Spec(
     (
         *(Key(name, _TEXT) for name in _NEEDED),
@@ -260,7 +260,7 @@ def parse(text: str, path: str) -> Table:
     values = document.checked(text, path, _TABLE, "the measure")
     scope = values["scope"] or _scope(values["table"])
     columns: list[Column] = values.pop("column")
-    scoped = (column if column.scope else column._replace(scope=scope) for column in columns)
+    scoped = (column if column.scope else replace(column, scope=scope) for column in columns)
     leading = () if values["plain"] else LEADING
     return Table(values.pop("table"), **values | {"scope": scope, "columns": (*leading, *scoped)})
 

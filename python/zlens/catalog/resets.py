@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog import layouts
 from zlens.schema import document
@@ -16,7 +18,7 @@ ALL = "all"
 KIND = "counters were reset"
 
 
-class Evidence(NamedTuple):
+class Evidence(Struct, frozen=True):
     """A record that reports a reset.
 
     `subject_kind` says whose counters; the values of `fields` name the subject in the order of the

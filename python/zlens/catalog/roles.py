@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog import codes, expressions
 from zlens.errors import CatalogError
@@ -38,7 +40,7 @@ _KEYS = frozenset(
 )
 
 
-class Role(NamedTuple):
+class Role(Struct, frozen=True):
     """A role of an entity. aggregate is how --every aggregates it: sum, mean or last.
 
     within  formula over `seconds` and roles of the entity that no value exceeds. A value that does, or that
@@ -61,7 +63,7 @@ class Role(NamedTuple):
         return bool(self.within) or not self.signed
 
 
-class Join(NamedTuple):
+class Join(Struct, frozen=True):
     """A section of the same record whose fields are joined with those of a raw table.
 
     same  columns that its rows share with those of that table, in place of those that identify a record
@@ -72,7 +74,7 @@ class Join(NamedTuple):
     same: tuple[str, ...] = ()
 
 
-class Origin(NamedTuple):
+class Origin(Struct, frozen=True):
     """How one raw table gives the roles of an entity.
 
     began    field with the time from which a subject's counters count: since then is all they say
@@ -89,7 +91,7 @@ class Origin(NamedTuple):
     seconds: str | None = None
 
 
-class Entity(NamedTuple):
+class Entity(Struct, frozen=True):
     """What measures refer to by one name: its roles, and the tables they come from.
 
     A lasting entity describes a state: its rows apply from their time `tod` until the next one, and belong

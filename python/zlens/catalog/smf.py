@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -27,7 +27,7 @@ COLUMN_TYPES = ("int", "text", "hex", "time", "bit", "code")
 _TABLE_TYPES = {"int": "int", "text": "text", "hex": "text", "time": "time", "bit": "bool", "code": "text"}
 
 
-class Triplet(NamedTuple):
+class Triplet(Struct, frozen=True):
     """The places of offset (4 bytes), length and number (2 bytes each) of sections."""
 
     offset_at: int
@@ -35,7 +35,7 @@ class Triplet(NamedTuple):
     count_at: int
 
 
-class Section(NamedTuple):
+class Section(Struct, frozen=True):
     """A part of the record. The header has no triplet; the data section's length depends on the subtype."""
 
     name: str
@@ -74,7 +74,7 @@ class Subtype(Struct, frozen=True):
     note: str
 
 
-class Field(NamedTuple):
+class Field(Struct, frozen=True):
     """subtype None: in records of all subtypes. bit: which bit of the field it is, from the left."""
 
     section: str
@@ -90,7 +90,7 @@ class Field(NamedTuple):
     note: str
 
 
-class Column(NamedTuple):
+class Column(Struct, frozen=True):
     """A column of the raw table that is not a counter. fields: first choice first."""
 
     name: str
@@ -107,7 +107,7 @@ class Column(NamedTuple):
         return _TABLE_TYPES[self.type]
 
 
-class Layout(NamedTuple):
+class Layout(Struct, frozen=True):
     """One record type."""
 
     record: int

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog import smf
 from zlens.catalog.columns import Column
@@ -36,7 +38,7 @@ KINDS = {
 }
 
 
-class Field(NamedTuple):
+class Field(Struct, frozen=True):
     """A field of a section. bits: name to place and text; date: the field with the day of a time of day."""
 
     name: str
@@ -53,7 +55,7 @@ class Field(NamedTuple):
     source: str
 
 
-class Owner(NamedTuple):
+class Owner(Struct, frozen=True):
     """A section of another kind that owns sections: the first of them, and their number."""
 
     column: str
@@ -66,7 +68,7 @@ class Owner(NamedTuple):
     status: str
 
 
-class Section(NamedTuple):
+class Section(Struct, frozen=True):
     """A kind of section. triplet: the place of its offset, length and number; None: the header itself."""
 
     name: str
@@ -90,7 +92,7 @@ class Section(NamedTuple):
         raise CatalogError(f"section {self.name} of {self.table} has no field {name}")
 
 
-class Layout(NamedTuple):
+class Layout(Struct, frozen=True):
     """One record type."""
 
     record: int

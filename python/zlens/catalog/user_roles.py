@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.catalog import codes, layouts, roles
@@ -48,7 +49,7 @@ _TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 _MAX_BYTES = 1024 * 1024
 
 
-class Binding(NamedTuple):
+class Binding(Struct, frozen=True):
     """One role of one raw table, bound by the user."""
 
     entity: str
@@ -105,8 +106,8 @@ def of_entity(role_entity: roles.Entity) -> roles.Entity:
         for binding in own_bindings:
             if binding.table == origin.table:
                 origin_roles[binding.role] = _combined(binding, origin_roles.get(binding.role))
-        origins.append(origin._replace(roles=origin_roles))
-    return role_entity._replace(origins=tuple(origins))
+        origins.append(replace(origin, roles=origin_roles))
+    return replace(role_entity, origins=tuple(origins))
 
 
 def of_layout(layout: Layout) -> Layout:

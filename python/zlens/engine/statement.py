@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from zlens.catalog.compile.kept import Kept
 from zlens.engine.admission import Survey, Tree, admit
@@ -18,7 +20,7 @@ LONGEST = 1_000_000
 _KEPT = 50_000
 
 
-class Statement(NamedTuple):
+class Statement(Struct, frozen=True):
     """One statement that only reads.
 
     text       as the user wrote it

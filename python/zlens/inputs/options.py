@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -22,7 +21,7 @@ _OFFSET = r"([+-])(\d{1,2}):?(\d{2})"
 _SHIFT = r"(?:(?P<days>[A-Za-z,\- ]+?)\s+)?(?P<start>\d{1,2}:\d{2})\s*-\s*(?P<end>\d{1,2}:\d{2})"
 
 
-class Moment(NamedTuple):
+class Moment(Struct, frozen=True):
     """A time on the command line: a date with a time, or a time of day on every date."""
 
     date: dt.date | None
@@ -35,7 +34,7 @@ class Moment(NamedTuple):
         return local.astimezone(dt.UTC)
 
 
-class Shift(NamedTuple):
+class Shift(Struct, frozen=True):
     """Hours of some days of the week, in the system's local time. A shift may run over midnight."""
 
     days: frozenset[int]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -30,7 +30,7 @@ WHOLE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc"})
 BY_TABLE = frozenset({"rmf-text", "listing", "listing-means"})
 
 
-class Evidence(NamedTuple):
+class Evidence(Struct, frozen=True):
     """That counters of a table were reset at a moment; subject None: those of every subject.
 
     `moment` is the reader's own stamp, `us` about the same in microseconds since 1970, UTC. A subject is
@@ -44,7 +44,7 @@ class Evidence(NamedTuple):
     kind: str
 
 
-class Digest(NamedTuple):
+class Digest(Struct, frozen=True):
     """What the records of an interval are, in any order: digests of its samples and of its events."""
 
     samples: int
@@ -62,7 +62,7 @@ class Digest(NamedTuple):
         return fewer or (self.events, self.event_sum) == (known.events, known.event_sum)
 
 
-class Mark(NamedTuple):
+class Mark(Struct, frozen=True):
     """The end of an interval: microseconds since 1970, UTC, samples in it, where its record begins.
 
     begin    where its first record is; None: behind the end before

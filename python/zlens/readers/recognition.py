@@ -8,7 +8,9 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
@@ -39,7 +41,7 @@ HEAD = 64 * 1024
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
-class InputFiles(NamedTuple):
+class InputFiles(Struct, frozen=True):
     """Files of an input by reader, and the problems of the others."""
 
     files: dict[str, list[str]]

@@ -355,7 +355,7 @@ def _mean(table: Table, column: Column) -> str:
     if column.mean in ("first", "last"):
         return f"{'arg_min' if column.mean == 'first' else 'arg_max'}({name}, {quote(table.time or '')})"
     if column.mean == "mean" and column.declared:
-        return aggregation.mean(column.declared._replace(name=column.column))
+        return aggregation.mean(replace(column.declared, name=column.column))
     return _rule(column.mean, name, column)
 
 

@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
@@ -103,7 +103,7 @@ class Problem(Struct):
         return self.file if line is None else f"{self.file}:{line}"
 
 
-class Text(NamedTuple):
+class Text(Struct, frozen=True):
     """Any text, possibly of several lines; `form` is the pattern it must match, `what` its name."""
 
     longest: int = 100_000
@@ -128,7 +128,7 @@ class Text(NamedTuple):
         return value
 
 
-class Prose(NamedTuple):
+class Prose(Struct, frozen=True):
     """Words, possibly over several lines; surrounding spaces are removed."""
 
     empty: bool = False
@@ -148,7 +148,7 @@ class Prose(NamedTuple):
         return value.strip()
 
 
-class Line(NamedTuple):
+class Line(Struct, frozen=True):
     """A printable word or line."""
 
     longest: int = 1000
@@ -171,7 +171,7 @@ class Line(NamedTuple):
         return value
 
 
-class Choice(NamedTuple):
+class Choice(Struct, frozen=True):
     """One of some words."""
 
     of: tuple[str, ...]
@@ -192,7 +192,7 @@ class Choice(NamedTuple):
         return str(value)
 
 
-class Integer(NamedTuple):
+class Integer(Struct, frozen=True):
     """An integer from low to high."""
 
     low: int = -_LARGEST
@@ -222,7 +222,7 @@ class Integer(NamedTuple):
 SMALLEST, LARGEST = 1e-12, 1e15
 
 
-class Number(NamedTuple):
+class Number(Struct, frozen=True):
     """A number from low to high; above: excluding low itself.
 
     Its size is bounded too: what is made of numbers at the ends of the double range is none.
@@ -265,7 +265,7 @@ class Number(NamedTuple):
         return float(value)
 
 
-class NumberOr(NamedTuple):
+class NumberOr(Struct, frozen=True):
     """A number, or a word such as NOLIMIT that stands for none."""
 
     of: Number
@@ -377,7 +377,7 @@ class Moment(Struct, frozen=True):
         return Number(-1e10, 1e11).check(value, where, problem)
 
 
-class Many(NamedTuple):
+class Many(Struct, frozen=True):
     """A list of values of the same kind; in a URL a repeated parameter, or values separated by commas.
 
     into   the type of the result
@@ -406,7 +406,7 @@ class Many(NamedTuple):
         )
 
 
-class Row(NamedTuple):
+class Row(Struct, frozen=True):
     """A list with a kind for each place; in JSON a place may be null if its kind is Maybe."""
 
     of: tuple[Kind, ...]
@@ -431,7 +431,7 @@ class Row(NamedTuple):
         )
 
 
-class Maybe(NamedTuple):
+class Maybe(Struct, frozen=True):
     """A kind, or null."""
 
     of: Kind
@@ -449,7 +449,7 @@ class Maybe(NamedTuple):
         return None if value is None else self.of.check(value, where, problem)
 
 
-class Named(NamedTuple):
+class Named(Struct, frozen=True):
     """A table with the user's own names as keys, and values of the same kind.
 
     names   the pattern that names must match
@@ -482,7 +482,7 @@ class Named(NamedTuple):
         }
 
 
-class Either(NamedTuple):
+class Either(Struct, frozen=True):
     """One of two kinds: the first that fits."""
 
     first: Kind
@@ -505,7 +505,7 @@ class Either(NamedTuple):
             return self.second.check(value, where, problem)
 
 
-class Key(NamedTuple):
+class Key(Struct, frozen=True):
     """One key of a table, or one parameter of a query.
 
     default   the value if it is missing; REQUIRED; or None

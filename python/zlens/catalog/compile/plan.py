@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -30,7 +30,7 @@ Kinds = Collection[str] | None
 _BY_GENERATION = "by generation"
 
 
-class Input(NamedTuple):
+class Input(Struct, frozen=True):
     """What the compiler needs to know about an input.
 
     raw        columns of each raw table that a source gives

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.catalog import aggregation, metrics
 from zlens.catalog.reports import menus
@@ -70,7 +71,7 @@ class Column(Struct, frozen=True):
     def declared(self) -> metrics.Column | None:
         """The measure whose rule averages it; a column without measures is weighted by interval length."""
         if not self.measures:
-            return metrics.LEADING[0]._replace(name=self.column, type="float", aggregate="gauge")
+            return replace(metrics.LEADING[0], name=self.column, type="float", aggregate="gauge")
         measured = metrics.columns_named(self.measures[0])
         return next((column for _, column in measured if "mean" in aggregation.gives(column)), None)
 

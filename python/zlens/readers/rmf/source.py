@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from msgspec import Struct, field
 
@@ -61,7 +61,7 @@ class _Section(Struct):
     last_us: int | None = None
 
 
-class _Latest(NamedTuple):
+class _Latest(Struct, frozen=True):
     """Facts about a system from its latest interval."""
 
     end: int
@@ -70,7 +70,7 @@ class _Latest(NamedTuple):
     offset_s: int | None
 
 
-class Times(NamedTuple):
+class Times(Struct, frozen=True):
     """Begin and end of an interval in microseconds UTC, and its length in milliseconds (0: unknown)."""
 
     begin: int

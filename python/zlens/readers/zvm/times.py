@@ -6,7 +6,6 @@ import bisect
 import datetime as dt
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -34,7 +33,7 @@ MAX_RECORDS = 200_000
 MAX_REMARKS = 1000
 
 
-class _Known(NamedTuple):
+class _Known(Struct, frozen=True):
     """An interval that was read: its samples, its file, its place among the ends there."""
 
     samples: int
