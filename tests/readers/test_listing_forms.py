@@ -14,6 +14,7 @@ import pytest
 import listing_round
 import zlens
 from zlens.errors import InputError
+from zlens.inputs.options import Options, parse_moment
 from zlens.lake import imports
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
@@ -155,6 +156,34 @@ def test_a_cut_line_loses_only_what_is_uncertain(tmp_path: Path) -> None:
     assert any("line cut at" in detail for detail in problems(tmp_path, text))
 
 
+def test_interim_reports_are_the_intervals_of_their_spans(tmp_path: Path, sim_file: Path) -> None:
+    """A report for each quarter of an hour, as INTERIM prints them, and one of the whole half hour."""
+    quarters = [(30, 45), (45, 60)]
+    query = "SELECT userid, interval_end, round(cpu_s, 1), flag FROM guest WHERE cpu_s > 0 ORDER BY ALL"
+
+    def within(first: int, last: int, every_s: int | None = None) -> Options:
+        start, end = (parse_moment(f"2024-05-14 {9 + at // 60:02}:{at % 60:02}") for at in (first, last))
+        return Options(start=start, end=end, every_s=every_s)
+
+    def printed(first: int, last: int) -> str:
+        with zlens.open(sim_file, options=within(first, last)) as session:
+            return session.report("user")
+
+    path = tmp_path / "interim.txt"
+    path.write_text("\n".join(printed(*each) for each in quarters))
+    with zlens.open(sim_file, options=within(30, 60, every_s=900)) as session:
+        expected = session.sql(query).rows
+    with zlens.open(path) as session:
+        assert session.sql(query).rows == expected
+        assert [problem for problem in session.problems if problem.kind != "zone"] == []
+    # The report of the whole span ends with the last of them: it is kept, and is in no measure.
+    path.write_text(path.read_text() + "\n" + printed(30, 60))
+    with zlens.open(path) as session:
+        assert session.sql(query).rows == expected
+        [told] = {problem.detail.partition(": ")[2] for problem in session.problems}
+        assert told.startswith("the interval has 1800 s; that of another report with the same end has 900 s")
+
+
 def test_several_reports_are_in_one_file(tmp_path: Path) -> None:
     text = PRCLOG + "\n" + PHYSLOG.removeprefix("1") + "\n" + (FOLDER / "sysset-smt2.txt").read_text()
     assert len(rows(tmp_path, text)) == 9
@@ -233,6 +262,38 @@ def test_a_report_that_the_catalog_lacks_is_read_by_its_heads(tmp_path: Path) ->
     assert problems(tmp_path, UNKNOWN) == [
         "line 1: the report NEWLOG is not in the catalog; read by its heads"
     ]
+
+
+def test_rows_of_an_unknown_report_as_long_as_its_rule_are_whole(tmp_path: Path) -> None:
+    text = UNKNOWN.replace(f"{'_' * 87}\n", f"{'_' * 34}\n")
+    assert [row["s_2"] for row in rows(tmp_path, text, "listing_newlog")] == [0.025, None, 0.05]
+    # Cut to a card, the last number may have had more digits.
+    text = "".join(f"{line[:80]}\n" for line in _wide(UNKNOWN, 80).splitlines())
+    assert [row["s_2"] for row in rows(tmp_path, text, "listing_newlog")] == [None, None, None]
+    assert "line cut at '.025', which may be incomplete; not read" in problems(tmp_path, text)[1]
+
+
+def _wide(text: str, width: int) -> str:
+    """A table whose last column ends at a width, as its rule does."""
+    lines = text.splitlines()
+    for at, line in enumerate(lines[5:], 5):
+        last = line.split()[-1] if line and "_" not in line else ""
+        lines[at] = (
+            "_" * width if "_" in line else f"{line[: -len(last)]:<{width - len(last)}}{last}" if last else ""
+        )
+    return "\n".join(lines) + "\n"
+
+
+def test_each_table_of_an_unknown_report_is_a_table(tmp_path: Path) -> None:
+    text = UNKNOWN + "\nOther\n\n  Used  Left\n  12.5  87.5\n"
+    assert len(rows(tmp_path, text, "listing_newlog")) == 3
+    [row] = rows(tmp_path, text, "listing_newlog_2")
+    assert (row["used"], row["left"]) == (12.5, 87.5)
+    assert len(problems(tmp_path, text)) == 1
+    many = "".join(f"\n  Used {name}\n  12.5 87.5\n" for name in "ABCDEFGHIJ")
+    assert problems(tmp_path, UNKNOWN + many)[1].endswith(
+        "listing_newlog has 9 tables with other columns; this one is not read"
+    )
 
 
 def test_a_column_that_the_catalog_lacks_is_kept_as_text(tmp_path: Path) -> None:

@@ -38,12 +38,17 @@ _BLOCK = 1024 * 1024
 _HEIGHT = 8
 #: Columns of a report that the catalog lacks.
 _MOST_COLUMNS = 200
+#: Tables with different columns of one report that the catalog lacks.
+_MOST_TABLES = 9
+#: The lengths to which programs cut lines.
+_CUT_TO = frozenset((72, 79, 80, 120, 121, 131, 132, 133))
 
 
 class Target(Struct):
     """A raw table with its rows.
 
     table   its definition; None of a report that the catalog lacks, which has `heads`
+    timed   its rows begin with times
     placed  rows that have their times
     """
 
@@ -51,6 +56,7 @@ class Target(Struct):
     rows: ListingRows
     table: Table | None
     heads: tuple[str, ...] = ()
+    timed: bool = False
     placed: int = 0
 
 
@@ -80,16 +86,20 @@ class Tables:
             moment = listings.time_column(report.name, table.key)
             at = [column.key for column in table.columns].index(moment) if moment else None
             rows = ListingRows(columns, labels, _totals(table), timed=bool(table.time), moment=at)
-            target = self.targets[name] = Target(name, rows, table)
+            target = self.targets[name] = Target(name, rows, table, timed=bool(table.time))
         return target
 
     def unknown(self, name: str, columns: tuple[str, ...], timed: bool) -> Target | None:
-        """The raw table of a report that the catalog lacks; None if it was read with other columns."""
-        target = self.targets.get(name)
-        if target is None:
-            rows = ListingRows([(column, "text") for column in columns], [], [], timed=timed)
-            target = self.targets[name] = Target(name, rows, None, columns)
-        return target if target.heads == columns else None
+        """The raw table of a report that the catalog lacks, one for each of its tables; None of too many."""
+        for number in range(1, _MOST_TABLES + 1):
+            own = name if number == 1 else f"{name}_{number}"
+            target = self.targets.get(own)
+            if target is None:
+                rows = ListingRows([(column, "text") for column in columns], [], [], timed=timed)
+                target = self.targets[own] = Target(own, rows, None, columns, timed=timed)
+            if target.heads == columns:
+                return target
+        return None
 
 
 class Parser:
@@ -180,8 +190,7 @@ class Parser:
             return False
         if report.definition is not None and listings.lines_of(report.definition.name):
             return False
-        timed = target.table is None or bool(target.table.time)
-        return timed or (self._since_blank >= _HEIGHT and not self._blank)
+        return target.timed or (self._since_blank >= _HEIGHT and not self._blank)
 
     # -- lines ---------------------------------------------------------------------------------------
 
@@ -474,11 +483,14 @@ class Parser:
         name = listings.PREFIX + re.sub(r"[^a-z0-9]+", "_", label)
         target = self._tables.unknown(name, columns, timed)
         if target is None:
-            self._note(line, "no_layout", f"{name} was read with other columns; not read")
+            detail = f"{name} has {_MOST_TABLES} tables with other columns; this one is not read"
+            self._note(line, "no_layout", detail)
             self._target = None
             return
         places = [(start, end, True, at, "") for at, (start, end) in enumerate(own)]
-        width = report.header.width if words and words[-1][1] == report.header.width else None
+        end = words[-1][1] if words else None
+        # Lines are cut to the width of a card, terminal, or printer; any other width is the report's own.
+        width = end if end == report.header.width and end in _CUT_TO else None
         places = [(*words[0], False, -1, ""), *places] if timed else places
         target.rows.lay(places, timed, cut=width, order=self._order)
         self._target = target
