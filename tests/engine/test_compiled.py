@@ -201,6 +201,14 @@ def test_helpers_that_several_read_are_kept(whole: Session) -> None:
         "SELECT * FROM load AS l, LATERAL (SELECT max(busy_pct) FROM cpu WHERE seconds = l.seconds)",
         "SELECT * FROM (PIVOT cpu ON cpu_id IN (0, 1) USING max(busy_pct) GROUP BY interval_end)",
         "SELECT list_transform(list(busy_pct), lambda x: x + 1) FROM cpu",
+        "WITH a AS MATERIALIZED (SELECT cpu_id FROM cpu WHERE flag IS NULL AND busy_pct > 1), "
+        "b AS MATERIALIZED (SELECT * FROM a WHERE cpu_id = 1) SELECT count(*) FROM b",
+        "WITH a AS (SELECT * FROM cpu), b AS (SELECT * FROM a WHERE cpu_id = 1) "
+        "SELECT count(*) FROM a, b WHERE a.busy_pct < b.busy_pct",
+        "SELECT count(*) FROM (SELECT * FROM cpu) AS c "
+        "WHERE EXISTS (FROM load AS l WHERE l.busy_pct < c.busy_pct AND l.interval_end = c.interval_end)",
+        "SELECT cpu_id FROM (SELECT * FROM cpu) QUALIFY row_number() OVER (ORDER BY busy_pct, cpu_id) = 1",
+        "SELECT DISTINCT ON (cpu_id) cpu_id FROM (SELECT * FROM cpu WHERE busy_pct > 1 ORDER BY interval_end)",
     ],
 )
 def test_statements_of_every_kind(full: Session, query: str) -> None:

@@ -14,6 +14,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any, TypeVar
 
 from zlens import _native
@@ -136,7 +137,7 @@ class Engine:
 
         self._store = Store(self._connection, tables, self._session, where or (lambda _: None), facts)
         self._planner = Planner(self._store.columns)
-        self._kept = Kept("statements", RELEASE)
+        self._kept = Kept("statements", RELEASE, Path(__file__).parent)
         self._statements: dict[str, Statement] = {}
         self._planned: dict[str, Mapping[str, set[str]]] = {}
         self._digests: dict[str, str] = {}

@@ -80,10 +80,14 @@ class Planner:
     def _open(self) -> Connection:
         if self._connection is None:
             self._connection = connect(None, threads=1)
-            # Filters stay above the scans, and empty tables stay scans: the plan shows all columns read.
+            # Filters stay above the scans, and empty tables stay scans: the plan shows all columns read. Only
+            # what removes unused columns runs; anything else may hide some.
             self._connection.execute(
-                "SET disabled_optimizers = 'statistics_propagation,filter_pushdown,empty_result_pullup'"
+                "SET VARIABLE others = (SELECT string_agg(name) FROM duckdb_optimizers() "
+                "WHERE name <> 'unused_columns')"
             )
+            self._connection.execute("SET disabled_optimizers = getvariable('others')")
+            self._connection.execute("RESET VARIABLE others")
             self._connection.execute("CREATE SCHEMA role")
         return self._connection
 

@@ -24,11 +24,16 @@ _ENDINGS = (".py", ".toml", ".sql")
 
 
 class Kept:
-    """Entries of one kind, as JSON. `release` is the DuckDB release."""
+    """Entries of one kind, as JSON.
 
-    def __init__(self, kind: str, release: str) -> None:
+    release  the DuckDB release
+    code     folders of more code that the entries depend on
+    """
+
+    def __init__(self, kind: str, release: str, *code: Path) -> None:
         self._cache = Cache(kind, "1")
         self._release = release
+        self._roots = (*ROOTS, *code)
 
     def read(self, *depends: Any) -> Any:
         """The entry for this key; None if there is none."""
@@ -43,7 +48,7 @@ class Kept:
         self._cache.write(self._depends(depends), body.encode("utf-8", "surrogatepass"))
 
     def _depends(self, depends: tuple[Any, ...]) -> bytes:
-        key = [*(stamp(str(root)) for root in ROOTS), _user_stamp(), self._release, *depends]
+        key = [*(stamp(str(root)) for root in self._roots), _user_stamp(), self._release, *depends]
         return json.dumps(key).encode()
 
 
