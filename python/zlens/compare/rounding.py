@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import Any
 
 from zlens.catalog import expressions, listings, metrics
 from zlens.catalog.compared import Metric
+from zlens.catalog.expressions import literal
 from zlens.catalog.reports import definition
 from zlens.compare.series import Key, Series
 from zlens.explain.lineage import column_lineage
-from zlens.session.rounded import MARK, changes, has_printed, named, rounded
+from zlens.session.rounded import MARK, Change, changes, has_printed, rounded
 from zlens.session.session import Session
 
 
@@ -31,49 +32,87 @@ def roundings(session: Session, compared: Sequence[Series]) -> dict[tuple[str, K
     found: dict[tuple[str, Key], float] = {}
     with rounded(session, changed) as beside:
         whole = [each for series in compared for each in (series, series.apart()) if each is not None]
-        beside.expect([series.query for series in whole])
-        for series in whole:
-            scales = {metric.key: metric.scale for metric in series.metrics}
-            for (system, key), rows in _rows(series, beside).items():
-                effects: dict[tuple[str, str], float] = {}
-                for number, change in enumerate(changed, 1):
-                    column = (change.table, change.column)
-                    effect = _effect(rows[0], rows[number]) if 0 in rows and number in rows else 0.0
-                    effects[column] = max(effects.get(column, 0.0), effect)
-                # Apart, where errors of subjects do not cancel, the bound is never smaller.
-                found[system, key] = scales[key[0]] * math.fsum(effects.values())
+        queries = [_effects(series, len(changed)) for series in whole]
+        beside.expect(queries)
+        for series, query in zip(whole, queries, strict=True):
+            # Apart, where errors of subjects do not cancel, the bound is never smaller.
+            found |= _bounds(series, changed, beside.sql(query).rows)
     return found
 
 
-#: Numerator and denominator of each row, by its subject and time.
-_Rows = dict[tuple[tuple[str, ...], dt.datetime], tuple[float, float]]
+def _bounds(
+    series: Series, changed: Sequence[Change], rows: Iterable[Sequence[Any]]
+) -> dict[tuple[str, Key], float]:
+    """The bounds of a series' metrics, from the effect of each change."""
+    keys = len(series.by)
+    points: dict[tuple[str, Key], tuple[int, str]] = {}
+    effects: dict[tuple[str, Key], dict[tuple[str, str], float]] = {}
+    for system, source, number, *rest in rows:
+        change = changed[number - 1]
+        for at, metric in enumerate(series.metrics):
+            key = system, (metric.key, tuple(rest[:keys]))
+            count, effect = rest[keys + 2 * at : keys + 2 * at + 2]
+            # The source that `Series.points` takes.
+            known = points.get(key)
+            if not count or (known is not None and (-known[0], known[1]) < (-count, source)):
+                continue
+            if known != (count, source):
+                points[key], effects[key] = (count, source), {}
+            own = effects[key]
+            column = change.table, change.column
+            own[column] = max(own.get(column, 0.0), effect or 0.0)
+    scales = {metric.key: metric.scale for metric in series.metrics}
+    return {(system, key): scales[key[0]] * math.fsum(own.values()) for (system, key), own in effects.items()}
 
 
-def _rows(series: Series, beside: Session) -> dict[tuple[str, Key], dict[int, _Rows]]:
-    """The rows of a metric, by system and key of the metric, and by change."""
-    found: dict[tuple[str, Key], dict[int, _Rows]] = {}
-    for (marked, (metric, subject)), points in series.points(beside).items():
-        system, number = named(marked)
-        # A machine is marked as its systems are.
-        subject = tuple(text.partition(MARK)[0] for text in subject)
-        rows = found.setdefault((system, (metric, subject[: len(series.by)])), {}).setdefault(number, {})
-        rows.update(((subject, end), (above, below)) for end, above, below in points)
-    return found
+def _effects(series: Series, count: int) -> str:
+    """SELECT of system, source, change, subject and, for each metric, its points and what the change does.
 
-
-def _effect(rows: _Rows, changed: _Rows) -> float:
-    """The most that a mean can change if any of the rows change.
-
-    The mean is A / B, sums over rows; to first order, row i changes it by (dA_i - A / B * dB_i) / B.
+    The effect is the most that the mean can change if any of its rows change. The mean is A / B, sums over
+    rows; to first order, row i changes it by (dA_i - A / B * dB_i) / B.
     """
-    below = math.fsum(b for _, b in rows.values())
-    mean = math.fsum(a for a, _ in rows.values()) / below
-    least = min(below, math.fsum(b for _, b in changed.values()))
-    moved = []
-    for place in rows.keys() | changed.keys():
-        (above, weight), (new_above, new_weight) = (side.get(place, (0.0, 0.0)) for side in (rows, changed))
-        moved.append(abs(new_above - above - mean * (new_weight - weight)))
-    return math.fsum(moved) / least
+    own = [f"k{at}" for at in range(len(series.by))]
+    keys = [f"k{at}" for at in range(len(series.by) + len(series.beneath))]
+    at_each = range(len(series.metrics))
+    mark = f"split_part({{}}, {literal(MARK)}, {{}})"
+    parts = ", ".join(
+        f"CASE WHEN {there} THEN a{at} ELSE 0 END AS a{at}, CASE WHEN {there} THEN b{at} ELSE 0 END AS b{at}"
+        for at in at_each
+        for there in (f"(a{at} IS NOT NULL AND b{at} > 0)",)
+    )
+    # A machine is marked as its systems are.
+    subject = "".join(f", {mark.format(key, 1)} AS {key}" for key in keys)
+    known = "".join(f" AND {key} IS NOT NULL" for key in keys)
+    listed = ", ".join(["system", "source", *keys, "interval_end"])
+    of_row = ", ".join(
+        f"sum(a{at}) AS a{at}, sum(b{at}) AS b{at}, max(b{at}) > 0 AS there{at}" for at in at_each
+    )
+    negative = ", ".join(f"-a{at}, -b{at}" for at in at_each)
+    both = ", ".join(f"a{at}, b{at}" for at in at_each)
+    sums = ", ".join(
+        f"sum(a{at}) AS above{at}, sum(b{at}) AS below{at}, count(*) FILTER (b{at} > 0) AS points{at}"
+        for at in at_each
+    )
+    subjects = ", ".join(["system", "source", *own])
+    effects = ", ".join(
+        f"any_value(m.points{at}), CASE WHEN bool_or(g.there{at}) "
+        f"THEN sum(abs(g.a{at} - m.above{at} / m.below{at} * g.b{at})) "
+        f"/ (any_value(m.below{at}) + least(sum(g.b{at}), 0)) END"
+        for at in at_each
+    )
+    named = ", ".join(f"g.{name}" for name in ["system", "source", "change", *own])
+    return (
+        f"WITH p AS MATERIALIZED (SELECT {mark.format('system', 1)} AS system, source, "
+        f"CAST({mark.format('system', 2)} AS INTEGER) AS change{subject}, interval_end, {parts} "
+        f"FROM ({series.rows}) WHERE true{known}), "
+        f"z AS MATERIALIZED (SELECT * FROM p WHERE change = 0), "
+        f"m AS (SELECT {subjects}, {sums} FROM z GROUP BY {subjects}), "
+        # Rows that only one of the two has count in full.
+        f"g AS (SELECT {listed}, change, {of_row} FROM (SELECT {listed}, change, {both} FROM p "
+        f"WHERE change > 0 UNION ALL SELECT {listed}, c.change, {negative} FROM z "
+        f"CROSS JOIN range(1, {count + 1}) AS c(change)) GROUP BY {listed}, change) "
+        f"SELECT {named}, {effects} FROM g JOIN m USING ({subjects}) GROUP BY {named} ORDER BY ALL"
+    )
 
 
 @cache

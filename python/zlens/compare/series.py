@@ -25,6 +25,8 @@ class Series:
 
     by       columns that have values of their own; what else identifies a row is aggregated
     beneath  columns that this series keeps apart too
+    rows     SELECT of system, source, interval_end, the subject as k0, k1, ... and, for each metric, the
+             numerator and denominator as a0, b0, a1, b1, ...
     """
 
     def __init__(
@@ -46,16 +48,16 @@ class Series:
         pinned = [name for name, _ in where]
         keys = [*by, *beneath]
         rows = aggregation.intervals(measured, columns, quote(table), keys, condition, pinned)
-        subject = "".join(f", CAST({quote(name)} AS VARCHAR)" for name in by)
-        subject += "".join(f", coalesce(CAST({quote(name)} AS VARCHAR), '')" for name in beneath)
+        texts = [f"CAST({quote(name)} AS VARCHAR)" for name in by]
+        texts += [f"coalesce(CAST({quote(name)} AS VARCHAR), '')" for name in beneath]
+        subject = "".join(f", {text} AS k{at}" for at, text in enumerate(texts))
         parts = ", ".join(
-            f"{quote(column.name)} * {weight}, CASE WHEN {quote(column.name)} IS NOT NULL THEN {weight} END"
-            for column in columns
-            for weight in (quote(aggregation.parted(column)),)
+            f"{value} * {weight} AS a{at}, CASE WHEN {value} IS NOT NULL THEN {weight} END AS b{at}"
+            for at, column in enumerate(columns)
+            for value, weight in ((quote(column.name), quote(aggregation.parted(column))),)
         )
-        self.query = (
-            f"SELECT system, source, interval_end{subject}, {parts} FROM ({rows}) ORDER BY interval_end"
-        )
+        self.rows = f"SELECT system, source, interval_end{subject}, {parts} FROM ({rows})"
+        self.query = f"{self.rows} ORDER BY interval_end"
 
     def apart(self) -> Series | None:
         """The metrics that are means over subjects, with these kept apart; None if there are none."""

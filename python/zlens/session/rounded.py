@@ -93,12 +93,6 @@ def rounded(session: Session, changed: Sequence[Change]) -> Session:
     return beside
 
 
-def named(system: str) -> tuple[str, int]:
-    """The system, and the number of the change from 1 that a system of a rounded session has; 0 for none."""
-    name, _, number = system.partition(MARK)
-    return name, int(number)
-
-
 class _Table:
     """A raw table with its rows once for each change."""
 
