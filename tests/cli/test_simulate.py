@@ -60,12 +60,19 @@ def test_the_file_that_is_solved(scenario: str, tmp_path: Path, capsys: pytest.C
         assert [system.system for system in session.systems] == ["ZVM"]
 
 
-def test_text_names_the_files(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    output = str(tmp_path / "shares.data")
-    status, out, _ = run(capsys, scenario, "-o", output, "--hours", "0.01", "--seed", "9")
+def test_text_names_the_files(
+    scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = run(capsys, scenario, "-o", "shares.data", "--hours", "0.01", "--seed", "9")
     assert status == 0
-    [line] = [line for line in out.splitlines() if line.startswith(output)]
+    [line] = [line for line in out.splitlines() if line.startswith("shares.data")]
     assert line.split()[1:4] == ["ZVM", "9", "36"]
+    # A name that is longer than a line is not broken.
+    long = tmp_path / "a-folder-whose-name-is-long" / "and-one-in-it-whose-name-is-no-shorter-than-that"
+    long.mkdir(parents=True)
+    status, out, _ = run(capsys, scenario, "-o", str(long / "shares.data"), "--hours", "0.01")
+    assert (status, str(long / "shares.data") in out) == (0, True)
 
 
 def test_settings(scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -231,11 +231,11 @@ fn resolve(given: Given) -> Result<Options, Error> {
     })
 }
 
-/// Devices are read as the monitor's, whether they are there yet or not.
+/// Devices are read as the monitor's, whether they are there yet or not. `/dev/shm` has files.
 fn kind(source: &str) -> Kind {
     if source == "-" {
         Kind::Stdin
-    } else if source.starts_with("/dev/") {
+    } else if source.starts_with("/dev/") && !source.starts_with("/dev/shm/") {
         Kind::Monreader
     } else {
         Kind::File
@@ -365,6 +365,7 @@ mod tests {
             ("-", Kind::Stdin),
             ("/dev/monreader", Kind::Monreader),
             ("day.smf", Kind::File),
+            ("/dev/shm/day.smf", Kind::File),
         ] {
             let found = options(&["--to=localhost:1", source]).unwrap();
             assert_eq!(found.kind, kind);

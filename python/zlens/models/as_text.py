@@ -73,7 +73,15 @@ def _table(table: Table) -> Iterator[str]:
         yield line([cells[at][row] for at in beside], widths, left)
         for at in below:
             text = f"{heads[at][0]}: {cells[at][row]}"
-            yield from wrap(text, _WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6)
+            # A path stays whole, to be copied.
+            yield from wrap(
+                text,
+                _WIDTH,
+                initial_indent=" " * 4,
+                subsequent_indent=" " * 6,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
 
 
 def _is_text(column: Column, table: Table, at: int) -> bool:

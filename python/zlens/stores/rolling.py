@@ -8,12 +8,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 from msgspec import Struct, field
 
 from zlens.catalog import metrics
-from zlens.catalog.expressions import literal, quote
+from zlens.engine.answers import Stream
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import Moment, Options
 from zlens.inputs.source import Progress
@@ -200,23 +199,12 @@ class _Work:
         area = self.staged.path / "measures" / str(days[0])
         area.mkdir(parents=True, exist_ok=True)
         query = buckets.query(name, self.machine.systems, self.machine.offsets, (days[0], days[-1]))
-        whole = area / f"{name}.parquet"
-        session.engine.write_parquet(query, os.fspath(whole))
-        for level in buckets.LEVELS:
-            self._level(name, level, area, whole)
-        whole.unlink()
-
-    def _level(self, name: str, level: str, area: Path, whole: Path) -> None:
-        """Write the buckets of a level from those of all."""
-        table = f"{name}_{level}"
-        columns = tuple(item.column for item in buckets.items(metrics.table(name), level))
-        listed = ", ".join(quote(column.name) for column in columns)
-        select = (
-            f"SELECT {listed}, _unit FROM read_parquet({literal(os.fspath(whole))}) "
-            f"WHERE _level = {literal(level)}"
-        )
-        for written in self.engine.write(select, os.fspath(area / table), "_unit", TIME):
-            place, day = written.key.split(" ")
+        self.engine.bring("buckets", Stream(session.sql(query)))
+        unit = "concat(_level, ' ', _unit)"
+        select = f"SELECT * EXCLUDE (_level) REPLACE ({unit} AS _unit) FROM buckets"
+        for written in self.engine.write(select, os.fspath(area / name), "_unit", TIME):
+            level, place, day = written.key.split(" ")
+            table = f"{name}_{level}"
             file = MeasuresFile(
                 table, written.rows, written.bytes, folder.digest(written.path), folder.foot(written.path)
             )
@@ -224,9 +212,9 @@ class _Work:
             self._files.setdefault(key, []).append((file, written.path))
             self.rows += written.rows
             self.bytes += written.bytes
-            self._schemas[table] = ""
-        if table in self._schemas:
-            self._schemas[table] = self._schema(document.dump_schema(columns))
+            if table not in self._schemas:
+                columns = tuple(item.column for item in buckets.items(metrics.table(name), level))
+                self._schemas[table] = self._schema(document.dump_schema(columns))
 
     def _schema(self, data: bytes) -> str:
         key = hashlib.sha256(data).hexdigest()[:16]
