@@ -34,7 +34,7 @@ End = tuple[str, str, int]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _HOUR_US = 3_600_000_000
-_END = (("system", "text"), ("source", "text"), ("end_us", "int"))
+_NO_LIMIT_US = 2**63 - 1
 #: The column with the number of the step that computed a row.
 _STEP = "_step"
 
@@ -89,42 +89,40 @@ class Measures:
         replaced if they differ. Returns the intervals of which there are rows now.
         """
         with self._lock:
-            self._bring(rows, known, limits)
-            where = (
-                "FROM incoming AS i ANTI JOIN known AS k ON i.system = k.system AND i.source = k.source "
-                "AND epoch_us(i.interval_end) = k.end_us LEFT JOIN limits AS l ON i.system = l.system "
-                "AND i.source = l.source WHERE i.interval_end IS NOT NULL "
-                "AND (l.limit_us IS NULL OR epoch_us(i.interval_end) <= l.limit_us)"
+            self._bring(rows)
+            there = self._run(
+                "SELECT DISTINCT system, source, epoch_us(interval_end) FROM incoming "
+                "WHERE interval_end IS NOT NULL"
             )
-            self._connection.execute(
-                f"CREATE OR REPLACE TEMP TABLE chosen AS SELECT i.*, epoch_us(i.interval_end) AS _us {where}"
-            )
-            ends = {*self._run("SELECT DISTINCT system, source, _us FROM chosen")}
+            already = {*known}
+            ends = {
+                end
+                for end in there
+                if end not in already and end[2] <= limits.get((end[0], end[1]), _NO_LIMIT_US)
+            }
             again = ends & self.ends(name)
             same = self._same(name, again)
             self._drop(name, again - same)
-            self._connection.register("same", ArrowTable(_END, list(same)))
-            self._keep(
-                name,
-                "SELECT c.* FROM chosen AS c ANTI JOIN same AS s "
-                "ON c.system = s.system AND c.source = s.source AND c._us = s.end_us",
-                step,
-            )
-            self._tables[name].ends |= ends
+            hours: dict[tuple[str, int], list[End]] = {}
+            for end in sorted(ends - same):
+                hours.setdefault((end[0], end[2] // _HOUR_US), []).append(end)
+            for hour, own in hours.items():
+                self._insert(name, hour, f"FROM incoming WHERE {_among(own)}", step)
+            self._tables.setdefault(name, _Table()).ends |= ends
             return ends
 
     def _same(self, name: str, ends: set[End]) -> set[End]:
-        """Those of the intervals whose rows are the chosen ones."""
+        """Those of the intervals whose rows are the incoming ones."""
         if not ends:
             return set()
         columns = [column.name for column in metrics.table(name).columns]
-        times = ", ".join(str(end) for end in sorted({end for _, _, end in ends}))
-        union = self._union(name, columns, f"epoch_us(interval_end) IN ({times})")
+        chosen = _among(ends)
+        union = self._union(name, columns, chosen)
         row = ", ".join(map(expressions.quote, columns))
         digest = f"SELECT system, source, epoch_us(interval_end), sum(hash({row}))::VARCHAR, count(*) FROM"
         had, has = (
             {*self._run(f"{digest} ({rows}) GROUP BY ALL")}
-            for rows in (union, f"SELECT * FROM chosen WHERE _us IN ({times})")
+            for rows in (union, f"SELECT * FROM incoming WHERE {chosen}")
         )
         return {(system, source, end) for system, source, end, _, _ in had & has}
 
@@ -132,60 +130,44 @@ class Measures:
         """Drop the rows of some intervals, which will be computed again."""
         if not ends:
             return
-        self._connection.register("dropped", ArrowTable(_END, list(ends)))
         for hour in {(system, end // _HOUR_US) for system, _, end in ends} & self._tables[name].hours.keys():
-            gone = self._run(
-                f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE '
-                "(system, source, epoch_us(interval_end)) IN (SELECT (system, source, end_us) FROM dropped)"
-            )
+            gone = self._run(f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE {_among(ends)}')
             self.rows -= gone[0][0]
 
     def add_events(self, rows: Streams, step: int) -> None:
         """Add the rows of `event` that are not there yet."""
         name = "event"
         with self._lock:
-            self._bring(rows, (), {})
+            self._bring(rows)
             columns = [column.name for column in metrics.table(name).columns]
             same = " AND ".join(f"i.{column} IS NOT DISTINCT FROM o.{column}" for column in columns)
-            select = "SELECT i.*, epoch_us(i.time) AS _us FROM incoming AS i WHERE i.time IS NOT NULL"
+            select = "SELECT i.* FROM incoming AS i WHERE i.time IS NOT NULL"
             if name in self._tables and self._tables[name].hours:
                 select += f" AND NOT EXISTS (SELECT 1 FROM ({self._union(name, columns)}) AS o WHERE {same})"
-            self._keep(name, select, step)
+            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE fresh AS {select}")
+            hour = f"epoch_us(time) // {_HOUR_US}"
+            for system, number in self._run(f"SELECT DISTINCT system, {hour} FROM fresh ORDER BY ALL"):
+                of_hour = f"{_is('system', system)} AND {hour} = {number}"
+                self._insert(name, (system or "", number), f"FROM fresh WHERE {of_hour}", step)
 
-    def _bring(self, rows: Streams, known: Iterable[End], limits: Mapping[tuple[str, str], int]) -> None:
-        bring = self._connection.register
-        bring("stream", rows)
+    def _bring(self, rows: Streams) -> None:
+        self._connection.register("stream", rows)
         self._connection.execute("CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM stream")
         self._connection.unregister("stream")
-        bring("known", ArrowTable(_END, list(known)))
-        bring("limits", ArrowTable([*_END[:2], ("limit_us", "int")], [(*k, v) for k, v in limits.items()]))
 
-    def _keep(self, name: str, select: str, step: int) -> None:
-        """Add selected rows, which have the time in `_us`, to the tables of their hours."""
+    def _insert(self, name: str, hour: tuple[str, int], rows: str, step: int) -> None:
+        """Add rows, which a FROM gives, to the table of their system and hour."""
         table = self._tables.setdefault(name, _Table())
-        run = self._connection.execute
-        run(f"CREATE OR REPLACE TEMP TABLE kept AS {select}")
-        columns = ", ".join(expressions.quote(column.name) for column in metrics.table(name).columns)
-        found = run(
-            f"SELECT system, _us // {_HOUR_US}, count(*) FROM kept GROUP BY ALL ORDER BY ALL"
-        ).fetchall()
-        for system, number, count in found:
-            hour = (system or "", number)
-            if hour not in table.hours:
-                self._made += 1
-                made = f"rows#{self._made}"
-                typed = ", ".join(
-                    f"{expressions.quote(column.name)} {SQL_TYPES[column.type]}"
-                    for column in metrics.table(name).columns
-                )
-                run(f'CREATE TABLE "{made}" ({typed}, {_STEP} BIGINT)')
-                table.hours[hour] = made
-            run(
-                f'INSERT INTO "{table.hours[hour]}" SELECT {columns}, {step} FROM kept '
-                f"WHERE _us // {_HOUR_US} = {number} AND system IS NOT DISTINCT FROM ?",
-                [system],
-            )
-            self.rows += count
+        known = metrics.table(name).columns
+        if hour not in table.hours:
+            self._made += 1
+            made = f"rows#{self._made}"
+            typed = ", ".join(f"{expressions.quote(one.name)} {SQL_TYPES[one.type]}" for one in known)
+            self._connection.execute(f'CREATE TABLE "{made}" ({typed}, {_STEP} BIGINT)')
+            table.hours[hour] = made
+        columns = ", ".join(expressions.quote(one.name) for one in known)
+        ((count,),) = self._run(f'INSERT INTO "{table.hours[hour]}" SELECT {columns}, {step} {rows}')
+        self.rows += count
 
     def forget(self, system: str, before_us: int) -> None:
         """Drop the hours of a system that ended before a time."""
@@ -235,6 +217,22 @@ class Measures:
         """The measures as tables of a session; with `ends`, rows of these intervals only."""
         chosen = None if ends is None else [*ends]
         return {name: Kept(self, name, step, chosen) for name in self.names()}
+
+
+def _among(ends: Iterable[End]) -> str:
+    """SQL that tells whether a row is of one of some intervals."""
+    times: dict[tuple[str, str], list[int]] = {}
+    for system, source, end_us in sorted(ends):
+        times.setdefault((system, source), []).append(end_us)
+    return " OR ".join(
+        f"({_is('system', system)} AND {_is('source', source)} "
+        f"AND epoch_us(interval_end) IN ({', '.join(map(str, own))}))"
+        for (system, source), own in times.items()
+    )
+
+
+def _is(column: str, value: str | None) -> str:
+    return f"{column} IS NULL" if value is None else f"{column} = {expressions.literal(value)}"
 
 
 def _relation(cursor: Connection, select: str) -> object:
