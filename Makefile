@@ -82,6 +82,18 @@ packages: ## Chromium and nginx for the tests (installed with apt-get where they
 	} || { echo "install$$missing by hand; without them their tests are skipped" >&2; exit 2; }
 
 # Unpacked, not installed: the package would start a service of its own.
+PCP := pcp pcp-conf libpcp3 libpcp-pmda3 libpcp-gui2 libpcp-web1 libpcp-import1 libpcp-mmv1 libpcp-archive1 \
+	libpcp-trace2 python3-pcp
+
+.PHONY: pcp
+pcp: ## Performance Co-Pilot for the tests of the metrics (Debian's packages, into target/pcp)
+	@test -e target/pcp/usr/lib/libpcp.so || { \
+		mkdir -p target/pcp && cd target/pcp \
+		&& { apt-get download -qq $(PCP) 2>/dev/null || { apt-get update -qq && apt-get download -qq $(PCP); }; } \
+		&& for deb in *.deb; do dpkg-deb -x "$$deb" . || exit 1; done && rm ./*.deb \
+		&& ln -sf libpcp_pmda.so.3 usr/lib/libpcp_pmda.so && ln -sf libpcp.so.3 usr/lib/libpcp.so; \
+	} || { echo "install Performance Co-Pilot by hand; without it the test that asks it is skipped" >&2; exit 2; }
+
 .PHONY: prometheus
 prometheus: ## Prometheus and promtool for the tests of the metrics (Debian's package, into target/prometheus)
 	@command -v promtool >/dev/null || test -x target/prometheus/usr/bin/promtool || { \

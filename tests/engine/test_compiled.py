@@ -208,7 +208,7 @@ def test_helpers_that_several_read_are_kept(whole: Session) -> None:
         "SELECT count(*) FROM (SELECT * FROM cpu) AS c "
         "WHERE EXISTS (FROM load AS l WHERE l.busy_pct < c.busy_pct AND l.interval_end = c.interval_end)",
         "SELECT cpu_id FROM (SELECT * FROM cpu) QUALIFY row_number() OVER (ORDER BY busy_pct, cpu_id) = 1",
-        "SELECT DISTINCT ON (cpu_id) cpu_id FROM (SELECT * FROM cpu WHERE busy_pct > 1 ORDER BY interval_end)",
+        "SELECT DISTINCT ON (cpu_id) cpu_id FROM (SELECT * FROM cpu WHERE busy_pct > 1 ORDER BY flag)",
     ],
 )
 def test_statements_of_every_kind(full: Session, query: str) -> None:

@@ -59,7 +59,7 @@ def test_they_ask_the_port_that_zlens_takes(name: str) -> None:
 
 
 def test_the_address_for_pcp_is_one_line() -> None:
-    """pmdaopenmetrics takes one address from a file whose name ends in .url. PCP itself is not run."""
+    """pmdaopenmetrics takes one address from a file whose name ends in .url; test_scraping.py runs it."""
     assert _text("pcp/zlens.url") == f"http://127.0.0.1:{PORT}{METRICS}\n"
 
 

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
+import copilot
 import zlens
 from conftest import Serve, Served
 from prometheus import answered, started
 from scraped import samples
 from zlens.api import Session
+from zlens.cli.listening import PORT
 from zlens.exposition.content import OPENMETRICS
 from zlens.server.guard import Guard
 from zlens.session.session import nothing
 
+CONTRIB = Path(__file__).parents[2] / "contrib"
 TOKEN = "a-token-that-nobody-guesses"
 
 
@@ -77,6 +80,15 @@ def test_prometheus_answers_with_the_number_of_sql(
         assert answered(prometheus, "up") == {"": 1.0}
         assert answered(prometheus, "zvm_interval_end_timestamp_seconds") != {}
     assert found == pytest.approx({"ZLDEMO": busy(served.session)}, rel=1e-12)
+
+
+def test_pcp_answers_with_the_numbers_of_sql(tmp_path: Path, served: Served) -> None:
+    """PCP's agent reads the page by the file in contrib/, and pminfo shows what SQL gives."""
+    url = (CONTRIB / "pcp" / "zlens.url").read_text(encoding="utf-8")
+    with copilot.running(tmp_path, url.replace(f"http://127.0.0.1:{PORT}", served.address)) as pcp:
+        found = pcp.values("openmetrics.zlens.zvm_cpu_busy_ratio")
+    assert sum(found.values()) * 100 == pytest.approx(busy(served.session), rel=1e-9)
+    assert all("system:ZLDEMO" in labels for labels in found)
 
 
 def busy(session: Session) -> float:
