@@ -209,7 +209,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("fault", first(6, FAULTS), ids=lambda fault: "-".join(map(str, fault)))
+@pytest.mark.parametrize("fault", first(4, FAULTS), ids=lambda fault: "-".join(map(str, fault)))
 def test_a_fault_of_the_network(
     fault: tuple[str | int, str, str, bool],
     store: ObjectStore,
