@@ -95,23 +95,23 @@ def _effects(series: Series, count: int) -> str:
     )
     subjects = ", ".join(["system", "source", *own])
     effects = ", ".join(
-        f"any_value(m.points{at}), CASE WHEN bool_or(g.there{at}) "
-        f"THEN sum(abs(g.a{at} - m.above{at} / m.below{at} * g.b{at})) "
-        f"/ (any_value(m.below{at}) + least(sum(g.b{at}), 0)) END"
+        f"any_value(totals.points{at}), CASE WHEN bool_or(moved.there{at}) "
+        f"THEN sum(abs(moved.a{at} - totals.above{at} / totals.below{at} * moved.b{at})) "
+        f"/ (any_value(totals.below{at}) + least(sum(moved.b{at}), 0)) END"
         for at in at_each
     )
-    named = ", ".join(f"g.{name}" for name in ["system", "source", "change", *own])
+    named = ", ".join(f"moved.{name}" for name in ["system", "source", "change", *own])
     return (
-        f"WITH p AS MATERIALIZED (SELECT {mark.format('system', 1)} AS system, source, "
+        f"WITH points AS MATERIALIZED (SELECT {mark.format('system', 1)} AS system, source, "
         f"CAST({mark.format('system', 2)} AS INTEGER) AS change{subject}, interval_end, {parts} "
         f"FROM ({series.rows}) WHERE true{known}), "
-        f"z AS MATERIALIZED (SELECT * FROM p WHERE change = 0), "
-        f"m AS (SELECT {subjects}, {sums} FROM z GROUP BY {subjects}), "
+        f"unchanged AS MATERIALIZED (SELECT * FROM points WHERE change = 0), "
+        f"totals AS (SELECT {subjects}, {sums} FROM unchanged GROUP BY {subjects}), "
         # Rows that only one of the two has count in full.
-        f"g AS (SELECT {listed}, change, {of_row} FROM (SELECT {listed}, change, {both} FROM p "
-        f"WHERE change > 0 UNION ALL SELECT {listed}, c.change, {negative} FROM z "
+        f"moved AS (SELECT {listed}, change, {of_row} FROM (SELECT {listed}, change, {both} FROM points "
+        f"WHERE change > 0 UNION ALL SELECT {listed}, c.change, {negative} FROM unchanged "
         f"CROSS JOIN range(1, {count + 1}) AS c(change)) GROUP BY {listed}, change) "
-        f"SELECT {named}, {effects} FROM g JOIN m USING ({subjects}) GROUP BY {named} ORDER BY ALL"
+        f"SELECT {named}, {effects} FROM moved JOIN totals USING ({subjects}) GROUP BY {named} ORDER BY ALL"
     )
 
 

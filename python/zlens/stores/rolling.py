@@ -22,7 +22,7 @@ from zlens.lake.folder import Folder, Staging
 from zlens.lake.manifest import Manifest, Rollup
 from zlens.lake.measures import TIME
 from zlens.lake.names import is_lake
-from zlens.lake.parquet_engine import ParquetEngine
+from zlens.lake.parquet_engine import ParquetEngine, Written
 from zlens.lake.reader import LakeSource
 from zlens.lake.rollups import Machine
 from zlens.schema.wording import say
@@ -199,10 +199,14 @@ class _Work:
         area = self.staged.path / "measures" / str(days[0])
         area.mkdir(parents=True, exist_ok=True)
         query = buckets.query(name, self.machine.systems, self.machine.offsets, (days[0], days[-1]))
-        self.engine.bring("buckets", Stream(session.sql(query)))
         unit = "concat(_level, ' ', _unit)"
         select = f"SELECT * EXCLUDE (_level) REPLACE ({unit} AS _unit) FROM buckets"
-        for written in self.engine.write(select, os.fspath(area / name), "_unit", TIME):
+
+        def write(stream: object) -> list[Written]:
+            self.engine.bring("buckets", Stream(stream))
+            return self.engine.write(select, os.fspath(area / name), "_unit", TIME)
+
+        for written in session.sql(query).read(write):
             level, place, day = written.key.split(" ")
             table = f"{name}_{level}"
             file = MeasuresFile(

@@ -40,7 +40,8 @@ _HEIGHT = 8
 _MOST_COLUMNS = 200
 #: Tables with different columns of one report that the catalog lacks.
 _MOST_TABLES = 9
-#: The lengths to which programs cut lines.
+#: The lengths to which programs cut lines. A card has 80 columns, 72 without its sequence number; a printer
+#: has 120 or 132, one more with carriage control; a screen of 80 or 132 can leave out the last one.
 _CUT_TO = frozenset((72, 79, 80, 120, 121, 131, 132, 133))
 
 
