@@ -98,7 +98,7 @@ _LINE = Spec(
 _APART = Spec(
     (
         Key("report", Line(), "the report"),
-        Key("table", Line(), "the table; the only one, if it is missing", default=None),
+        Key("table", Line(), "the table; all of the report, if it is missing", default=None),
         Key("columns", Many(Line(), into=tuple), "columns; all, if they are missing", default=()),
         Key("why", Line(), "why they feed no role"),
     )
@@ -134,8 +134,11 @@ def apart() -> dict[str, str]:
     found = {}
     for each in document.load(PATH, _FORMS)["apart"]:
         report = definition.load(each["report"])
-        name = table_name(report, report.table(each["table"]) if each["table"] else report.tables[0])
-        found.update({f"{name}.{column}": each["why"] for column in each["columns"]} or {name: each["why"]})
+        chosen = [report.table(each["table"])] if each["table"] else report.tables
+        for name in (table_name(report, table) for table in chosen):
+            found.update(
+                {f"{name}.{column}": each["why"] for column in each["columns"]} or {name: each["why"]}
+            )
     return found
 
 

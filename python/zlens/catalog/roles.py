@@ -74,11 +74,20 @@ class Join(Struct, frozen=True):
     same: tuple[str, ...] = ()
 
 
+class Unless(Struct, frozen=True):
+    """A raw table with the same in more detail: its rows of the same system, time and `same` replace others."""
+
+    table: str
+    same: tuple[str, ...] = ()
+
+
 class Origin(Struct, frozen=True):
     """How one raw table gives the roles of an entity.
 
     began    field with the time from which a subject's counters count: since then is all they say
     seconds  formula of how long the subject was there, over columns and the `seconds` of the table
+    time     column with the time from which a state lasts, or of an event; the record's own otherwise
+    unless   tables with the same in more detail, whose rows replace these
     """
 
     table: str
@@ -89,6 +98,8 @@ class Origin(Struct, frozen=True):
     joins: tuple[Join, ...] = ()
     began: str | None = None
     seconds: str | None = None
+    time: str | None = None
+    unless: tuple[Unless, ...] = ()
 
 
 class Entity(Struct, frozen=True):
@@ -191,6 +202,11 @@ def cataloged(name: str) -> Entity:
                 ),
                 block.get("began"),
                 block.get("seconds"),
+                block.get("time"),
+                tuple(
+                    Unless(detailed["table"], tuple(detailed.get("same", ())))
+                    for detailed in block.get("unless", [])
+                ),
             )
         )
     lasting = bool(data.get("lasting"))

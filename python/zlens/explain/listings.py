@@ -53,8 +53,6 @@ def _feeds(name: str) -> list[str] | str:
         left = (key.removeprefix(f"{name}.") for key in why if key.startswith(f"{name}."))
         return [*fed, *(f"not {column}: {why[f'{name}.{column}']}" for column in left)]
     reason = why.get(name) or why.get(name.partition(".")[0])
-    if reason is None and name in listings.tables():
-        reason = "no measure is made of it; SQL reads it, and its report is printed again from it"
     return f"no role: {reason}" if reason else ""
 
 

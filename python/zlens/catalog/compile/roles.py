@@ -17,6 +17,7 @@ from zlens.catalog.roles import (
     Entity,
     Origin,
     Role,
+    Unless,
     bounded,
     coded,
     entity,
@@ -238,11 +239,10 @@ class _Part:
         self.long = long
         group = self.origin.group
         if self.entity.lasting:
-            time = self.column("tod" if "tod" in self.place else "interval_end")
             head = [
                 f"{self.column('system')} AS system",
                 f"{self.column('source')} AS source",
-                f"{time} AS tod",
+                f"{self.column(self.time())} AS tod",
             ]
         else:
             head = [f"{self.column(name)} AS {name}" for name in _INTERVAL]
@@ -266,18 +266,39 @@ class _Part:
         if systems is not None:
             listed = ", ".join(map(expressions.literal, systems))
             conditions.append(f"{self.column('system')} IN ({listed})")
+        conditions += [self.unless(each) for each in self.origin.unless if each.table in self.tables]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         grouped = f" GROUP BY {', '.join(self.keys())}" if group else ""
         joins = self.joins()
         source = f"{expressions.quote(self.own)} AS r{joins}"
         return f"SELECT {', '.join([*head, *selected])} FROM {source}{where}{grouped}"
 
+    def time(self) -> str:
+        """The column with the time from which a state lasts."""
+        return self.origin.time or ("tod" if "tod" in self.place else "interval_end")
+
+    def unless(self, detailed: Unless) -> str:
+        """The condition that a table has no row of the same subject within the time of a row of this one."""
+        table, subject = detailed.table + WHOLE, ("system", *detailed.same)
+        self.result.read(table, (*subject, "interval_end"))
+        end, seconds = self.recorded("interval_end"), self.recorded("seconds")
+        # An interval that ends as another one begins is not within it.
+        before_us = f"epoch_us({end}) - epoch_us(detailed.interval_end)"
+        conditions = [
+            *(f"detailed.{expressions.quote(name)} = {self.recorded(name)}" for name in subject),
+            f"{before_us} >= 0",
+            f"{before_us} < greatest(coalesce({seconds}, 0) * 1000000, 1)",
+        ]
+        rows = f"SELECT 1 FROM {expressions.quote(table)} AS detailed WHERE {' AND '.join(conditions)}"
+        return f"NOT EXISTS ({rows})"
+
     def keys(self) -> list[str]:
         """The columns that a group's rows share: its roles, wanted or not, that have no aggregate."""
         roles = self.entity.roles.values()
         keys = [role for role in roles if "over" not in self.origin.roles.get(role.name, {})]
         sql = [self.role(role) for role in keys if "value" not in self.origin.roles.get(role.name, {})]
-        return list(dict.fromkeys([*map(self.column, _INTERVAL), *(key for key in sql if key != "NULL")]))
+        shared = ("system", "source", self.time()) if self.entity.lasting else _INTERVAL
+        return list(dict.fromkeys([*map(self.column, shared), *(key for key in sql if key != "NULL")]))
 
     def joins(self) -> str:
         """The sections of the same record, joined by the record and the catalog's condition."""
@@ -559,11 +580,13 @@ def _named(role_entity: Entity, table: str) -> frozenset[str]:
         for join in origin.joins:
             named |= {*expressions.names(join.on)}
             names |= {*join.same} if table in (origin.table, join.table) else set()
+        for detailed in origin.unless:
+            names |= {*detailed.same} if table in (origin.table, detailed.table) else set()
         split = [name.rpartition(".") for name in named]
         names |= {column for owner, _, column in split if owner == table}
         if origin.table == table:
             names |= {column for owner, _, column in split if not owner}
-            names |= {origin.began.lower()} if origin.began else set()
+            names |= {name.lower() for name in (origin.began, origin.time) if name}
     return frozenset(names)
 
 
