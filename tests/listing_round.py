@@ -13,6 +13,7 @@ from zlens import reports
 from zlens.api import Session
 from zlens.catalog import listings
 from zlens.catalog.reports import definition
+from zlens.reports import as_json
 
 NOW = dt.datetime(2026, 11, 21, 8, 0, 0)
 
@@ -85,3 +86,46 @@ def differs(expected: Any, row: dict[str, Any], column: definition.Column) -> st
     text = None if expected in (None, "") else " ".join(str(expected).split())
     value = None if value is None else " ".join(value.split())
     return "" if (value or None) == text else f"{value!r} for {expected!r}"
+
+
+def of_measures(session: Session, name: str, folder: Path) -> tuple[int, list[str], list[str]]:
+    """A report made from the measures of its own listing, held against the printed one.
+
+    Returns the number of equal values, the columns that measures do not give back, and what differs. Tables
+    and columns that the catalog sets apart are left out.
+    """
+    report = definition.load(name)
+    path = folder / f"{name}.txt"
+    path.write_text(reports.render(name, session, now=NOW), encoding="utf-8")
+    wanted = json.loads("".join(as_json.chunks(report, session)))
+    apart = listings.apart()
+    same, missing, wrong = 0, set(), []
+    with zlens.open(str(path)) as listing:
+        computed = json.loads("".join(as_json.chunks(report, listing)))
+    for table in report.tables:
+        raw = listings.table_name(report, table)
+        if raw in apart:
+            continue
+        own, other = (
+            [row for row in rows if row.get("table", table.key) == table.key] for rows in (wanted, computed)
+        )
+        if len(own) != len(other):
+            wrong.append(f"{raw}: {len(other)} rows, not {len(own)}")
+            continue
+        for expected, row in zip(own, other, strict=True):
+            for column in table.columns:
+                value, printed = row.get(column.key), expected.get(column.key)
+                if value is None and printed is not None:
+                    missing.add(f"{raw}.{listings.column_name(column)}")
+                elif alike(value, printed, column):
+                    same += printed is not None
+                else:
+                    wrong.append(f"{raw} {column.key}: {value!r} for {printed!r} in {expected}")
+    return same, sorted(missing - apart.keys()), wrong
+
+
+def alike(value: Any, printed: Any, column: definition.Column) -> bool:
+    """Whether a value is the printed one, or within a unit of its last digit, or 1 % of it."""
+    if isinstance(value, float) and isinstance(printed, float | int):
+        return math.isclose(value, printed, rel_tol=0.011, abs_tol=1.01 / 10**column.decimals)
+    return bool(value == printed)

@@ -199,7 +199,8 @@ def test_a_table_of_listings_says_what_it_feeds_or_why_it_feeds_nothing() -> Non
     assert "not block_size: it covers all volumes" in explain("listing_cpowned")
     assert "Feeds    guest.page_reads" in explain("listing_upage.page_read_rate")
     assert "Feeds    no role: it adds up all volumes" in explain("listing_auxlog")
-    assert "Feeds    no role: no measure is made of it; SQL reads it" in explain("listing_cpu_load")
+    assert "Feeds    role processor: one sample" in explain("listing_cpu_load")
+    assert "Feeds    no role: no measure has it" in explain("listing_mondata")
     assert all("Feeds " in explain(name) for name in listings.tables())
     assert "Feeds    no role: it is a text of several numbers" in explain("listing_uconf.types")
 

@@ -121,7 +121,6 @@ def test_only_constants_come_from_no_raw_column() -> None:
         "cpumf_polarity.processors",
         "job.flag",
         "lock.mode",
-        "network.kind",
         "paging.area",
         "storage.zone",
     }

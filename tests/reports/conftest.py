@@ -28,7 +28,8 @@ def printed_reports_are_read_back(
         if not reading and isinstance(session, Session):
             reading = True
             try:
-                _, wrong = listing_round.differences(session, name, tmp_path_factory.mktemp("listing"))
+                folder = tmp_path_factory.mktemp("listing")
+                _, wrong = listing_round.differences(session, name, folder)
             finally:
                 reading = False
             assert not wrong, name

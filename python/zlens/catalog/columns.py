@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 #: Columns that every raw table begins with; no field may have one of these names.
 FIXED = ("system", "source", "file", "offset", "tod", "interval_end", "seconds", "flag")
+#: What the raw tables of listings begin with.
+LISTED = "listing_"
 _INT_MAX = 8
 
 

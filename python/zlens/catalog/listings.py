@@ -8,6 +8,7 @@ from functools import cache
 from msgspec import Struct
 
 from zlens.catalog import metrics
+from zlens.catalog.columns import LISTED
 from zlens.catalog.columns import Column as RawColumn
 from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import Column, Definition, Table
@@ -18,8 +19,6 @@ from zlens.schema.kinds import Key, Line, Many, Spec
 PATH = FACTS / "listings.toml"
 #: The sources of listings: of rows by time, and of reports that have none.
 SOURCES = ("listing", "listing-means")
-#: What the raw tables of listings begin with.
-PREFIX = "listing_"
 #: What the column of a value's precision ends with.
 HALF = "_half"
 #: Sources whose numbers were printed, so that they are rounded.
@@ -157,7 +156,7 @@ def time_column(report: str, table: str) -> str | None:
 
 def table_name(report: Definition, table: Table) -> str:
     """The raw table of a table of a report: listing_prclog, listing_smtmet_cores."""
-    return PREFIX + (report.name if len(report.tables) == 1 else f"{report.name}_{table.key}")
+    return LISTED + (report.name if len(report.tables) == 1 else f"{report.name}_{table.key}")
 
 
 def column_name(column: Column) -> str:

@@ -7,14 +7,16 @@ A role file says what an entity is and, per raw table, which field is which role
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from zlens.catalog import codes, expressions
+from zlens.catalog.columns import LISTED
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -75,7 +77,7 @@ class Join(Struct, frozen=True):
 
 
 class Unless(Struct, frozen=True):
-    """A raw table with the same in more detail: its rows of the same system, time and `same` replace others."""
+    """A raw table with the same in detail: its rows of the same system, time and `same` replace these."""
 
     table: str
     same: tuple[str, ...] = ()
@@ -210,7 +212,22 @@ def cataloged(name: str) -> Entity:
             )
         )
     lasting = bool(data.get("lasting"))
-    return Entity(data["entity"], data["text"], tuple(data["key"]), roles, tuple(origins), lasting)
+    key = tuple(data["key"])
+    return Entity(data["entity"], data["text"], key, roles, tuple(_recorded_first(origins)), lasting)
+
+
+def _recorded_first(origins: Sequence[Origin]) -> Iterator[Origin]:
+    """The origins; what was printed is left out where the input has records of the same system and time."""
+    recorded = dict.fromkeys(origin.table for origin in origins if not _is_listed(origin))
+    for origin in origins:
+        if _is_listed(origin):
+            yield replace(origin, unless=(*origin.unless, *map(Unless, recorded)))
+        else:
+            yield origin
+
+
+def _is_listed(origin: Origin) -> bool:
+    return origin.table.startswith(LISTED)
 
 
 def lasting_tables() -> frozenset[str]:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from zlens.catalog import expressions, listings, roles
+from zlens.catalog.columns import LISTED
 from zlens.catalog.reports import definition
 from zlens.explain.records import Facts, page
 
@@ -66,7 +67,7 @@ def _fed() -> Mapping[str, set[str]]:
         for each in named:
             table, dot, column = each.rpartition(".")
             table = table if dot else origin.table
-            if table.startswith(listings.PREFIX) and column != "seconds":
+            if table.startswith(LISTED) and column != "seconds":
                 fed.setdefault(f"{table}.{column.lower()}", set()).add(f"{entity.name}.{role}")
                 fed.setdefault(table, set()).add(f"role {entity.name}: {entity.text}")
 

@@ -555,7 +555,10 @@ _ANY: Releases = {"0": ["#"], None: ["#"]}
 
 
 def _without_whole(reads: dict[str, set[str]]) -> dict[str, set[str]]:
-    return {table.removesuffix(WHOLE): columns for table, columns in reads.items()}
+    found: dict[str, set[str]] = {}
+    for table, columns in reads.items():
+        found.setdefault(table.removesuffix(WHOLE), set()).update(columns)
+    return found
 
 
 def _named(role_entity: Entity, table: str) -> frozenset[str]:

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from zlens._native import ListingRows
 from zlens.catalog import listings
+from zlens.catalog.columns import LISTED
 from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import Column, Definition, Table
 from zlens.catalog.reports.titles import IN_TITLE
@@ -481,7 +482,7 @@ class Parser:
         own = words[1:] if timed else words
         columns = _distinct([last[start:end] for start, end in own])
         label = (report.header.name or report.header.number).lower()
-        name = listings.PREFIX + re.sub(r"[^a-z0-9]+", "_", label)
+        name = LISTED + re.sub(r"[^a-z0-9]+", "_", label)
         target = self._tables.unknown(name, columns, timed)
         if target is None:
             detail = f"{name} has {_MOST_TABLES} tables with other columns; this one is not read"
