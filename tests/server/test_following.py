@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import queue
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -15,10 +17,13 @@ from sockets import free_socket
 
 from rounds import rounds
 from zlens import _native
+from zlens.api import Session
 from zlens.cli.serve import config
+from zlens.exposition.render import render
 from zlens.live.sources import Clock, Replay
 from zlens.live.watch import Live
 from zlens.readers import following as forms
+from zlens.server import metrics
 from zlens.server.app import create
 from zlens.server.following import Following, event
 from zlens.server.place import Place
@@ -68,6 +73,35 @@ def served(demo_folder: Path) -> Iterator[Served]:
     found = Served(demo_folder / "zldemo.monwrite", 8)
     yield found
     found.end()
+
+
+def test_the_next_page_of_metrics_is_computed_before_it_is_scraped(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once an interval has closed, if the page before was scraped; nothing is computed for nobody."""
+    computed: queue.Queue[int] = queue.Queue()
+
+    def counted(session: Session, **options: Any) -> bytes:
+        page = render(session, **options)
+        computed.put(len(page))
+        return page
+
+    monkeypatch.setattr(metrics, "render", counted)
+    served.pass_by(2)
+    for _ in range(2):
+        first = httpx.get(f"{served.address}/metrics", timeout=PATIENCE_S).text
+    computed.get(timeout=PATIENCE_S)
+    assert computed.empty()
+    served.pass_by(2)
+    computed.get(timeout=PATIENCE_S)
+    second = httpx.get(f"{served.address}/metrics", timeout=PATIENCE_S).text
+    assert first != second
+    assert computed.empty()
+    served.pass_by(2)
+    computed.get(timeout=PATIENCE_S)
+    # That one was not scraped.
+    served.pass_by(2)
+    assert computed.empty()
 
 
 @contextmanager

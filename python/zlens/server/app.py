@@ -128,21 +128,37 @@ async def _entered(endpoint: Endpoint, request: Request, guard: Guard) -> Respon
 
 def _metrics(served: Served, running: Running, sending: Sending, pages: metrics.Pages) -> Any:
     """The handler of the page that Prometheus scrapes."""
+    preparing: dict[bool, asyncio.Task[None]] = {}
+
+    async def page(*, openmetrics: bool) -> Ready:
+        def work() -> Ready:
+            with served.use() as place:
+                return Ready(200, 0, pages.page(place, openmetrics=openmetrics))
+
+        return await running.ask(None, "metrics", work, _never)
+
+    async def prepare(following: Following, *, openmetrics: bool) -> None:
+        """Compute the next page before it is scraped; the next scrape prepares the one after it."""
+        newest = metrics.newest(following.newest)
+        while await following.replaced():
+            if metrics.newest(following.newest) != newest:
+                # Whoever scrapes it is told of an error.
+                with suppress(ZlensError):
+                    await page(openmetrics=openmetrics)
+                return
 
     async def handle(request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             return _wrong_method(f"{guards.METRICS} accepts GET only")
         openmetrics = content.wants_openmetrics(request.headers.get("accept"))
-
-        def work() -> Ready:
-            with served.use() as place:
-                return Ready(200, 0, pages.page(place, openmetrics=openmetrics))
-
         try:
-            answer = await running.ask(None, "metrics", work, _never)
+            answer = await page(openmetrics=openmetrics)
             response = sending.response(answer.body, answer.status)
         except Exception as error:
             return _failure(error)
+        task = preparing.get(openmetrics)
+        if isinstance(served, Following) and (task is None or task.done()):
+            preparing[openmetrics] = asyncio.ensure_future(prepare(served, openmetrics=openmetrics))
         response.headers["content-type"] = content.content_type(openmetrics=openmetrics)
         return response
 

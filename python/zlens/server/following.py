@@ -78,6 +78,8 @@ class Following(Served):
         self._number = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: set[asyncio.Event] = set()
+        #: Those who wait for the next place alone, and are no clients.
+        self._next: set[asyncio.Future[None]] = set()
         self._ended = False
 
     @property
@@ -114,6 +116,18 @@ class Following(Served):
     def _wake_all(self) -> None:
         for waiting in self._waiting:
             waiting.set()
+        for following in self._next:
+            if not following.done():
+                following.set_result(None)
+        self._next.clear()
+
+    async def replaced(self) -> bool:
+        """Wait until the place is replaced; False at the end."""
+        self._loop = asyncio.get_running_loop()
+        following = self._loop.create_future()
+        self._next.add(following)
+        await following
+        return not self._ended
 
     async def events(self) -> AsyncGenerator[bytes]:
         """The newest event, and those that follow; one that comes while the last is sent replaces others."""

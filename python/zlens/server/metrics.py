@@ -24,19 +24,20 @@ class Pages:
         """The metrics of the newest interval of each system."""
         # One at a time: a second scrape waits for the first one's page.
         with cancelling.held(self._lock):
-            newest = _newest(place)
+            intervals = newest(place)
             of, body = self._kept.get(openmetrics, (None, b""))
-            if of != newest:
+            if of != intervals:
                 body = render(place.session, openmetrics=openmetrics, limits=self._limits)
-                self._kept[openmetrics] = newest, body
+                self._kept[openmetrics] = intervals, body
             return body
 
 
 def ready(place: Place) -> bool:
     """Whether there is an interval to tell of."""
-    return bool(_newest(place))
+    return bool(newest(place))
 
 
-def _newest(place: Place) -> list[tuple[str, str, int]]:
+def newest(place: Place) -> list[tuple[str, str, int]]:
+    """The newest interval of each system and source."""
     systems = place.session.systems
     return [(info.system, info.source, info.intervals[-1].end_us) for info in systems if info.intervals]
