@@ -94,6 +94,12 @@ pcp: ## Performance Co-Pilot for the tests of the metrics (Debian's packages, in
 		&& ln -sf libpcp_pmda.so.3 usr/lib/libpcp_pmda.so && ln -sf libpcp.so.3 usr/lib/libpcp.so; \
 	} || { echo "install Performance Co-Pilot by hand; without it the test that asks it is skipped" >&2; exit 2; }
 
+.PHONY: collector
+collector: ## an OpenTelemetry Collector for the tests of the metrics (Go; a quarter of an hour, into target/collector)
+	@test -x target/collector/collector || { cd tests/collector && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" \
+		-o $(CURDIR)/target/collector/collector .; } \
+		|| { echo "install Go 1.25; without it the test of the Collector is skipped" >&2; exit 2; }
+
 .PHONY: prometheus
 prometheus: ## Prometheus and promtool for the tests of the metrics (Debian's package, into target/prometheus)
 	@command -v promtool >/dev/null || test -x target/prometheus/usr/bin/promtool || { \

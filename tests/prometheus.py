@@ -28,14 +28,15 @@ def program(name: str) -> str:
 
 
 @contextmanager
-def started(folder: Path, scraped: str, rules: Path | None = None) -> Iterator[str]:
-    """The address of a Prometheus on this machine that scrapes one address every second."""
+def started(folder: Path, scraped: str | None, rules: Path | None = None) -> Iterator[str]:
+    """The address of a Prometheus on this machine that scrapes one address every second, or is written to."""
     configuration = [
         "global: {scrape_interval: 1s, evaluation_interval: 1s}",
         *([f"rule_files: [{rules}]"] if rules is not None else []),
-        "scrape_configs:",
-        f"  - {{job_name: zlens, static_configs: [{{targets: ['{urlsplit(scraped).netloc}']}}]}}",
     ]
+    if scraped is not None:
+        target = f"static_configs: [{{targets: ['{urlsplit(scraped).netloc}']}}]"
+        configuration.append(f"scrape_configs: [{{job_name: zlens, {target}}}]")
     (folder / "prometheus.yml").write_text("\n".join(configuration) + "\n", encoding="utf-8")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -46,6 +47,7 @@ def started(folder: Path, scraped: str, rules: Path | None = None) -> Iterator[s
         f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address={address}",
         "--log.level=error",
+        *([] if scraped is not None else ["--web.enable-remote-write-receiver"]),
     ]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:

@@ -31,7 +31,7 @@ def test_promtool_accepts_the_configuration() -> None:
 
 
 def test_the_collector_scrapes_as_prometheus_would(tmp_path: Path) -> None:
-    """What its Prometheus receiver gets is a configuration of Prometheus. The Collector itself is not run."""
+    """Its Prometheus receiver gets a configuration of Prometheus; test_scraping.py runs the Collector."""
     lines = _text("opentelemetry/collector.yaml").splitlines()
     start = lines.index("    config:") + 1
     length = next(at for at, line in enumerate(lines[start:]) if line and not line.startswith("      "))

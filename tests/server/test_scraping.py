@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import collecting
 import copilot
 import zlens
 from conftest import Serve, Served
@@ -89,6 +90,30 @@ def test_pcp_answers_with_the_numbers_of_sql(tmp_path: Path, served: Served) -> 
         found = pcp.values("openmetrics.zlens.zvm_cpu_busy_ratio")
     assert sum(found.values()) * 100 == pytest.approx(busy(served.session), rel=1e-9)
     assert all("system:ZLDEMO" in labels for labels in found)
+
+
+def test_the_collector_hands_on_the_numbers_of_sql(tmp_path: Path, served: Served) -> None:
+    """By the file in contrib/: OTLP to one backend, remote write to another, which is a Prometheus."""
+    backend = collecting.Backend()
+    text = (CONTRIB / "opentelemetry" / "collector.yaml").read_text(encoding="utf-8")
+    wanted = pytest.approx(busy(served.session), rel=1e-12)
+    with started(tmp_path, None) as prometheus:
+        for there, here in {
+            f"127.0.0.1:{PORT}": served.address.removeprefix("http://"),
+            "http://127.0.0.1:4318": backend.address,
+            "http://127.0.0.1:9090": prometheus,
+            "scrape_interval: 1m": "scrape_interval: 5s",
+            "scrape_timeout: 30s": "scrape_timeout: 5s",
+        }.items():
+            assert text.count(there) == 1
+            text = text.replace(there, here)
+        with collecting.running(tmp_path, text):
+            points = backend.points("zvm_cpu_busy_ratio")
+            written = answered(prometheus, "sum by (system) (zvm_cpu_busy_ratio) * 100")
+    backend.end()
+    assert sum(value for _, value, _ in points) * 100 == wanted
+    assert {attributes["system"] for attributes, *_ in points} == {"ZLDEMO"}
+    assert written == {"ZLDEMO": wanted}
 
 
 def busy(session: Session) -> float:

@@ -102,6 +102,18 @@ def machines(into: Folder, manifest: Manifest) -> list[Machine]:
     return sorted(found.values(), key=lambda machine: machine.systems)
 
 
+def together(machines: list[Machine]) -> Machine:
+    """Machines as one, whose measures are computed together; they do not depend on each other."""
+    joined = Machine()
+    for machine in machines:
+        joined.systems += machine.systems
+        joined.offsets |= machine.offsets
+        joined.parts += machine.parts
+        for day, end_us in machine.gaps.items():
+            joined.gaps[day] = max(joined.gaps.get(day, end_us), end_us)
+    return joined
+
+
 def half_us(info: SystemInfo) -> int:
     """Half a usual interval. Intervals count by their middle: they end a little after their minute."""
     return round((info.nominal_s or 0) * 500_000)

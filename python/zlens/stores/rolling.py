@@ -1,4 +1,4 @@
-"""Measures by hour and day: computed from a lake, and added to it in one step for each machine."""
+"""Measures by hour and day: computed from a lake, and added to it in one step for each machine, or a few."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from zlens.schema.wording import say
 from zlens.session.session import Session
 from zlens.stores import buckets
 
-#: Days computed together: longer spans take more memory, shorter ones read more edges twice.
+#: Days computed together, of one system or of several: more take more memory, and fewer read more edges twice
+#: and plan the statements of all measures more often.
 _DAYS = 7
 #: Records that have intervals of their own may end so much later than the day.
 _LATE_US = 2 * 3_600_000_000
@@ -75,19 +76,35 @@ def rollup(
             for machine in rollups.machines(into, manifest)
             if not chosen or chosen & {*machine.systems}
         ]
-    results = []
-    for number, machine in enumerate(machines):
+    results: list[Rolled] = []
+    stale = (_stale(into, manifest, machine) for machine in machines)
+    for group in _groups(stale):
         if progress is not None:
-            progress(number, len(machines), ", ".join(machine.systems[:3]))
+            progress(len(results), len(machines), ", ".join(group[0].machine.systems[:3]))
         with folder.typed(into):
-            rolled = into.repeat(partial(_machine, into, manifest, machine))
-        results.append(rolled)
+            rolled = into.repeat(partial(_compute, into, group))
+        results += rolled
         if report is not None:
-            report(rolled)
+            for one in rolled:
+                report(one)
     return results
 
 
-def _machine(into: Folder, manifest: Manifest, machine: Machine) -> Rolled:
+class _Stale(Struct, frozen=True):
+    """What is to be computed of a machine.
+
+    states  what the measures of each day are computed from
+    sealed  names of days that data arrived for although others of theirs were forgotten
+    """
+
+    machine: Machine
+    days: list[int]
+    states: dict[int, str]
+    sealed: list[str]
+
+
+def _stale(into: Folder, manifest: Manifest, machine: Machine) -> _Stale:
+    """The days of a machine whose measures are not up to date."""
     states, sealed = machine.states(), machine.sealed()
     stale = {
         (system, day)
@@ -99,37 +116,58 @@ def _machine(into: Folder, manifest: Manifest, machine: Machine) -> Rolled:
         {day for system, day in stale if day in sealed and _is_late(into, manifest, machine, system, day)}
     )
     days = sorted({day for _, day in stale} - sealed)
-    rolled = Rolled(machine.systems, sealed=[rollups.day_name(day) for day in late])
+    return _Stale(machine, days, {day: states[day] for day in days}, [rollups.day_name(day) for day in late])
+
+
+def _groups(machines: Iterable[_Stale]) -> Iterator[list[_Stale]]:
+    """Machines that are computed together: neighbors with the same days, which are few."""
+    group: list[_Stale] = []
+    for one in machines:
+        systems = sum(len(other.machine.systems) for other in (*group, one))
+        if group and (one.days != group[0].days or systems * len(one.days) > _DAYS):
+            yield group
+            group = []
+        group.append(one)
+    if group:
+        yield group
+
+
+def _compute(into: Folder, group: list[_Stale]) -> list[Rolled]:
+    """Compute the stale days of some machines, which are the same, and add them to the lake."""
+    results = [Rolled(one.machine.systems, sealed=one.sealed) for one in group]
+    days = group[0].days
     if not days:
-        return rolled
+        return results
     with into.staging() as staged:
-        work = _Work(into, machine, staged)
+        work = _Work(into, rollups.together([one.machine for one in group]), staged)
         try:
             for span in spans(days):
                 work.compute(span)
-            found, moves = work.documents({day: states[day] for day in days})
+            found = [work.documents(one.machine, one.states) for one in group]
         finally:
             work.engine.close()
+        moves = {name: path for _, placed in found for name, path in placed.items()}
         folder.sync(moves.values())
         with into.locked():
             current = into.load()
             into.clean(current)
-            now = _states(into, current, machine)
-            replaced = []
-            for entry in found:
-                # Data that arrived meanwhile: the next call computes their days.
-                if now.get(rollups.day_number(entry.day)) != entry.state:
-                    continue
-                before = current.rollups.get((entry.system, entry.day))
-                if before is not None and before.state == entry.state:
-                    continue
-                replaced += [before] if before is not None else []
-                current.rollups[entry.system, entry.day] = entry
-                rolled.days.append(entry.day)
-            kept = {
-                name for entry in found if current.rollups.get((entry.system, entry.day)) == entry
-                for name in into.listed_measures(entry, moves)
-            }  # fmt: skip
+            replaced, kept = [], set()
+            for one, rolled, (entries, _) in zip(group, results, found, strict=True):
+                now = _states(into, current, one.machine)
+                for entry in entries:
+                    # Data that arrived meanwhile: the next call computes their days.
+                    if now.get(rollups.day_number(entry.day)) != entry.state:
+                        continue
+                    before = current.rollups.get((entry.system, entry.day))
+                    if before is not None and before.state == entry.state:
+                        continue
+                    replaced += [before] if before is not None else []
+                    current.rollups[entry.system, entry.day] = entry
+                    rolled.days.append(entry.day)
+                kept |= {
+                    name for entry in entries if current.rollups.get((entry.system, entry.day)) == entry
+                    for name in into.listed_measures(entry, moves)
+                }  # fmt: skip
             moves = {name: path for name, path in moves.items() if name in kept}
             old = {name for entry in replaced for name in into.listed_measures(entry)}
             if replaced:
@@ -137,9 +175,10 @@ def _machine(into: Folder, manifest: Manifest, machine: Machine) -> Rolled:
                 current.retired += sorted(old - listed.keys() - set(current.retired))
             into.commit(current, staged, moves)
             into.sweep(current)
-        rolled.days = sorted(set(rolled.days))
-        rolled.rows, rolled.bytes = work.rows, work.bytes
-    return rolled
+        for one, rolled in zip(group, results, strict=True):
+            rolled.days = sorted(set(rolled.days))
+            rolled.rows, rolled.bytes = work.written(one.machine)
+    return results
 
 
 def _is_late(into: Folder, manifest: Manifest, machine: Machine, system: str, day: int) -> bool:
@@ -175,14 +214,13 @@ def spans(days: list[int]) -> Iterator[list[int]]:
 
 
 class _Work:
-    """Writes the measures of a machine to staging."""
+    """Writes the measures of some machines to staging; `machine` is all of them."""
 
     def __init__(self, into: Folder, machine: Machine, staged: Staging) -> None:
         self.into = into
         self.machine = machine
         self.staged = staged
         self.engine = ParquetEngine(os.fspath(staged.path / "spill"))
-        self.rows = self.bytes = 0
         self._files: dict[tuple[str, int], list[tuple[MeasuresFile, str]]] = {}
         self._schemas: dict[str, str] = {}
 
@@ -214,26 +252,31 @@ class _Work:
             )
             key = self.machine.systems[int(place) - 1], int(day)
             self._files.setdefault(key, []).append((file, written.path))
-            self.rows += written.rows
-            self.bytes += written.bytes
             if table not in self._schemas:
                 columns = tuple(item.column for item in buckets.items(metrics.table(name), level))
                 self._schemas[table] = self._schema(document.dump_schema(columns))
+
+    def written(self, machine: Machine) -> tuple[int, int]:
+        """The rows and bytes of one of the machines."""
+        files = [
+            file for (system, _), own in self._files.items() if system in machine.systems for file, _ in own
+        ]
+        return sum(file.rows for file in files), sum(file.bytes for file in files)
 
     def _schema(self, data: bytes) -> str:
         key = hashlib.sha256(data).hexdigest()[:16]
         self.staged.write(names.schema(key), data)
         return key
 
-    def documents(self, states: dict[int, str]) -> tuple[list[Rollup], dict[str, str]]:
-        """The entries of all computed days for the manifest, and their files with the place of each."""
+    def documents(self, machine: Machine, states: dict[int, str]) -> tuple[list[Rollup], dict[str, str]]:
+        """The entries of a machine's computed days for the manifest, and the place of each of their files."""
         found: list[Rollup] = []
         moves: dict[str, str] = {}
         inputs: dict[int, set[str]] = {}
-        for imported, _, days in self.machine.parts:
+        for imported, _, days in machine.parts:
             for day in days:
                 inputs.setdefault(day, set()).add(imported.sha256)
-        for system, day in sorted(self.machine.days()):
+        for system, day in sorted(machine.days()):
             if day not in states:
                 continue
             # A day without rows, as between two intervals, is known to have none.
