@@ -55,6 +55,8 @@ def connect(spill: str | None, files: Sequence[str] = (), threads: int | None = 
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     # What cannot be computed is NULL, not an error.
     connection.execute("SET GLOBAL error_on_division_by_zero = false")
+    # Rows of a selected time are estimated to be few, and a loop over all pairs takes their number squared.
+    connection.execute("SET GLOBAL asof_loop_join_threshold = 0")
     if files:
         # Through a variable: a long list is slow to parse.
         connection.execute("SET VARIABLE files = ?", [list(files)])
