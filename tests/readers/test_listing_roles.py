@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import listing_round
 import zlens
@@ -33,6 +34,18 @@ def test_every_table_feeds_a_role_or_the_catalog_says_why_not() -> None:
     apart = {key for key in listings.apart() if "." not in key}
     assert tables - fed() == apart
     assert len(fed()) > 50
+
+
+def test_a_table_gives_way_to_one_of_the_same_entity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check of the catalog names one that would never be read."""
+    lock = roles.entity("lock")
+    assert [each.table for each in lock.origins[-1].unless] == ["listing_locklog", "d0r23_callkdata"]
+    assert roles.check() == []
+    wrong = replace(lock, origins=lock.origins[:1] + lock.origins[2:])
+    monkeypatch.setattr(roles, "entity", lambda name: wrong if name == "lock" else roles.cataloged(name))
+    assert roles.check() == [
+        "roles/lock.toml: listing_lockact gives way to listing_locklog, which gives nothing"
+    ]
 
 
 @pytest.mark.parametrize("name", MONITOR)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,8 @@ from zlens.inputs.options import Options, parse_moment
 from zlens.inputs.source import forgotten
 from zlens.lake import names
 from zlens.lake.folder import Folder
-from zlens.stores import buckets
+from zlens.lake.rollups import Machine
+from zlens.stores import buckets, rolling
 
 DAY_S = 86_400
 #: A moment long after the data.
@@ -181,6 +183,42 @@ def days_of(made: Path) -> dict[str, bytes]:
         for path in sorted((made / names.MEASURES).rglob("*"))
         if path.is_file()
     }
+
+
+def test_machines_of_the_same_days_are_computed_together(
+    tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their statements are planned once; every file is the one that each machine alone gets."""
+    made = tmp_path / "lake"
+    systems = ["FIRST", "SECOND", "THIRD"]
+    lake.add([write(tmp_path / f"{name}.data", piece(range(6), system=name)) for name in systems], made)
+    sessions: list[list[str]] = []
+    of_days = rolling.of_days
+
+    def counted(into: Folder, machine: Machine, days: list[int]) -> Any:
+        sessions.append(list(machine.systems))
+        return of_days(into, machine, days)
+
+    monkeypatch.setattr(rolling, "of_days", counted)
+    alone = tmp_path / "alone"
+    shutil.copytree(made, alone)
+    with monkeypatch.context() as few:
+        few.setattr(rolling, "_DAYS", 1)
+        apart = stores.rollup(alone)
+    assert sessions == [[name] for name in systems]
+    sessions.clear()
+    together = stores.rollup(made)
+    assert sessions == [systems]
+    assert [(one.systems, one.days, one.rows, one.bytes) for one in together] == [
+        (one.systems, one.days, one.rows, one.bytes) for one in apart
+    ]
+
+    def files(folder: Path) -> dict[str, bytes]:
+        found = (folder / "_measures").rglob("*.parquet")
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+    assert files(made) == files(alone) != {}
+    assert lake.check(made).faults == []
 
 
 @pytest.fixture

@@ -334,6 +334,12 @@ def check() -> list[str]:
                         scale_factor(how["scale"])
                     if "expression" in how:
                         expressions.parse(how["expression"])
+                own = {other.table for other in checked.origins} - {origin.table}
+                problems += [
+                    f"roles/{name}.toml: {origin.table} gives way to {detailed.table}, which gives nothing"
+                    for detailed in origin.unless
+                    if detailed.table not in own
+                ]
                 limits = [role.within for role in checked.roles.values()]
                 problems += [
                     f"roles/{name}.toml: {role.name} has a number as its limit without a source"

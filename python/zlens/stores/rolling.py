@@ -77,8 +77,9 @@ def rollup(
             if not chosen or chosen & {*machine.systems}
         ]
     results: list[Rolled] = []
-    stale = (_stale(into, manifest, machine) for machine in machines)
-    for group in _groups(stale):
+    with folder.typed(into):
+        groups = [*_groups(_stale(into, manifest, machine) for machine in machines)]
+    for group in groups:
         if progress is not None:
             progress(len(results), len(machines), ", ".join(group[0].machine.systems[:3]))
         with folder.typed(into):
@@ -151,9 +152,10 @@ def _compute(into: Folder, group: list[_Stale]) -> list[Rolled]:
         with into.locked():
             current = into.load()
             into.clean(current)
+            machines = rollups.machines(into, current)
             replaced, kept = [], set()
             for one, rolled, (entries, _) in zip(group, results, found, strict=True):
-                now = _states(into, current, one.machine)
+                now = _states(machines, one.machine)
                 for entry in entries:
                     # Data that arrived meanwhile: the next call computes their days.
                     if now.get(rollups.day_number(entry.day)) != entry.state:
@@ -192,9 +194,9 @@ def _is_late(into: Folder, manifest: Manifest, machine: Machine, system: str, da
     )
 
 
-def _states(into: Folder, manifest: Manifest, machine: Machine) -> dict[int, str]:
-    """The states of the days of a machine in another manifest."""
-    for one in rollups.machines(into, manifest):
+def _states(machines: list[Machine], machine: Machine) -> dict[int, str]:
+    """The states of the days of a machine as it is among others."""
+    for one in machines:
         if one.systems == machine.systems:
             sealed = one.sealed()
             return {day: state for day, state in one.states().items() if day not in sealed}
