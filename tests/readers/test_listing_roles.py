@@ -52,8 +52,8 @@ def test_a_table_gives_way_to_one_of_the_same_entity(monkeypatch: pytest.MonkeyP
 def test_reports_of_z_vm(name: str, sim_session: Session, tmp_path: Path) -> None:
     same, missing, wrong = listing_round.of_measures(sim_session, name, tmp_path)
     assert missing == []
-    # A mean of a few times is computed from rounded numbers.
-    assert len(wrong) <= 1 + same / 200, wrong[:5]
+    # A mean of a few waits is computed from rounded numbers.
+    assert [each for each in wrong if not each.startswith("listing_dispwait mean_us: ")] == []
     assert same >= 10
 
 

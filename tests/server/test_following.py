@@ -101,7 +101,8 @@ def test_the_next_page_of_metrics_is_computed_before_it_is_scraped(
     computed.get(timeout=PATIENCE_S)
     # That one was not scraped.
     served.pass_by(2)
-    assert computed.empty()
+    with pytest.raises(queue.Empty):
+        computed.get(timeout=1)
 
 
 @contextmanager

@@ -142,7 +142,7 @@ def _metrics(served: Served, running: Running, sending: Sending, pages: metrics.
         newest = metrics.newest(following.newest)
         while await following.replaced():
             if metrics.newest(following.newest) != newest:
-                # Whoever scrapes it is told of an error.
+                # The scrape reports the error.
                 with suppress(ZlensError):
                     await page(openmetrics=openmetrics)
                 return
