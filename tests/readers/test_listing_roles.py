@@ -82,6 +82,15 @@ def test_a_report_by_time_replaces_one_of_the_whole_time(sim_session: Session, t
     assert whole[0][3] == pytest.approx(both[0][3], abs=0.1)
 
 
+def test_what_only_the_shorter_report_has_is_kept(sim_session: Session, tmp_path: Path) -> None:
+    """FCX267 EVSWITCH has all ports; the controller of an uplink is in FCX240 VSWITCH."""
+    path = tmp_path / "reports.txt"
+    path.write_text("\n".join(reports.render(name, sim_session) for name in ("evswitch", "vswitch")))
+    query = "SELECT kind, count(*), count(controller), count(queue_full_rate) FROM network GROUP BY kind"
+    with zlens.open(path) as session:
+        assert sorted(session.sql(query).rows) == [("nic", 6, 0, 0), ("uplink", 1, 1, 1)]
+
+
 def test_one_of_another_time_is_kept(sim_file: Path, tmp_path: Path) -> None:
     """PRCLOG of the last half hour says nothing of the first."""
     half = parse_moment("10:00")
