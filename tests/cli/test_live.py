@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,37 @@ def test_it_ends_when_it_is_asked_to(tmp_path: Path, demo_folder: Path) -> None:
         _, said = program.communicate(timeout=PATIENCE_S)
     assert program.returncode == 130
     assert said == b""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are counted in /proc")
+def test_files_of_earlier_parts_do_not_stay_open(tmp_path: Path, demo_folder: Path) -> None:
+    """Sessions of earlier steps, which are reference cycles, are freed with their files."""
+    path = tmp_path / "growing"
+    recording = demo_folder / "zldemo.monwrite"
+    path.write_bytes(some(recording, 1))
+    limits = ["--part", "2m", "--raw", "2m"]
+    command = [sys.executable, "-m", "zlens", "live", str(path), "--no-serve", *limits]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        for interval in range(2, 9):
+            assert b"ZLDEMO" in program.stdout.readline()
+            path.write_bytes(some(recording, interval))
+        assert b"ZLDEMO" in program.stdout.readline()
+        deadline = time.monotonic() + PATIENCE_S
+        while (left := _deleted(program.pid)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        program.send_signal(signal.SIGTERM)
+        program.communicate(timeout=PATIENCE_S)
+    assert left == []
+
+
+def _deleted(process: int) -> list[str]:
+    """The deleted files that a process has open."""
+    files = []
+    for descriptor in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            files.append(str(descriptor.readlink()))
+    return [file for file in files if file.endswith(" (deleted)")]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import gc
 import math
 import os
 import signal
@@ -387,6 +388,7 @@ class _Watching:
         #: What ended it early.
         self.failed: BaseException | None = None
         self._strict = strict
+        self._settled = False
         self._ended = threading.Event()
         self._reload = threading.Event()
         if hasattr(signal, "SIGHUP"):
@@ -405,6 +407,7 @@ class _Watching:
                 self._tell(self._hooks)
             if step is not None:
                 self._print(step)
+                self._free()
             elif self.live.done:
                 if not stay:
                     return
@@ -414,6 +417,14 @@ class _Watching:
                 time.sleep(_PAUSE_S)
             else:
                 time.sleep(_PAUSE_S)
+
+    def _free(self) -> None:
+        """Free the sessions of the step, with their open files: they are in reference cycles."""
+        gc.collect()
+        if not self._settled:
+            # The catalog is loaded now and stays; looking through it takes longer than through a step.
+            self._settled = True
+            gc.freeze()
 
     def _tell(self, hooks: Hooks) -> None:
         alerts = {} if self.live.alerts is None else self.live.alerts.open

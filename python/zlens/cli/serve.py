@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import socket
 import sys
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from zlens.server.running import Running
     from zlens.server.runs import Runs
     from zlens.session.session import Session
+
+#: New objects between two searches for reference cycles.
+_OBJECTS = 10_000
 
 DESCRIPTION = """\
 Serve the page for the inputs and print its address. Only this machine can reach it; with --listen other
@@ -139,6 +143,10 @@ def serve_app(
     import asyncio
 
     import uvicorn
+
+    # Commands leave reference cycles to their end, which a server has not; closed sessions are such cycles.
+    gc.freeze()
+    gc.set_threshold(_OBJECTS, 10, 10)
 
     class Ending(uvicorn.Server):
         """Cancels running queries first, so that they can still answer that they were canceled."""
