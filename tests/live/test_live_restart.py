@@ -9,13 +9,17 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
-from played import Pieces, differences, interval_cuts, play
+import pytest
+from played import PATIENCE_S, Pieces, differences, interval_cuts, play
 
 from rounds import rounds
 from zlens import lake
+from zlens.errors import LakeError
 from zlens.live.watch import Limits, Live
 from zlens.session.session import Session
 
@@ -63,6 +67,61 @@ def test_killed_at_any_moment(tmp_path: Path, demo_folder: Path) -> None:
     assert lake.check(into).faults == []
 
 
+def test_steps_do_not_wait_for_the_lake(
+    tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Intervals are closed while the parts before them are imported, in their order."""
+    recording = demo_folder / "zldemo.monwrite"
+    go, add, imported = threading.Event(), lake.add, []
+
+    def slowly(parts: list[Path], *words: Any, **options: Any) -> object:
+        assert go.wait(PATIENCE_S)
+        imported.extend(part.name for part in parts)
+        return add(parts, *words, **options)
+
+    monkeypatch.setattr(lake, "add", slowly)
+    into = str(tmp_path / "lake")
+    live = Live([Pieces(recording, interval_cuts(recording, 10))], lake=into, limits=LIMITS, findings=False)
+    try:
+        play(live)
+        [stream] = live.streams
+        assert imported == []
+        assert stream.spool.state.pending == [0, 1, 2]
+        go.set()
+        live.finish()
+        assert imported == [f"part-{number:08}" for number in range(4)]
+        assert stream.spool.state.pending == []
+    finally:
+        go.set()
+        live.close()
+    with Session([str(recording)]) as recorded, Session([into]) as stored:
+        assert differences(recorded, stored) == []
+
+
+def test_what_cannot_be_imported_is_told_and_tried_again(
+    tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = demo_folder / "zldemo.monwrite"
+    add, failures = lake.add, [LakeError("the disk is full")]
+
+    def sometimes(*words: Any, **options: Any) -> object:
+        if failures:
+            raise failures.pop()
+        return add(*words, **options)
+
+    monkeypatch.setattr(lake, "add", sometimes)
+    into = str(tmp_path / "lake")
+    live = Live([Pieces(recording, interval_cuts(recording, 20))], lake=into, limits=LIMITS, findings=False)
+    try:
+        errors = [error for step in play(live) for error in step.errors]
+        live.finish()
+    finally:
+        live.close()
+    assert errors == [f"{into}: the disk is full"]
+    with Session([str(recording)]) as recorded, Session([into]) as stored:
+        assert differences(recorded, stored) == []
+
+
 def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, demo_folder: Path) -> None:
     recording = demo_folder / "zldemo.monwrite"
     pieces = rounds(9, 4)
@@ -72,7 +131,8 @@ def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, demo_folder:
     first = Live([Pieces(recording, cuts[:seen])], lake=into, limits=LIMITS, findings=False)
     for _ in range(seen):
         first.step()
-    # Others may read at any moment.
+    # What was handed over by now is there, and others may read at any moment.
+    first._take_imported(wait=True)
     with Session([into]) as stored:
         ((ends,),) = stored.sql("SELECT count(DISTINCT interval_end) FROM load").rows
     assert 0 < ends < seen * 63 // pieces

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections import deque
 from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
@@ -123,6 +124,9 @@ class Live:
         self._errors: list[str] = []
         self._lock: IO[bytes] | None = None
         self._folder = Path(lake, LIVE) if lake is not None else Path(self._own)
+        #: Parts go into the lake beside the steps, so that these do not wait for it.
+        self._importer = ThreadPoolExecutor(1, "zlens-import")
+        self._importing: dict[str, Future[tuple[list[int], str | None]]] = {}
         self._streams: dict[str, Stream] = {}
         self._infos: dict[tuple[str, str], SystemInfo] = {}
         self._intervals: dict[tuple[str, str], dict[int, Interval]] = {}
@@ -134,6 +138,7 @@ class Live:
         self._find_streams()
 
     def close(self) -> None:
+        self._importer.shutdown()
         for stream in self._streams.values():
             stream.feed.close()
         self.measures.close()
@@ -192,7 +197,7 @@ class Live:
     def step(self) -> Step | None:
         """Take what has arrived and close what can be closed; None: nothing was closed."""
         self._find_streams()
-        step = Step(self.step_number, errors=self._errors)
+        step = Step(self.step_number, errors=[*self._errors, *self._take_imported()])
         self._errors = []
         for stream in self.streams:
             if stream.refused:
@@ -337,7 +342,7 @@ class Live:
             state.begun_us is not None
             and segment.cut.now_us - state.begun_us >= self.limits.part * _SECOND_US
         ):
-            step.errors += self._turn(stream)
+            self._turn(stream)
         self._forget()
 
     def _forget(self) -> None:
@@ -376,41 +381,51 @@ class Live:
                 "another zlens live writes to this lake", file=lake, cure="end it, or name another folder"
             ) from None
 
-    def _turn(self, stream: Stream) -> list[str]:
-        """End the current part of a stream; with a lake, it is imported. Returns why that failed."""
+    def _turn(self, stream: Stream) -> None:
+        """End the current part of a stream; with a lake, it is imported."""
         stream.spool.turn(pending=self.lake is not None)
-        errors = self._import(stream)
+        self._hand_over(stream)
         stream.spool.forget(max(round(self.limits.raw / self.limits.part), 1))
+
+    def _hand_over(self, stream: Stream) -> None:
+        """Import what must be beside the next steps; what cannot be now is tried again with the next part."""
+        pending = stream.spool.state.pending
+        if self.lake is not None and pending and stream.name not in self._importing:
+            parts = [(number, stream.spool.part_of(number)) for number in pending]
+            job = self._importer.submit(_import, parts, self.lake, self.options)
+            self._importing[stream.name] = job
+
+    def _take_imported(self, *, wait: bool = False) -> list[str]:
+        """Note which parts are in the lake now. Returns why others could not be imported."""
+        errors = []
+        while jobs := [(name, job) for name, job in self._importing.items() if wait or job.done()]:
+            for name, job in jobs:
+                numbers, error = job.result()
+                del self._importing[name]
+                stream = self._streams[name]
+                for number in numbers:
+                    stream.spool.imported(number)
+                if error is None:
+                    self._hand_over(stream)
+                else:
+                    errors.append(error)
         return errors
-
-    def _import(self, stream: Stream) -> list[str]:
-        """Import what must be; what cannot be now is tried again with the next part."""
-        if self.lake is None:
-            return []
-        from zlens.lake import add
-
-        for number in stream.spool.state.pending:
-            try:
-                # Again the same bytes, if it was imported just before a sudden end: they are there once.
-                add([stream.spool.part_of(number)], self.lake, options=self.options)
-            except (ZlensError, OSError) as error:
-                return [f"{self.lake}: {error}"]
-            stream.spool.imported(number)
-        return []
 
     def finish(self) -> None:
         """Import what is closed, before the end."""
         for stream in self.streams:
             if self.lake is not None and stream.spool.state.bytes:
-                for error in self._turn(stream):
-                    raise LakeError(error)
+                self._turn(stream)
+        for error in self._take_imported(wait=True):
+            raise LakeError(error)
 
     def _restore(self, stream: Stream) -> None:
         """Go on with a stream: what is in the lake, and compute again what is not."""
         state = stream.spool.state
         if not state.step:
             return
-        self._errors += self._import(stream)
+        self._hand_over(stream)
+        self._errors += self._take_imported(wait=True)
         if not self._filled:
             self._filled = True
             self._fill()
@@ -479,6 +494,21 @@ class Live:
     def system(self, system: str, source: str) -> SystemInfo | None:
         """What is known of a system."""
         return self._infos.get((system, source))
+
+
+def _import(parts: list[tuple[int, Path]], lake: str, options: Options) -> tuple[list[int], str | None]:
+    """Import numbered parts in their order: the numbers of those in the lake, and why others are not."""
+    from zlens.lake import add
+
+    numbers: list[int] = []
+    for number, path in parts:
+        try:
+            # Again the same bytes, if it was imported just before a sudden end: they are there once.
+            add([path], lake, options=options)
+        except (ZlensError, OSError) as error:
+            return numbers, f"{lake}: {error}"
+        numbers.append(number)
+    return numbers, None
 
 
 def _folder_name(name: str) -> str:

@@ -415,6 +415,35 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
+        "machine",
+        "The partitions of a machine by hour",
+        "fleet:machine",
+        (Key("name", _NAME, "the machine, as /fleet names it"), _FROM, _TO),
+        {
+            "unit": "of all values: percent of the machine's processors of the type",
+            "explain": "the column to explain",
+            "t": "ends of the hours, seconds since 1970",
+            "partitions": "each partition and type of processors: its mean over the span, "
+            "and its course by hour",
+        },
+    ),
+    Endpoint(
+        "GET",
+        "trend",
+        "How busy all systems are by shift and month, and where growth leads",
+        "fleet:trends",
+        (
+            Key(
+                "shifts",
+                Text(400),
+                "hours by name, with semicolons between them: prime=Mon-Fri 08:00-17:00; night=22:00-06:00",
+                default="",
+            ),
+        ),
+        {"answer": "the answer of zlens study trend, as /solve gives answers"},
+    ),
+    Endpoint(
+        "GET",
         "moved",
         "Metrics that moved with busy in a window, up or down, strongest first",
         "happened:moved",

@@ -1,15 +1,20 @@
-"""GET /fleet: all systems side by side. GET /cluster: what the members of one share."""
+"""GET /fleet: all systems side by side. GET /cluster: what the members of one share. GET /machine: its
+partitions over time. GET /trend: months and growth.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from zlens.catalog import metrics
 from zlens.errors import QueryError
 from zlens.models.constants import constant
 from zlens.server import values
 from zlens.server.buckets import instant
+from zlens.server.laboratory import as_data
 from zlens.server.place import Place
-from zlens.studies import cluster, fleet
+from zlens.studies import cluster, fleet, trend
 
 
 def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
@@ -20,8 +25,7 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         before = None if base_start is None and base_end is None else (base_start, base_end)
         return _systems(place, fleet.members(place.session, (start, end), before))
 
-    # What still arrives is computed for each request.
-    return work() if place.live else place.once(("fleet", *moments), work)
+    return _kept(place, ("fleet", *moments), work)
 
 
 def members(place: Place, request: dict[str, Any]) -> dict[str, Any]:
@@ -31,10 +35,10 @@ def members(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     if not systems:
         known = ", ".join(sorted({*fleet.clusters(place.session).values()})) or "none"
         raise QueryError(f"there is no cluster {name}", expected=f"a cluster of this input: {known}")
-    start, end = (None if request[at] is None else instant(request[at]) for at in ("from", "to"))
+    span = _span(request)
 
     def kind(of: cluster.Kind) -> dict[str, Any]:
-        rows = cluster.shared(place.session, of, systems, (start, end))
+        rows = cluster.shared(place.session, of, systems, span)
         return {
             "unit": of.unit(),
             "explain": f"{of.table}.{of.column}",
@@ -46,6 +50,68 @@ def members(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         }
 
     return {"members": systems, "volumes": kind(cluster.VOLUMES), "guests": kind(cluster.GUESTS)}
+
+
+def machine(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """The partitions of a machine by hour."""
+    name = request["name"]
+    known = sorted({info.machine for info in place.session.systems if info.machine is not None})
+    if name not in known:
+        listed = ", ".join(known) or "none"
+        raise QueryError(f"there is no machine {name}", expected=f"a machine of this input: {listed}")
+
+    def work() -> dict[str, Any]:
+        found = fleet.partitions(place.session, name, _span(request))
+        axis = sorted({end for partition in found for end, _ in partition.hours})
+
+        def row(partition: fleet.Partition) -> dict[str, Any]:
+            course = dict(partition.hours)
+            return {
+                "partition": partition.name,
+                "cpu_type": partition.cpu_type,
+                "mean": values.plain(partition.mean),
+                "course": [values.plain(course.get(end)) for end in axis],
+            }
+
+        column = metrics.table(fleet.PARTITIONS).column(fleet.USED)
+        return {
+            "unit": column.unit if column is not None else "",
+            "explain": f"{fleet.PARTITIONS}.{fleet.USED}",
+            "t": [end.timestamp() for end in axis],
+            "partitions": [row(partition) for partition in found],
+        }
+
+    return _kept(place, ("machine", name, request["from"], request["to"]), work)
+
+
+def trends(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """Growth and months of all systems by shift."""
+    shifts = {}
+    for text in filter(None, map(str.strip, request["shifts"].split(";"))):
+        name, _, hours = map(str.strip, text.partition("="))
+        if not name or not hours:
+            raise QueryError(
+                f"{text!r} is not a shift with a name", expected="something like prime=Mon-Fri 08:00-17:00"
+            )
+        shifts[name] = hours
+
+    def work() -> dict[str, Any]:
+        found = [*trend.measured(place.session, fleet.MEASURE, fleet.COLUMN, shifts)]
+        limit, least = float(constant("trend_limit").default), int(constant("trend_days").default)
+        title = f"Trend of {fleet.MEASURE}.{fleet.COLUMN}"
+        return {"answer": as_data(trend.answer(title, found, fleet.unit(), limit, least))}
+
+    return _kept(place, ("trend", *shifts.items()), work)
+
+
+def _span(request: dict[str, Any]) -> fleet.Span:
+    start, end = (None if request[at] is None else instant(request[at]) for at in ("from", "to"))
+    return start, end
+
+
+def _kept(place: Place, key: tuple[Any, ...], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    # What still arrives is computed for each request.
+    return work() if place.live else place.once(key, work)
 
 
 def _systems(place: Place, members: list[fleet.Member]) -> dict[str, Any]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from zlens.catalog import aggregation, metrics
 from zlens.catalog.expressions import literal, quote
@@ -29,6 +32,7 @@ class Hour(NamedTuple):
     seconds  time covered by intervals
     sums     for each column, the sum of its values, each times its weight; None if it has none
     weights  for each column, the sum of these weights
+    keys     the values of the keys of the measure
     """
 
     system: str
@@ -37,6 +41,7 @@ class Hour(NamedTuple):
     seconds: float
     sums: tuple[float | None, ...]
     weights: tuple[float | None, ...]
+    keys: tuple[str | None, ...] = ()
 
     def mean(self, at: int = 0) -> float | None:
         """The mean of a column over the hour."""
@@ -57,23 +62,51 @@ def hours(session: Session, table: str, columns: Sequence[str]) -> list[Hour]:
 
     QueryError if a column has no mean over time or the measure has keys besides the system.
     """
-    kept = [f"{name}_sum" for name in columns] + [f"{name}_weight" for name in columns]
     _check(table, columns)
-    wanted = ["system", "source", TIME, "seconds", *kept]
-    last = _last_kept(session, table)
+    found = _hours(session, table, columns, _last_kept(session, table))
+    return sorted(_of_one_source(found), key=lambda hour: (hour.system, hour.end))
+
+
+def hours_of_machine(session: Session, machine: str, table: str, columns: Sequence[str]) -> list[list[Hour]]:
+    """The hours of each subject of a machine, in order of time, of a measure whose first key is the machine.
+
+    An hour is there twice if two systems report parts of it.
+    """
+    own = {(info.system, info.source) for info in session.systems if info.machine == machine}
+    with session.narrowed(
+        replace(session.options, systems=tuple(sorted({name for name, _ in own})))
+    ) as alone:
+        last = _last_of_machine(alone, table, machine)
+        found = _hours(alone, table, columns, dict.fromkeys(own, last) if last is not None else {})
+    by_keys = sorted(
+        (hour for hour in found if hour.keys[0] == machine),
+        key=lambda hour: ([key or "" for key in hour.keys], hour.end),
+    )
+    return [list(group) for _, group in groupby(by_keys, key=lambda hour: hour.keys)]
+
+
+def _hours(
+    session: Session, table: str, columns: Sequence[str], last: dict[tuple[str, str], _Last]
+) -> list[Hour]:
+    kept = [f"{name}_sum" for name in columns] + [f"{name}_weight" for name in columns]
+    keys = list(metrics.table(table).key)
+    wanted = ["system", "source", TIME, *keys, "seconds", *kept]
+    heads = 3 + len(keys)
     rows = _computed(session, table, wanted, last)
-    computed = {(str(system), str(source), end) for system, source, end, *_ in rows}
+    computed = {row[:heads] for row in rows}
     if last:
         name = f"{table}_hour"
         stored = session.select(f"SELECT {', '.join(map(quote, wanted))} FROM {name}", {name: wanted}).rows
-        rows += [row for row in stored if (row[0], row[1], row[2]) not in computed]
+        rows += [row for row in stored if row[:heads] not in computed]
     count = len(columns)
-    found = [
-        Hour(str(system), str(source), end, float(seconds or 0), values[:count], values[count:])  # type: ignore[arg-type]
-        for system, source, end, seconds, *rest in rows
-        for values in [tuple(None if value is None else float(value) for value in rest)]  # type: ignore[arg-type]
-    ]
-    return sorted(_of_one_source(found), key=lambda hour: (hour.system, hour.end))
+    found = []
+    for row in rows:
+        system, source, end, *own = row[:heads]
+        seconds, *sums = (None if value is None else float(value) for value in row[heads:])  # type: ignore[arg-type]
+        found.append(
+            Hour(str(system), str(source), end, seconds or 0.0, (*sums[:count],), (*sums[count:],), (*own,))  # type: ignore[arg-type]
+        )
+    return found
 
 
 def _check(table: str, columns: Iterable[str]) -> None:
@@ -107,6 +140,19 @@ def _last_kept(session: Session, table: str) -> dict[tuple[str, str], _Last]:
         {name: ["system", "source", TIME, "seconds"]},
     ).rows
     return {(system, source): _Last(end, seconds or 0.0) for system, source, end, seconds in rows}
+
+
+def _last_of_machine(session: Session, table: str, machine: str) -> _Last | None:
+    """The last hour that the lake keeps of a machine, whichever of its systems reported it."""
+    name = f"{table}_hour"
+    if name not in session.engine.raw_tables():
+        return None
+    ((end, seconds),) = session.select(
+        f"SELECT max(epoch_us({TIME})), arg_max(seconds, (epoch_us({TIME}), seconds)) FROM {name} "
+        f"WHERE machine = {literal(machine)}",
+        {name: ["machine", TIME, "seconds"]},
+    ).rows
+    return None if end is None else _Last(end, seconds or 0.0)
 
 
 def _is_whole(info: SystemInfo, last: _Last) -> bool:

@@ -1,18 +1,21 @@
-"""All systems of an input side by side: how busy each is by hour, and where growth leads."""
+"""All systems of an input side by side: how busy each is by hour, where growth leads, and their machines."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from zlens.catalog import metrics
 from zlens.models.constants import constant
 from zlens.session.session import Session
-from zlens.stores.hours import Hour, hours, mean
+from zlens.stores.hours import Hour, hours, hours_of_machine, mean
 from zlens.studies import trend
 
 MEASURE, COLUMN = "load", "busy_pct"
+#: How much of a machine each of its partitions uses.
+PARTITIONS, USED = "partition", "phys_total_pct"
 
 #: From after the first moment to the second one, UTC; None is open.
 Span = tuple[dt.datetime | None, dt.datetime | None]
@@ -45,12 +48,39 @@ class Member(NamedTuple):
         return None if self.mean is None or self.before is None else self.mean - self.before
 
 
+class Partition(NamedTuple):
+    """A partition and its processors of one type over a span of hours.
+
+    mean   the column over the hours
+    hours  ends of hours and their means
+    """
+
+    name: str
+    cpu_type: str
+    mean: float | None
+    hours: list[tuple[dt.datetime, float]]
+
+
 def members(session: Session, span: Span, before: Span | None = None) -> list[Member]:
     """The systems with data on how busy they are, in the order of their names."""
     by_system: dict[tuple[str, str], list[Hour]] = {}
     for hour in hours(session, MEASURE, [COLUMN]):
         by_system.setdefault((hour.system, hour.source), []).append(hour)
     return [_member(session, *name, all_hours, span, before) for name, all_hours in by_system.items()]
+
+
+def partitions(session: Session, machine: str, span: Span) -> list[Partition]:
+    """The partitions of a machine that its systems report, by type and name."""
+    found = []
+    for of_partition in hours_of_machine(session, machine, PARTITIONS, [USED]):
+        own = [hour for hour in of_partition if _within(hour, span)]
+        # Another system may have taken over reporting within an hour.
+        values = [(end, mean(some)) for end, some in groupby(own, key=lambda hour: hour.end)]
+        known = [(end, value) for end, value in values if value is not None]
+        if known:
+            _, name, cpu_type = own[0].keys
+            found.append(Partition(name or "", cpu_type or "", mean(own), known))
+    return sorted(found, key=lambda partition: (partition.cpu_type, partition.name))
 
 
 def unit() -> str:

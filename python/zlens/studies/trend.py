@@ -6,7 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import quantiles
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from zlens.catalog import metrics
 from zlens.errors import QueryError, ScenarioError
@@ -18,6 +18,9 @@ from zlens.schema.kinds import Key, Line, Many, Named, Number, Spec, Text
 from zlens.schema.wording import say
 from zlens.studies.growth import Growth, growth
 from zlens.studies.measured import placed
+
+if TYPE_CHECKING:
+    from zlens.session.session import Session
 
 SUMMARY = "a measure over months: percentiles by shift, growth with its uncertainty, when a limit is met"
 
@@ -102,18 +105,22 @@ def _day(end: dt.datetime) -> dt.date:
 def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     name, limit = f"{scenario['measure']}.{scenario['column']}", float(scenario["limit"])
     found = list(_series(scenario) if scenario["series"] else _measured(scenario))
-    unit = _unit(scenario)
-    least = scenario.problem.constant("trend_days")
+    title = scenario.title or f"Trend of {'the series' if scenario['series'] else name}"
+    return answer(title, found, _unit(scenario), limit, scenario.problem.constant("trend_days"))
+
+
+def answer(title: str, found: Sequence[Hours], unit: str, limit: float, least: int) -> Answer:
+    """Growth and months of some systems and shifts; growth with at least so many days."""
     lines = [(one, grown(one, least)) for one in found]
-    title = f"Growth of the busiest hour of a day, limit {limit:g} {unit}".rstrip()
-    growths = Table("growth", title, growth_columns(unit), [row(one, line, limit) for one, line in lines])
+    heading = f"Growth of the busiest hour of a day, limit {limit:g} {unit}".rstrip()
+    growths = Table("growth", heading, growth_columns(unit), [row(one, line, limit) for one, line in lines])
     months = Table(
         "months", "Hours by month", _months(unit), [row for one in found for row in _by_month(one)]
     )
     met = [row[8] for row in growths.rows if row[8] is not None]
     return Answer(
         "trend",
-        scenario.title or f"Trend of {'the series' if scenario['series'] else name}",
+        title,
         [growths, months],
         [
             Figure(
@@ -148,13 +155,9 @@ def _measured(scenario: Scenario) -> Iterator[Hours]:
     import zlens
     from zlens.inputs.options import parse_moment
     from zlens.lake.names import is_url
-    from zlens.stores.hours import hours
 
     if not scenario["data"]:
         raise ScenarioError("has no data", cure='write data = ["lake"], or [[series]] with numbers')
-    shifts: dict[str, Shift | None] = {key: parse_shift(text) for key, text in scenario["shift"].items()} or {
-        ALL: None
-    }
     options = Options(
         systems=scenario["system"],
         start=None if scenario["from"] is None else parse_moment(scenario["from"]),
@@ -162,18 +165,29 @@ def _measured(scenario: Scenario) -> Iterator[Hours]:
     )
     beside = scenario.problem.file
     names = [name if is_url(name) else placed(name, beside) for name in scenario["data"]]
-    by_system: dict[str, list[tuple[dt.datetime, float, float]]] = {}
     with zlens.open(names, options=options) as session:
-        for hour in hours(session, scenario["measure"], [scenario["column"]]):
-            value = hour.mean()
-            if value is not None:
-                local = session.display(hour.end, hour.system)
-                by_system.setdefault(hour.system, []).append((local, value, hour.weights[0] or 0.0))
+        yield from measured(session, scenario["measure"], scenario["column"], scenario["shift"])
+
+
+def measured(session: Session, measure: str, column: str, shifts: Mapping[str, str]) -> Iterator[Hours]:
+    """The hours of each system in each shift, by its name; all hours without shifts.
+
+    QueryError if the column has no value in the input.
+    """
+    from zlens.stores.hours import hours
+
+    parsed: dict[str, Shift | None] = {key: parse_shift(text) for key, text in shifts.items()} or {ALL: None}
+    by_system: dict[str, list[tuple[dt.datetime, float, float]]] = {}
+    for hour in hours(session, measure, [column]):
+        value = hour.mean()
+        if value is not None:
+            local = session.display(hour.end, hour.system)
+            by_system.setdefault(hour.system, []).append((local, value, hour.weights[0] or 0.0))
     if not by_system:
-        raise QueryError(f"{scenario['measure']}.{scenario['column']} has no value in this input")
+        raise QueryError(f"{measure}.{column} has no value in this input")
     for system, values in by_system.items():
-        for shift, hours_of in shifts.items():
-            yield Hours(system, shift, [one for one in values if hours_of is None or hours_of.holds(one[0])])
+        for name, shift in parsed.items():
+            yield Hours(system, name, [one for one in values if shift is None or shift.holds(one[0])])
 
 
 def _unit(scenario: Scenario) -> str:
