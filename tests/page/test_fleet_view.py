@@ -45,6 +45,27 @@ def test_findings_of_all_systems_lead_to_one(page: Page, address: str):
     expect(page.get_by_role("article")).to_contain_text("VARY OFF while busy")
 
 
+def test_a_machine_has_its_partitions_over_time(page: Page, address: str):
+    opened(page, address, "fleet", by="machine")
+    machine = page.get_by_role("region", name="2097-D3E01", exact=True)
+    expect(machine.get_by_test_id("chart-partitions-2097-D3E01-CP")).to_contain_text("ZLZOS")
+    expect(machine.get_by_test_id("chart-partitions-2097-D3E01-IFL")).to_contain_text("ZLDEMO")
+
+
+def test_trends_by_shift_are_of_the_systems_shown(page: Page, address: str):
+    opened(page, address, "fleet", find="zldemo")
+    trends = page.get_by_role("region", name="trends of all systems")
+    months = trends.get_by_role("region", name="Hours by month", exact=True)
+    expect(months).to_contain_text("2010-03")
+    expect(months).not_to_contain_text("ZLSIM")
+    shifts = trends.get_by_label("Shifts")
+    shifts.fill("early=08:00-09:00; late=09:00-10:00")
+    shifts.press("Enter")
+    expect(months).to_contain_text("early")
+    expect(months).to_contain_text("late")
+    assert "shifts=early" in page.url
+
+
 def test_one_system_is_no_fleet(browser: Browser, demo_folder: Path):
     with served(str(demo_folder / "zldemo.monwrite")) as address:
         page = browser.new_page()

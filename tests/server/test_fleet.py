@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import zlens
+from zlens import studies
+from zlens.server.laboratory import as_data
 from zlens.studies import fleet
 
 
@@ -60,6 +62,45 @@ def test_a_cluster_is_asked_for_by_its_name(serve_over, demo_folder):
     assert none["guests"]["rows"] == []
     assert response.status_code == 400
     assert response.json()["error"]["expected"] == "a cluster of this input: ZLSSI"
+
+
+def test_a_machine_has_its_partitions_by_hour(served):
+    answer = data(served.get("machine", name="2097-D3E01"))
+    assert (answer["unit"], answer["explain"]) == ("%", "partition.phys_total_pct")
+    partitions = {
+        (one.cpu_type, one.name): one for one in fleet.partitions(served.session, "2097-D3E01", (None, None))
+    }
+    assert len(answer["partitions"]) == len(partitions) > 1
+    for row in answer["partitions"]:
+        partition = partitions[row["cpu_type"], row["partition"]]
+        course = dict(zip(answer["t"], row["course"], strict=True))
+        known = {t: value for t, value in course.items() if value is not None}
+        assert known == {end.timestamp(): pytest.approx(value) for end, value in partition.hours}
+        assert row["mean"] == pytest.approx(partition.mean)
+    ends = answer["t"]
+    assert data(served.get("machine", name="2097-D3E01", **{"from": ends[0]}))["t"] == ends[1:]
+    refused = served.get("machine", name="none")
+    assert refused.status_code == 400
+    assert "2097-D3E01" in refused.json()["error"]["expected"]
+
+
+def test_trends_are_those_of_the_study(served, demo_folder, tmp_path):
+    answer = data(served.get("trend", shifts="early = 08:00-09:00; late=09:00-10:00"))["answer"]
+    (tmp_path / "data").symlink_to(demo_folder / "zldemo.monwrite")
+    shift = {"early": "08:00-09:00", "late": "09:00-10:00"}
+    study = studies.solve("trend", {"data": ["data"], "shift": shift}, file=str(tmp_path / "trend.toml"))
+    assert answer | {"assumptions": []} == as_data(study) | {"assumptions": []}
+    assert [table["key"] for table in answer["tables"]] == ["growth", "months"]
+    assert {row[1] for row in answer["tables"][0]["rows"]} == {"early", "late"}
+    whole = data(served.get("trend"))["answer"]["tables"][0]["rows"]
+    assert [row[:2] for row in whole] == [["ZLDEMO", "all"]]
+
+
+@pytest.mark.parametrize("shifts", ["prime", "=08:00-09:00", "prime=noon", "prime="])
+def test_a_wrong_shift_is_refused(served, shifts):
+    response = served.get("trend", shifts=shifts)
+    assert response.status_code == 400
+    assert "Mon-Fri 08:00-17:00" in response.json()["error"]["expected"]
 
 
 def test_a_wrong_moment_is_refused(served):

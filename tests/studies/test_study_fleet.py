@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import zlens
-from zlens import studies
+from zlens import lake, stores, studies
 from zlens.inputs.options import Options
+from zlens.stores import buckets
 from zlens.stores.hours import Hour
 from zlens.studies import fleet
 
@@ -84,3 +85,46 @@ def test_clusters_are_the_users_or_recorded(demo_folder: Path, tmp_path: Path) -
     file.write_text('[cluster]\n"ZLZ*" = "SITE"\n')
     with zlens.open(demo_folder, options=Options(group=str(file))) as session:
         assert fleet.clusters(session) == {"ZLSIM": "ZLSSI", "ZLZ1": "SITE"}
+
+
+def test_partitions_of_a_machine_by_hour(demo_folder: Path) -> None:
+    with zlens.open(demo_folder / "zldemo.monwrite") as session:
+        found = fleet.partitions(session, "2097-D3E01", (None, None))
+        rows = session.sql(
+            "SELECT cpu_type, partition, sum(total_s), sum(phys_total_pct * seconds) / sum(seconds) "
+            "FROM partition WHERE machine = '2097-D3E01' AND flag IS NULL GROUP BY ALL ORDER BY ALL"
+        ).rows
+        late = fleet.partitions(session, "2097-D3E01", (at("2010-03-09T08:00"), None))
+        assert fleet.partitions(session, "none", (None, None)) == []
+    assert [(one.cpu_type, one.name) for one in found] == [row[:2] for row in rows]
+    assert len(found) > 1
+    for one, (_, _, _, mean) in zip(found, rows, strict=True):
+        assert len(one.hours) == 2
+        assert one.mean == pytest.approx(mean, rel=1e-3)
+        assert min(value for _, value in one.hours) <= one.mean <= max(value for _, value in one.hours)
+    assert [one.hours for one in late] == [one.hours[1:] for one in found]
+    # The report in local time of an unknown zone would be an hour late.
+    with zlens.open(demo_folder) as session:
+        every = fleet.partitions(session, "2097-D3E01", (None, None))
+    assert {one.name for one in every} >= {one.name for one in found}
+    assert {end for one in every for end, _ in one.hours} == {end for one in found for end, _ in one.hours}
+
+
+def test_partitions_are_the_same_from_the_hours_of_a_lake(
+    demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two systems of one machine, of which one reports: the other one has no hours of its own."""
+    monkeypatch.setattr(buckets, "measures", lambda: ["partition"])
+    made = tmp_path / "lake"
+    lake.add([demo_folder / "zldemo.monwrite", demo_folder / "zlzos.smf"], made)
+
+    def found() -> list[fleet.Partition]:
+        with zlens.open(made) as session:
+            return fleet.partitions(session, "2097-D3E01", (None, None))
+
+    computed = found()
+    assert computed
+    stores.rollup(made)
+    # They come from what is kept: nothing is computed again.
+    monkeypatch.setattr(buckets, "query", None)
+    assert found() == computed

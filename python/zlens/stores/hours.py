@@ -72,14 +72,17 @@ def hours_of_machine(session: Session, machine: str, table: str, columns: Sequen
 
     An hour is there twice if two systems report parts of it.
     """
-    own = {(info.system, info.source) for info in session.systems if info.machine == machine}
+    infos = [info for info in session.systems if info.machine == machine]
+    # Hours of an unknown zone are not those of the others.
+    infos = [info for info in infos if not info.local_time] or infos
+    own = {(info.system, info.source) for info in infos}
     with session.narrowed(
         replace(session.options, systems=tuple(sorted({name for name, _ in own})))
     ) as alone:
         last = _last_of_machine(alone, table, machine)
         found = _hours(alone, table, columns, dict.fromkeys(own, last) if last is not None else {})
     by_keys = sorted(
-        (hour for hour in found if hour.keys[0] == machine),
+        (hour for hour in found if hour.keys[0] == machine and (hour.system, hour.source) in own),
         key=lambda hour: ([key or "" for key in hour.keys], hour.end),
     )
     return [list(group) for _, group in groupby(by_keys, key=lambda hour: hour.keys)]

@@ -334,6 +334,15 @@ export interface Cluster {
   guests: Common;
 }
 
+/** The partitions of a machine, with the mean of each hour of `t`. */
+export interface MachineHours {
+  unit: string;
+  explain: string;
+  /** Ends of hours, seconds since 1970. */
+  t: number[];
+  partitions: { partition: string; cpu_type: string; mean: number | null; course: (number | null)[] }[];
+}
+
 /** A model's answer, as printed by `zlens solve`. */
 export interface ModelAnswer {
   model: string;

@@ -14,6 +14,8 @@ import type {
   Fleet,
   Evidence,
   Happened,
+  MachineHours,
+  ModelAnswer,
   MovedAnswer,
   RigObservation,
   RigResults,
@@ -190,6 +192,12 @@ export const api = {
   /** What the members of a cluster have in common. */
   cluster: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<Cluster>(query("/cluster", values), null, signal),
+  /** The partitions of a machine by hour. */
+  machine: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<MachineHours>(query("/machine", values), null, signal),
+  /** Growth and months of all systems by shift. */
+  trend: (shifts: string, signal?: AbortSignal) =>
+    call<{ answer: ModelAnswer }>(query("/trend", { shifts }), null, signal),
   moved: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<MovedAnswer>(query("/moved", values), null, signal),
   evidence: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>

@@ -1,7 +1,12 @@
-/** Spans and groups of the fleet. */
+/** Spans and groups of the fleet, and machines over time. */
 
-import type { FleetSystem } from "../../lib/api/answers";
+import type { FleetSystem, MachineHours } from "../../lib/api/answers";
+import { category } from "../../lib/paint/palette";
+import type { Course, Layer } from "../../lib/paint/stack";
 
+/** So many partitions have a color of their own; the others are one layer. */
+const LAYERS = 9;
+const OTHERS = "#8a8f98";
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
@@ -61,4 +66,29 @@ export function named(system: FleetSystem, words: string): boolean {
     .toLowerCase()
     .split(/\s+/)
     .every((word) => text.includes(word));
+}
+
+/** The partitions of a machine stacked over time, for each type of processors; those that use most are named. */
+export function stacks(answer: MachineHours): { type: string; course: Course }[] {
+  const types = [...new Set(answer.partitions.map((one) => one.cpu_type))].sort();
+  return types.map((type) => {
+    const own = answer.partitions
+      .filter((one) => one.cpu_type === type)
+      .sort((a, b) => (b.mean ?? -1) - (a.mean ?? -1));
+    const named = own.length > LAYERS + 1 ? own.slice(0, LAYERS) : own;
+    const others = own.slice(named.length);
+    const layers = named.map(({ partition, course }, at): Layer => ({
+      name: partition,
+      color: category(at),
+      value: course,
+    }));
+    if (others.length) {
+      const value = answer.t.map((_, at) => {
+        const known = others.flatMap(({ course }) => course[at] ?? []);
+        return known.length ? known.reduce((sum, one) => sum + one, 0) : null;
+      });
+      layers.push({ name: `${others.length} others`, color: OTHERS, value });
+    }
+    return { type, course: { t: answer.t, seconds: HOUR, layers, unit: answer.unit } };
+  });
 }

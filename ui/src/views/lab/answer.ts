@@ -1,22 +1,7 @@
-/** Answers of models: numbers as `zlens solve` prints them, and charts of pairs of columns. */
+/** Answers of models: charts of pairs of columns. */
 
 import type { AnswerChart, ModelAnswer } from "../../lib/api/answers";
 import type { Cell } from "../../lib/api/values";
-import { DOTS } from "../../lib/text/numbers";
-
-export type AnswerTable = ModelAnswer["tables"][number];
-
-/** Formats a value as `zlens solve` does. */
-export function printedAs(value: Cell, decimals: number, whole = false): string {
-  if (value === null) return DOTS;
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "string") return value;
-  const digits = whole ? 0 : decimals;
-  return (Number(value.toFixed(digits)) + 0).toLocaleString("en-US", {
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  });
-}
 
 const MOST_BESIDE = 40;
 /** Smaller differences are rounding errors. */

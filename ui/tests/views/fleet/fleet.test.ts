@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FleetSystem } from "../../../src/lib/api/answers";
-import { groupsOf, named, spanOf } from "../../../src/views/fleet/fleet";
+import { groupsOf, named, spanOf, stacks } from "../../../src/views/fleet/fleet";
 
 const system = (name: string, more: Partial<FleetSystem> = {}): FleetSystem => ({
   system: name,
@@ -61,5 +61,31 @@ describe("spans", () => {
     };
     expect(spanOf("7", end)).toEqual(expected);
     expect(spanOf("7", end - 3599)).toEqual(expected);
+  });
+});
+
+describe("partitions of a machine", () => {
+  const partition = (name: string, mean: number, cpu_type = "IFL") => ({
+    partition: name,
+    cpu_type,
+    mean,
+    course: [mean, null],
+  });
+
+  it("are stacked by type, what uses most first", () => {
+    const partitions = [partition("A", 1), partition("B", 3), partition("C", 2, "CP")];
+    const found = stacks({ unit: "%", explain: "", t: [3600, 7200], partitions });
+    expect(found.map(({ type }) => type)).toEqual(["CP", "IFL"]);
+    expect(found[1]!.course.layers.map(({ name }) => name)).toEqual(["B", "A"]);
+    expect(found[1]!.course.seconds).toBe(3600);
+  });
+
+  it("are added up when there are many", () => {
+    const partitions = Array.from({ length: 20 }, (_, at) => partition(`P${at}`, at));
+    const { course } = stacks({ unit: "%", explain: "", t: [3600, 7200], partitions })[0]!;
+    expect(course.layers.length).toBe(10);
+    expect(course.layers.at(-1)!.name).toBe("11 others");
+    // 0 to 10, and an hour in which none is known.
+    expect(course.layers.at(-1)!.value).toEqual([55, null]);
   });
 });

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { ModelAnswer } from "../../../src/lib/api/answers";
 import { cutBars } from "../../../src/charts/answerChart";
-import { beside, changes, printedAs } from "../../../src/views/lab/answer";
+import { printedAs } from "../../../src/charts/answerTable";
+import { beside, changes } from "../../../src/views/lab/answer";
 
 const column = (key: string, unit = ""): ModelAnswer["tables"][number]["columns"][number] => ({
   key,
