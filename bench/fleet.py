@@ -14,7 +14,7 @@ import resource
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -116,11 +116,18 @@ def fill(folder: Path, systems: int, days: int) -> list[dict[str, float]]:
     counts = [PARTITIONS] * (systems // PARTITIONS)
     if systems % PARTITIONS:
         counts.insert(0, systems % PARTITIONS)
+    starts = range(sum(int(batch["machines"]) for batch in done), len(counts), BATCH)
+    batches = [range(first, min(first + BATCH, len(counts))) for first in starts]
     with ProcessPoolExecutor() as pool:
-        for first in range(sum(int(batch["machines"]) for batch in done), len(counts), BATCH):
-            machines = range(first, min(first + BATCH, len(counts)))
-            jobs = [pool.submit(make, folder, machine, counts[machine], days) for machine in machines]
+
+        def begun(machines: Sequence[int]) -> list[Future[dict[str, float]]]:
+            return [pool.submit(make, folder, machine, counts[machine], days) for machine in machines]
+
+        jobs = begun(batches[0]) if batches else []
+        for number, machines in enumerate(batches):
             made = [job.result() for job in jobs]
+            # The next batch is simulated while this one is rolled up.
+            jobs = begun(batches[number + 1]) if number + 1 < len(batches) else []
             batch = {key: sum(one[key] for one in made) for key in made[0]} | publish(folder, machines)
             done.append(batch | {"machines": len(machines)})
             with log.open("a") as file:
