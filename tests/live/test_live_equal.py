@@ -12,6 +12,8 @@ import pytest
 from played import Pieces, differences, interval_cuts, play
 
 from rounds import rounds
+from zlens.catalog import metrics
+from zlens.inputs.options import Options, parse_moment
 from zlens.live.watch import Limits, Live
 from zlens.readers import following
 from zlens.session.session import Session
@@ -72,5 +74,32 @@ def test_old_measures_and_records_are_forgotten(demo_folder: Path) -> None:
             # Raw records of the current part, and of one before.
             ((raw,),) = shown.sql("SELECT count(DISTINCT interval_end) FROM d0r2").rows
             assert raw < 30
+    finally:
+        live.close()
+
+
+def test_a_window_of_what_is_kept_reads_its_hours_alone(demo_folder: Path) -> None:
+    """Rows of a window are those of the recording, and rows of long before it are not read."""
+    recording = demo_folder / "zldemo.monwrite"
+    window = Options(start=parse_moment("2010-03-09T09:25+01:00"))
+    live = Live([Pieces(recording, interval_cuts(recording, 20))], findings=False)
+    try:
+        play(live)
+        with Session([str(recording)], window) as recorded, live.session() as whole:
+            with whole.narrowed(window) as shown:
+                names = [name for name in metrics.tables() if name != "event"]
+                assert differences(recorded, shown, names) == []
+                # A recording also tells of counters that were reset before.
+                events = "SELECT time, kind, subject, detail FROM event"
+                within = f"{events} WHERE time > '2010-03-09 08:25:00+00' ORDER BY ALL"
+                assert shown.sql(f"{events} ORDER BY ALL").rows == recorded.sql(within).rows != []
+            load = live.measures.tables(live.step_number)["load"]
+            every = whole.sql("SELECT interval_end FROM load").rows
+        assert live.measures.names()
+        (first,), *_ = every
+        # Two hours after the first row; an hour is left to spare.
+        late = load.since(int(first.timestamp() * 1e6) + 2 * 3_600_000_000)
+        with Session.over([], Options(), computed={"load": late}) as few:
+            assert 0 < len(few.sql("SELECT * FROM load").rows) < len(every)
     finally:
         live.close()

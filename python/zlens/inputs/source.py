@@ -38,8 +38,9 @@ class RawTable(Protocol):
 class KeptTable(RawTable, Protocol):
     """Rows of a measure that were computed before; only the columns that are needed are read."""
 
-    @property
-    def narrow(self) -> bool: ...
+    def since(self, us: int) -> RawTable:
+        """The same without rows of long before a time, in microseconds since 1970."""
+        ...
 
 
 @runtime_checkable

@@ -117,7 +117,7 @@ class Measures:
             return set()
         columns = [column.name for column in metrics.table(name).columns]
         chosen = _among(ends)
-        union = self._union(name, columns, chosen)
+        union = self._union(name, columns, chosen, ends)
         row = ", ".join(map(expressions.quote, columns))
         digest = f"SELECT system, source, epoch_us(interval_end), sum(hash({row}))::VARCHAR, count(*) FROM"
         had, has = (
@@ -181,13 +181,40 @@ class Measures:
                 if gone:
                     table.ends = {end for end in table.ends if (end[0], end[2] // _HOUR_US) in table.hours}
 
-    def _union(self, name: str, columns: Iterable[str], condition: str = "true") -> str:
+    def _union(
+        self,
+        name: str,
+        columns: Iterable[str],
+        condition: str = "true",
+        ends: Iterable[End] | None = None,
+        since_us: int | None = None,
+    ) -> str:
+        """SELECT of columns of rows: of the hours of `ends` and of those since a time, if they are given."""
         selected = ", ".join(map(expressions.quote, columns))
-        tables = self._tables[name].hours.values()
+        hours = {*self._tables[name].hours}
+        if ends is not None:
+            among = {end // _HOUR_US for _, _, end in ends}
+            hours = {hour for hour in hours if hour[1] in among}
+        if since_us is not None:
+            # With an hour to spare: what is of an interval may be of a time before it.
+            hours = {hour for hour in hours if (hour[1] + 2) * _HOUR_US > since_us}
+        tables = [table for hour, table in self._tables[name].hours.items() if hour in hours]
+        # Each takes time to plan, whether or not rows are chosen. One is left, for the columns.
+        tables = tables or [*self._tables[name].hours.values()][:1]
         return " UNION ALL ".join(f'SELECT {selected} FROM "{table}" WHERE {condition}' for table in tables)
 
-    def stream(self, name: str, columns: list[str], step: int, ends: Iterable[End] | None = None) -> Any:
-        """Columns of a measure's rows up to a step; with `ends`, of these intervals only."""
+    def stream(
+        self,
+        name: str,
+        columns: list[str],
+        step: int,
+        ends: Iterable[End] | None = None,
+        since_us: int | None = None,
+    ) -> Any:
+        """Columns of a measure's rows up to a step; with `ends`, of these intervals only.
+
+        With `since_us` rows of long before this time may be left out.
+        """
         with self._lock:
             cursor = self._connection.cursor()
             condition = f"{_STEP} <= {step}"
@@ -197,7 +224,7 @@ class Measures:
                 condition += f" AND epoch_us({_time(name)}) IN ({listed})"
             if not self._tables[name].hours:
                 return ArrowTable([(c.name, c.type) for c in _columns(name, columns)], [])
-            return Stream(_relation(cursor, self._union(name, columns, condition)))
+            return Stream(_relation(cursor, self._union(name, columns, condition, ends, since_us)))
 
     def values(self, name: str, column: str, ends: Iterable[End]) -> dict[End, float | None]:
         """A column of a measure with one row per interval."""
@@ -205,7 +232,7 @@ class Measures:
             if name not in self._tables or not self._tables[name].hours:
                 return {}
             times = ", ".join(str(end) for end in sorted({end for _, _, end in ends})) or "NULL"
-            union = self._union(name, ["system", "source", "interval_end", column])
+            union = self._union(name, ["system", "source", "interval_end", column], ends=ends)
             selected = f"system, source, epoch_us(interval_end) AS us, {column}"
             query = f"SELECT {selected} FROM ({union}) WHERE us IN ({times})"
             return {(system, source, us): value for system, source, us, value in self._run(query)}
@@ -252,15 +279,18 @@ def _columns(name: str, columns: list[str]) -> list[Column]:
 class Kept:
     """A measure as a table of a session: columns are read as they are needed."""
 
-    narrow = True
-
-    def __init__(self, measures: Measures, name: str, step: int, ends: list[End] | None) -> None:
+    def __init__(
+        self, measures: Measures, name: str, step: int, ends: list[End] | None, since_us: int | None = None
+    ) -> None:
         self.name = name
         self.columns = tuple(
             Column(column.name, column.type, column.unit, column.text)
             for column in metrics.table(name).columns
         )
-        self._measures, self._step, self._ends = measures, step, ends
+        self._measures, self._step, self._ends, self._since_us = measures, step, ends, since_us
+
+    def since(self, us: int) -> Kept:
+        return Kept(self._measures, self.name, self._step, self._ends, us)
 
     def stream(self, columns: list[str]) -> Any:
-        return self._measures.stream(self.name, columns, self._step, self._ends)
+        return self._measures.stream(self.name, columns, self._step, self._ends, self._since_us)

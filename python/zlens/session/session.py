@@ -18,7 +18,7 @@ from zlens.errors import QueryError
 from zlens.inputs import record_intervals
 from zlens.inputs.options import Moment, Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, Progress, RawTable, Source, SystemInfo, table_of
+from zlens.inputs.source import Interval, KeptTable, Progress, RawTable, Source, SystemInfo, table_of
 from zlens.schema.wording import say
 from zlens.session.opening import open_inputs
 
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SECOND = 1_000_000
+#: Whether a row with a time, but without the end of an interval, is in a selected interval.
+_WITHIN = """EXISTS (
+    SELECT 1
+    FROM (SELECT system AS "s#", source AS "o#", interval_start AS "a#", interval_end AS "e#" FROM _interval)
+    WHERE "s#" = system AND "o#" = source AND time > "a#" AND time <= "e#"
+)"""
 #: Engines are made one at a time, as queries may come from many threads.
 _OPENING = threading.RLock()
 
@@ -463,7 +469,7 @@ class Session:
 
         session_tables_by_name = {
             **session_tables.tables(self, intervals, others, every),
-            **self.computed,
+            **(self._since(ends()) if self.computed and self.options.selects else self.computed),
         }
         raw_tables = {
             table.name: [table] for table in session_tables.throughput_tables(self, intervals, of_load)
@@ -485,6 +491,13 @@ class Session:
             records=self._record_bytes,
             brief=self.brief,
         )
+
+    def _since(self, span: tuple[int, int] | None) -> dict[str, RawTable]:
+        """The rows that were computed before, as far as the first and last selected interval need them."""
+        return {
+            name: table.since(span[0]) if span is not None and isinstance(table, KeptTable) else table
+            for name, table in self.computed.items()
+        }
 
     def _record_bytes(self) -> dict[str, int]:
         """Bytes of each kind of record, by the name that its raw tables begin with."""
@@ -545,6 +558,10 @@ class Session:
                 # The same as a plain range, which can exclude whole blocks of rows.
                 first, last = (_EPOCH + dt.timedelta(microseconds=end) for end in span)
                 parts.append(f"interval_end BETWEEN TIMESTAMPTZ '{first}' AND TIMESTAMPTZ '{last}'")
+        elif self.options.selects and {"system", "source", "time"} <= names:
+            # Events that were computed before.
+            parts.append(_WITHIN)
+            named |= {"system", "source", "time"}
         return (" AND ".join(parts), named) if parts else None
 
 
