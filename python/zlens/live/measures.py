@@ -10,7 +10,7 @@ import datetime as dt
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 from msgspec import Struct, field
@@ -186,7 +186,7 @@ class Measures:
         name: str,
         columns: Iterable[str],
         condition: str = "true",
-        ends: Iterable[End] | None = None,
+        ends: Collection[End] | None = None,
         since_us: int | None = None,
     ) -> str:
         """SELECT of columns of rows: of the hours of `ends` and of those since a time, if they are given."""
@@ -208,7 +208,7 @@ class Measures:
         name: str,
         columns: list[str],
         step: int,
-        ends: Iterable[End] | None = None,
+        ends: Collection[End] | None = None,
         since_us: int | None = None,
     ) -> Any:
         """Columns of a measure's rows up to a step; with `ends`, of these intervals only.
@@ -226,7 +226,7 @@ class Measures:
                 return ArrowTable([(c.name, c.type) for c in _columns(name, columns)], [])
             return Stream(_relation(cursor, self._union(name, columns, condition, ends, since_us)))
 
-    def values(self, name: str, column: str, ends: Iterable[End]) -> dict[End, float | None]:
+    def values(self, name: str, column: str, ends: Collection[End]) -> dict[End, float | None]:
         """A column of a measure with one row per interval."""
         with self._lock:
             if name not in self._tables or not self._tables[name].hours:
