@@ -435,6 +435,7 @@ class _Watching:
 
     def finish(self) -> None:
         """Bring what is closed into the lake."""
+        gc.unfreeze()
         try:
             self.live.finish()
         finally:

@@ -145,7 +145,6 @@ def serve_app(
     import uvicorn
 
     # Commands leave reference cycles to their end, which a server has not; closed sessions are such cycles.
-    gc.freeze()
     gc.set_threshold(_OBJECTS, 10, 10)
 
     class Ending(uvicorn.Server):
