@@ -112,7 +112,7 @@ def fill(folder: Path, systems: int, days: int) -> list[dict[str, float]]:
     """The lake, batch by batch; what each batch took. Batches of an interrupted measure are not repeated."""
     log = folder / "batches.jsonl"
     done = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    # Machine 1 has what is left of whole machines, if anything.
+    # The first machine is the one with fewer partitions, if their number asks for one.
     counts = [PARTITIONS] * (systems // PARTITIONS)
     if systems % PARTITIONS:
         counts.insert(0, systems % PARTITIONS)

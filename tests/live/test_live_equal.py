@@ -89,7 +89,7 @@ def test_a_window_of_what_is_kept_reads_its_hours_alone(demo_folder: Path) -> No
             with whole.narrowed(window) as shown:
                 names = [name for name in metrics.tables() if name != "event"]
                 assert differences(recorded, shown, names) == []
-                # A recording also tells of counters that were reset before.
+                # A recording also reports earlier resets of counters.
                 events = "SELECT time, kind, subject, detail FROM event"
                 within = f"{events} WHERE time > '2010-03-09 08:25:00+00' ORDER BY ALL"
                 assert shown.sql(f"{events} ORDER BY ALL").rows == recorded.sql(within).rows != []

@@ -388,7 +388,6 @@ class _Watching:
         #: What ended it early.
         self.failed: BaseException | None = None
         self._strict = strict
-        self._settled = False
         self._ended = threading.Event()
         self._reload = threading.Event()
         if hasattr(signal, "SIGHUP"):
@@ -421,10 +420,6 @@ class _Watching:
     def _free(self) -> None:
         """Free the sessions of the step, with their open files: they are in reference cycles."""
         gc.collect()
-        if not self._settled:
-            # The catalog is loaded now and stays; looking through it takes longer than through a step.
-            self._settled = True
-            gc.freeze()
 
     def _tell(self, hooks: Hooks) -> None:
         alerts = {} if self.live.alerts is None else self.live.alerts.open
@@ -435,7 +430,6 @@ class _Watching:
 
     def finish(self) -> None:
         """Bring what is closed into the lake."""
-        gc.unfreeze()
         try:
             self.live.finish()
         finally:

@@ -4,6 +4,7 @@ partitions over time. GET /trend: months and growth.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -65,12 +66,11 @@ def machine(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         axis = sorted({end for partition in found for end, _ in partition.hours})
 
         def row(partition: fleet.Partition) -> dict[str, Any]:
-            course = dict(partition.hours)
             return {
                 "partition": partition.name,
                 "cpu_type": partition.cpu_type,
                 "mean": values.plain(partition.mean),
-                "course": [values.plain(course.get(end)) for end in axis],
+                "course": _course(partition.hours, axis),
             }
 
         column = metrics.table(fleet.PARTITIONS).column(fleet.USED)
@@ -97,9 +97,11 @@ def trends(place: Place, request: dict[str, Any]) -> dict[str, Any]:
 
     def work() -> dict[str, Any]:
         found = [*trend.measured(place.session, fleet.MEASURE, fleet.COLUMN, shifts)]
-        limit, least = float(constant("trend_limit").default), int(constant("trend_days").default)
+        limit, least = constant("trend_limit"), constant("trend_days")
         title = f"Trend of {fleet.MEASURE}.{fleet.COLUMN}"
-        return {"answer": as_data(trend.answer(title, found, fleet.unit(), limit, least))}
+        answer = trend.answer(title, found, fleet.unit(), float(limit.default), int(least.default))
+        answer.assumptions = [limit.assumed(), least.assumed()]
+        return {"answer": as_data(answer)}
 
     return _kept(place, ("trend", *shifts.items()), work)
 
@@ -107,6 +109,12 @@ def trends(place: Place, request: dict[str, Any]) -> dict[str, Any]:
 def _span(request: dict[str, Any]) -> fleet.Span:
     start, end = (None if request[at] is None else instant(request[at]) for at in ("from", "to"))
     return start, end
+
+
+def _course(hours: list[tuple[dt.datetime, float]], axis: list[dt.datetime]) -> list[Any]:
+    """The value of each hour of an axis."""
+    known = dict(hours)
+    return [values.plain(known.get(end)) for end in axis]
 
 
 def _kept(place: Place, key: tuple[Any, ...], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -122,7 +130,6 @@ def _systems(place: Place, members: list[fleet.Member]) -> dict[str, Any]:
 
     def row(member: fleet.Member) -> dict[str, Any]:
         info = infos[member.system, member.source]
-        course = dict(member.hours)
         return {
             "system": member.system,
             "source": member.source,
@@ -137,7 +144,7 @@ def _systems(place: Place, members: list[fleet.Member]) -> dict[str, Any]:
             "change": values.plain(member.change),
             "growth": values.plain(member.growth),
             "meets": member.meets,
-            "course": [values.plain(course.get(end)) for end in axis],
+            "course": _course(member.hours, axis),
         }
 
     return {
