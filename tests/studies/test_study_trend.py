@@ -18,6 +18,7 @@ from zlens import lake, stores, studies
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.answer import Answer
 from zlens.stores.hours import hours
+from zlens.studies import trend
 from zlens.studies.growth import growth
 
 
@@ -148,6 +149,22 @@ def test_shifts_and_months_of_data(demo_folder: Path, tmp_path: Path) -> None:
         ).rows
     assert row[4] == pytest.approx(mean)
     assert row[4] != pytest.approx((36.3765 + 71.7328) / 2, abs=1e-3)
+
+
+def test_shifts_are_by_the_zone_of_the_source_that_is_shown(demo_folder: Path) -> None:
+    """ZLZ1 has a report in local time of an unknown zone, too, which comes first by name."""
+    shifts = {"early": "08:00-09:00", "late": "09:00-10:00"}
+    with zlens.open(demo_folder) as session:
+        both = {
+            (one.system, one.shift): one.hours for one in trend.measured(session, "load", "busy_pct", shifts)
+        }
+    with zlens.open(demo_folder / "zlzos.smf") as session:
+        alone = {
+            (one.system, one.shift): one.hours for one in trend.measured(session, "load", "busy_pct", shifts)
+        }
+    for name, hours_of in alone.items():
+        assert [value for _, value, _ in both[name]] == [value for _, value, _ in hours_of]
+        assert len(hours_of) == 1
 
 
 @pytest.mark.parametrize(

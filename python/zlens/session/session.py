@@ -193,17 +193,24 @@ class Session:
         filled = {name for _, _, names in views() for name in names if self.engine.fills(f"role.{name}")}
         return doubts(self.engine.rows, filled) if filled else []
 
-    def display(self, time: dt.datetime, system: str) -> dt.datetime:
-        """A time in the system's local zone; in UTC with the option, or if the zone is unknown."""
+    def display(self, time: dt.datetime, system: str, source: str | None = None) -> dt.datetime:
+        """A time in the system's local zone; in UTC with the option, or if the zone is unknown.
+
+        The zone is that of a source of the system, of its first one if `source` is None.
+        """
         if self.options.utc:
             return time.astimezone(dt.UTC)
-        info = self._by_name.get(system)
+        info = self._by_name.get(system) if source is None else self._by_source.get((system, source))
         return time.astimezone(info.zone()) if info else time
 
     @cached_property
     def _by_name(self) -> dict[str, SystemInfo]:
         """The first system of each name: reports ask for thousands."""
         return {info.system: info for info in reversed(self.systems)}
+
+    @cached_property
+    def _by_source(self) -> dict[tuple[str, str], SystemInfo]:
+        return {(info.system, info.source): info for info in self.systems}
 
     # -- asking --------------------------------------------------------------------------------------
 

@@ -117,7 +117,7 @@ def _within(hour: Hour, span: Span) -> bool:
 
 def _trend(session: Session, system: str, all_hours: Sequence[Hour]) -> tuple[float | None, str | None]:
     values = [
-        (session.display(hour.end, system), value, hour.weights[0] or 0.0)
+        (session.display(hour.end, system, hour.source), value, hour.weights[0] or 0.0)
         for hour in all_hours
         for value in [hour.mean()]
         if value is not None

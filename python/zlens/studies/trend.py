@@ -181,7 +181,7 @@ def measured(session: Session, measure: str, column: str, shifts: Mapping[str, s
     for hour in hours(session, measure, [column]):
         value = hour.mean()
         if value is not None:
-            local = session.display(hour.end, hour.system)
+            local = session.display(hour.end, hour.system, hour.source)
             by_system.setdefault(hour.system, []).append((local, value, hour.weights[0] or 0.0))
     if not by_system:
         raise QueryError(f"{measure}.{column} has no value in this input")
