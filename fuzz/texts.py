@@ -30,6 +30,7 @@ import sysinfo_made  # noqa: E402
 import zos_made  # noqa: E402
 from readers import (  # noqa: E402
     test_cp_console,
+    test_dds,
     test_hmc,
     test_linux_counters,
     test_listing_forms,
@@ -40,10 +41,10 @@ from readers import (  # noqa: E402
 from zlens.errors import InputError  # noqa: E402
 from zlens.inputs.options import Options  # noqa: E402
 from zlens.inputs.problems import KINDS  # noqa: E402
-from zlens.readers.hmc import exporter as hmc  # noqa: E402
 from zlens.readers.linux import counters as linux_counters  # noqa: E402
 from zlens.readers.linux import sysinfo  # noqa: E402
 from zlens.readers.listing import reports as listing  # noqa: E402
+from zlens.readers.openmetrics import dds, hmc  # noqa: E402
 from zlens.readers.rmf import monitor3 as rmf_monitor3  # noqa: E402
 from zlens.readers.rmf import postprocessor as rmf_xml  # noqa: E402
 from zlens.readers.rmf import printed as rmf_printed  # noqa: E402
@@ -141,6 +142,7 @@ def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
             ],
         ),
         "hmc": (of_reader(hmc), [test_hmc.MADE.encode()]),
+        "dds": (of_reader(dds), [test_dds.MADE.encode()]),
         "rmf_xml": (of_reader(rmf_xml), [rmf_made.document(*rmf_made.half_hours(3)).encode()]),
         "rmf_printed": (of_reader(rmf_printed), printed),
         "rmf_monitor3": (of_reader(rmf_monitor3), [rmf_made.document(rmf_made.monitor3()).encode()]),

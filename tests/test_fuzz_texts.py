@@ -13,6 +13,7 @@ TARGETS = (
     "linux_counters",
     "sysinfo",
     "hmc",
+    "dds",
     "rmf_xml",
     "rmf_monitor3",
     "rmf_printed",

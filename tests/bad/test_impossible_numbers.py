@@ -16,8 +16,8 @@ from rounds import rounds
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
-from zlens.readers.hmc import exporter
 from zlens.readers.linux import counters, sysinfo
+from zlens.readers.openmetrics import dds, hmc
 from zlens.readers.rmf import monitor3, postprocessor
 from zlens.readers.throughput import table
 from zlens.readers.zos import text
@@ -26,7 +26,8 @@ FUZZ = Path(__file__).parents[2] / "fuzz" / "texts.py"
 READERS = {
     "linux_counters": counters,
     "sysinfo": sysinfo,
-    "hmc": exporter,
+    "hmc": hmc,
+    "dds": dds,
     "rmf_xml": postprocessor,
     "rmf_monitor3": monitor3,
     "zos_text": text,

@@ -14,15 +14,16 @@ import pytest
 
 import sysinfo_made
 import zlens
+from readers.test_dds import MADE as DDS
 from readers.test_hmc import MADE
 from readers.test_linux_counters import LSHWC, PERF_CSV, PERF_EACH, SERVICE, lshwc_json, perf_json
 from rounds import first, rounds
 from zlens import cli
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.readers.hmc import exporter as hmc
 from zlens.readers.linux import counters as linux_counters
 from zlens.readers.linux import sysinfo
+from zlens.readers.openmetrics import dds, hmc
 
 TEXTS = {
     "perf": PERF_EACH,
@@ -32,6 +33,7 @@ TEXTS = {
     "lshwc-json": json.dumps(lshwc_json(), indent=1),
     "service_levels": SERVICE,
     "hmc": MADE,
+    "dds": DDS,
     "sysinfo": sysinfo_made.SYSINFO,
 }
 FORMS: dict[str, bytes] = {
@@ -150,7 +152,7 @@ def test_among_thousands_of_files(said: Said, tmp_path: Path) -> None:
     assert json.loads(said.run("sql", tmp_path, "-q", query, "--format", "json")[1]) == [{"n": notes}]
 
 
-OPENERS = {"hmc": hmc, "sysinfo": sysinfo, "tar": sysinfo, "tgz": sysinfo}
+OPENERS = {"hmc": hmc, "dds": dds, "sysinfo": sysinfo, "tar": sysinfo, "tgz": sysinfo}
 
 
 def test_a_file_that_vanishes_or_shrinks_between_looking_and_reading(
@@ -194,7 +196,7 @@ def test_a_file_that_grows_while_it_is_read(
         return told
 
     reader = OPENERS.get(form, linux_counters)
-    monkeypatch.setattr(reader.os, "fstat", grown)
+    monkeypatch.setattr(os, "fstat", grown)
     source = reader.open_files([str(path)], Options())
     assert [problem.detail for problem in source.problems() if problem.kind == "changed"] == [
         "the file changed while it was read"

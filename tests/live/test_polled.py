@@ -21,7 +21,7 @@ from zlens.live import polled
 from zlens.live.polled import Address, File, Login, Missed, Polled
 from zlens.live.sources import Arrived
 from zlens.live.watch import Limits, Live
-from zlens.readers.hmc.following import stamped
+from zlens.readers.openmetrics.following import interval_s, stamped
 from zlens.session.session import Session
 
 TEXT = b"""# HELP zhmc_partition_ifl_processor_count Number of IFLs
@@ -34,6 +34,15 @@ python_info{version="3.12"} 1.0
 
 def scrape(ratio: str) -> bytes:
     return TEXT % ratio.encode()
+
+
+def monitor3(ratio: str) -> bytes:
+    """What RMF exports, of a machine, a system and a sysplex."""
+    return (
+        b'mvs_rmf_m3_mintime{sysplex="A"} 100\n'
+        b'mvs_lpar_actual_msu_h{sysplex="A",cpc_id="CPC1",lpar_name="P1",line_type="CP"} %s\n'
+        b'mvs_job_cp_eappl_percent{sysplex="A",sysname="S1",job_name="J",asid_dec="20"} 1.5\n# EOF\n'
+    ) % ratio.encode()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -105,10 +114,54 @@ def test_samples_get_time_stamps_where_they_have_none() -> None:
     assert made == b'# HELP zhmc_a A\nzhmc_a{cpc="B"} 1 5000\nzhmc_a{cpc="C"} 2 77\nother 1\n'
 
 
-def test_measures_are_those_of_the_saved_scrapes(tmp_path: Path) -> None:
+def test_the_length_of_the_intervals_of_a_text() -> None:
+    length = b'mvs_rmf_m3_mintime{sysplex="A"} %s\n'
+    assert interval_s(b"# TYPE mvs_rmf_m3_mintime gauge\n" + length % b"100") == 100
+    assert interval_s(length % b"100" + length % b"60") is None, "they differ"
+    for bad in (b"0", b"-1", b"NaN", b"+Inf", b"x"):
+        assert interval_s(length % bad) is None
+    assert interval_s(scrape("0.5")) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "every_s"),
+    [
+        (None, b'mvs_rmf_m3_mintime{sysplex="A"} 0.02\n', 0.02),
+        (0.01, b'mvs_rmf_m3_mintime{sysplex="A"} 7\n', 0.01),
+    ],
+)
+def test_rmf_is_polled_as_often_as_its_intervals_end(
+    asked: float | None, text: bytes, every_s: float
+) -> None:
+    """Unless the user says otherwise: a long default would miss intervals, a short one count them twice."""
+    feed = Polled(Given((text, 1), (text, 2), (text, 3)), asked)
+    try:
+        assert len(wait_for(feed, 3)) == 3
+        assert feed._every_s == every_s
+    finally:
+        feed.close()
+
+
+def test_what_rmf_says_is_kept_with_a_time_in_a_form_that_can_go_on() -> None:
+    """The end of an OpenMetrics text would end the stream, and its time stamps are in seconds."""
+    text = b'mvs_cf_request_rate{sysplex="A"} 1\nmvs_cf_request_rate{sysplex="B"} 2 1700000000.5\n# EOF\n'
+    made = stamped(text, 5000)
+    assert made.splitlines() == [
+        b'mvs_cf_request_rate{sysplex="A"} 1 5000',
+        b'mvs_cf_request_rate{sysplex="B"} 2 1700000000.5',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("program", "system", "text", "every_s", "samples"),
+    [("hmc", "BOX", scrape, 60, 12), ("dds", "CPC1", monitor3, 100, 18)],
+)
+def test_measures_are_those_of_the_saved_scrapes(
+    tmp_path: Path, program: str, system: str, text: Callable[[str], bytes], every_s: int, samples: int
+) -> None:
     """Also in the lake, part by part, and after a restart."""
-    moments = [1_700_000_000_000 + 60_000 * number for number in range(6)]
-    scrapes = [(scrape(f"0.{number}"), ms) for number, ms in enumerate(moments)]
+    moments = [1_700_000_000_000 + 1000 * every_s * number for number in range(6)]
+    scrapes = [(text(f"0.{number}"), ms) for number, ms in enumerate(moments)]
     saved = tmp_path / "saved.prom"
     saved.write_bytes(b"".join(stamped(*each) for each in scrapes))
     into = str(tmp_path / "lake")
@@ -117,7 +170,7 @@ def test_measures_are_those_of_the_saved_scrapes(tmp_path: Path) -> None:
         live = Live([feed], lake=into, limits=Limits(part=120.0, grace=0.01), findings=False)
         end = time.monotonic() + PATIENCE_S
         problems = []
-        while time.monotonic() < end and live._newest.get(("BOX", "hmc")) != given[-1][1] * 1000:
+        while time.monotonic() < end and live._newest.get((system, program)) != given[-1][1] * 1000:
             step = live.step()
             problems += step.problems if step is not None else []
         with Session([str(saved)]) as recorded, live.session() as shown:
@@ -129,8 +182,8 @@ def test_measures_are_those_of_the_saved_scrapes(tmp_path: Path) -> None:
         live.close()
     with Session([str(saved)]) as recorded, Session([into]) as stored:
         assert differences(recorded, stored) == []
-        ((rows,),) = stored.sql("SELECT count(*) FROM hmc_metric").rows
-        assert rows == 12
+        ((rows,),) = stored.sql(f"SELECT count(*) FROM {program}_metric").rows
+        assert rows == samples
     assert lake.check(into).faults == []
 
 
@@ -229,7 +282,7 @@ def test_a_text_of_something_else_is_a_gap() -> None:
     (found,) = wait_for(feed, 1)
     feed.close()
     assert found.data == b""
-    assert found.notes == ("a poll brought nothing: it gave no sample of an HMC exporter",)
+    assert found.notes == ("a poll brought nothing: it gave no sample of an HMC exporter or of RMF",)
 
 
 def test_polls_that_nobody_takes_are_left_out() -> None:

@@ -19,7 +19,9 @@ from rounds import rounds
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
-from zlens.readers.hmc import exporter as hmc
+from zlens.readers.openmetrics import hmc
+from zlens.readers.openmetrics import source as scrapes
+from zlens.readers.openmetrics import text as lines
 
 SAMPLE = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "hmc" / "prometheus.out.b8d710f"
 
@@ -46,7 +48,7 @@ python_info{version="3.12"} 1.0
 """
 
 
-def source(tmp_path: Path, *texts: str | bytes) -> hmc.HmcSource:
+def source(tmp_path: Path, *texts: str | bytes) -> scrapes.ScrapeSource:
     paths = []
     for number, text in enumerate(texts):
         path = tmp_path / f"scrape{number}.txt"
@@ -56,7 +58,7 @@ def source(tmp_path: Path, *texts: str | bytes) -> hmc.HmcSource:
     return hmc.open_files(paths, Options())
 
 
-def rows(made: hmc.HmcSource, table: str) -> list[dict[str, Any]]:
+def rows(made: scrapes.ScrapeSource, table: str) -> list[dict[str, Any]]:
     (raw,) = made.tables[table]
     found: list[dict[str, Any]] = pa.table(raw.stream([c.name for c in raw.columns])).to_pylist()
     return found
@@ -158,24 +160,26 @@ def test_a_value_that_no_counter_has_is_a_problem_and_null(tmp_path: Path, value
 
 
 def test_machines_are_bounded(tmp_path: Path) -> None:
-    lines = (f'zhmc_cpc_power_watts{{cpc="M{number}"}} {number}\n' for number in range(hmc.MAX_MACHINES + 5))
+    lines = (
+        f'zhmc_cpc_power_watts{{cpc="M{number}"}} {number}\n' for number in range(scrapes.MAX_SYSTEMS + 5)
+    )
     made = source(tmp_path, "".join(lines))
     (problem,) = made.problems()
     assert (problem.kind, problem.detail) == (
         "length",
         "more than 1,000 machines; 5 samples of others are not read",
     )
-    assert len(made.systems) == len(rows(made, "hmc_metric")) == hmc.MAX_MACHINES
+    assert len(made.systems) == len(rows(made, "hmc_metric")) == scrapes.MAX_SYSTEMS
 
 
 def test_problems_are_bounded(tmp_path: Path) -> None:
     made = source(tmp_path, MADE + "junk\n" * 500)
-    assert len(made.problems()) == hmc.MAX_NOTES + 1
+    assert len(made.problems()) == scrapes.MAX_NOTES + 1
     assert "400 more" in made.problems()[-1].detail
 
 
 def test_a_file_of_other_things_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hmc, "MAX_STRANGE", 200)
+    monkeypatch.setattr(scrapes, "MAX_STRANGE", 200)
     found = source(tmp_path, MADE + "rubbish\n" * 500 + 'zhmc_cpc_power_watts{cpc="LATE"} 1\n')
     assert [info.system for info in found.systems] == ["BOX"]
     assert any("more than 200 unreadable lines" in p.detail and p.kind == "length" for p in found.problems())
@@ -214,7 +218,7 @@ def test_labels_are_read_as_they_were_written(labels: dict[str, str]) -> None:
         return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
     text = "{" + ",".join(f'{name}="{escaped(value)}"' for name, value in labels.items()) + "}"
-    assert hmc._labels(text) == labels
+    assert lines.labels(text) == labels
 
 
 needs_sample = pytest.mark.skipif(not SAMPLE.exists(), reason="sample data is not here")

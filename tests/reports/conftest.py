@@ -13,8 +13,8 @@ from zlens.api import Session
 
 #: Reports whose measures are held against them, too: their data are of tests here, and not of the demo.
 COMPUTED = (
-    "glonact", "hmc", "isflact", "isflalog", "isflconf", "pcilog", "ssiconf", "ssischlg", "ssismilg",
-    "sysset",
+    "glonact", "hmc", "isflact", "isflalog", "isflconf", "monitor3", "pcilog", "ssiconf", "ssischlg",
+    "ssismilg", "sysset",
 )  # fmt: skip
 
 

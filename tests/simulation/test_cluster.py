@@ -13,7 +13,7 @@ from zlens.cli import main
 from zlens.simulation import run
 
 #: Reports of what no z/VM system records: SMF, RMF, the HMC, Linux' own files, a user's file of throughput.
-ELSEWHERE = {"hmc", "caf", "rmfcpu", "topology", "throughput", "jobs", "workload", "workstate"}
+ELSEWHERE = {"hmc", "monitor3", "caf", "rmfcpu", "topology", "throughput", "jobs", "workload", "workstate"}
 INTERVALS = 15
 SECONDS = 60 * INTERVALS
 

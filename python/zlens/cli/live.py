@@ -36,7 +36,8 @@ Follow systems while they run, print a line for each interval that closes, and s
 SOURCE is a file that grows, a folder that fills up, /dev/monreader, a named pipe, or - (standard input): z/VM
 monitor data as MONWRITE or the live stream gives them, SMF records with descriptor words, or the counts of
 perf stat -I. With forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. http:// and
-https:// addresses of an HMC exporter are polled, and so are files with its text. Press Ctrl-C to stop.
+https:// addresses of an HMC exporter or of RMF's Distributed Data Server are polled, and so are files with
+their text. Press Ctrl-C to stop.
 """
 EXAMPLES = """\
 Examples:
@@ -46,6 +47,7 @@ Examples:
   zlens live forwarder://0.0.0.0:4739 --certificate receiver.pem --key receiver.key --client-ca ca.pem \\
     --lake lake
   zlens live https://exporter.example.com:9291/metrics --poll 30s --poll-login login --lake lake
+  zlens live https://dds.example.com:8803/metrics/m3 --poll-login login --lake lake
   perf stat -I 60000 -a -A -x, -e CPU_CYCLES,INSTRUCTIONS 2>&1 | zlens live - --tz +01:00
   zlens live --replay zlens-demo/zldemo.monwrite --speed 60
 """
@@ -131,8 +133,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     forwarders.add_argument(
         "--forwarder-token", metavar="FILE", help="forwarders must know the token in this file"
     )
-    polled = parser.add_argument_group("polling of an HMC exporter")
-    polled.add_argument("--poll", metavar="SECONDS", help="time between two polls (60)")
+    polled = parser.add_argument_group("polling of an HMC exporter or of RMF")
+    polled.add_argument(
+        "--poll",
+        metavar="SECONDS",
+        help="time between two polls (the interval that the text says it is of, else 60)",
+    )
     polled.add_argument(
         "--poll-login",
         metavar="FILE_OR_USER",
@@ -296,7 +302,7 @@ def _polled(arguments: argparse.Namespace) -> Callable[[str], Polled]:
     """Check the options of polling; return what makes a polled source of a name."""
     from zlens.live import polled
 
-    every_s = polled.EVERY_S if arguments.poll is None else _length(arguments.poll, "--poll")
+    every_s = None if arguments.poll is None else _length(arguments.poll, "--poll")
     login = _login(arguments)
 
     def poll(name: str) -> Polled:

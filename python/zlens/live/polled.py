@@ -1,4 +1,4 @@
-"""Polled text: scrapes of an HMC exporter at an address or in a file.
+"""Polled text: scrapes of an HMC exporter or of RMF at an address or in a file.
 
 A thread polls each source, so that an address that does not answer delays no other source. A poll without a
 scrape is a gap. Credentials go into a header of the request only, never into names or messages.
@@ -21,13 +21,14 @@ from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct
 
+from zlens.catalog.openmetrics import EXPORTERS
 from zlens.errors import InputError, QueryError
 from zlens.live.sources import Arrived, Handover, Position
-from zlens.readers.hmc.exporter import detect
-from zlens.readers.hmc.following import has_samples, stamped
+from zlens.readers.openmetrics.following import has_samples, interval_s, stamped
+from zlens.readers.openmetrics.source import detect
 from zlens.version import VERSION
 
-#: Seconds between two polls, unless the user says otherwise.
+#: Seconds between two polls, unless the user or the text says otherwise.
 EVERY_S = 60.0
 #: Longest text: an exporter of a hundred machines gives some megabytes.
 MOST = 16 * 1024**2
@@ -40,8 +41,8 @@ _READ = 256 * 1024
 _LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
 _SCHEMES = ("http", "https")
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-#: The form the reader knows; in OpenMetrics, time stamps are in seconds.
-_ACCEPT = "text/plain;version=0.0.4, text/plain"
+#: The forms the reader knows, then any: some servers name their text in another way.
+_ACCEPT = "text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5, */*;q=0.1"
 
 
 class Missed(Exception):  # noqa: N818
@@ -95,7 +96,7 @@ class Address(Struct):
     url: SplitResult
     login: Login | None = None
     context: ssl.SSLContext | None = None
-    timeout_s: float = 10.0
+    timeout_s: float = 50.0
     now: Callable[[], float] = time.time
 
     @classmethod
@@ -240,12 +241,13 @@ def is_text(path: str) -> bool:
             head = file.read(_READ)
     except OSError:
         return False
-    return detect(head, len(head))
+    return any(detect(name, head) for name in EXPORTERS)
 
 
 class Polled:
     """A polled source. Its scrapes have time stamps.
 
+    every_s   seconds between two polls; None: as long as the intervals of the text are, else EVERY_S
     tries     attempts per poll
     pause_s   seconds before the second attempt, doubled before each further one
     """
@@ -255,7 +257,7 @@ class Polled:
     def __init__(
         self,
         place: Place,
-        every_s: float = EVERY_S,
+        every_s: float | None = None,
         *,
         tries: int = 3,
         pause_s: float = 1.0,
@@ -263,7 +265,8 @@ class Polled:
     ) -> None:
         self.name = place.name
         self.ended = False
-        self._place, self._every_s, self._tries, self._pause_s = place, every_s, tries, pause_s
+        self._place, self._tries, self._pause_s = place, tries, pause_s
+        self._every_s, self._adapts = (EVERY_S, True) if every_s is None else (every_s, False)
         self._clock = clock
         self._handover = Handover(_WAITING, "polls")
         self._stop = threading.Event()
@@ -325,6 +328,8 @@ class Polled:
             # A program may write more seldom than it is polled.
             self._usual = max(self._usual, self._same)
         self._missed = self._same = 0
+        if self._adapts:
+            self._every_s = interval_s(text) or EVERY_S
         self._handover.offer(stamped(text, ms), note)
 
     def _try(self) -> tuple[bytes, int] | None:
@@ -337,6 +342,6 @@ class Polled:
                     raise
                 continue
             if found is not None and not has_samples(found[0]):
-                raise Missed("it gave no sample of an HMC exporter")
+                raise Missed("it gave no sample of an HMC exporter or of RMF")
             return found
         return None

@@ -21,7 +21,8 @@ _NAMES = {
     "rmf.monitor3": "an RMF Monitor III XML report",
     "smf.dump": "an SMF dump",
     "linux.sysinfo": "a copy of the texts of a Linux",
-    "hmc.exporter": "Prometheus text of an HMC exporter",
+    "openmetrics.hmc": "Prometheus text of an HMC exporter",
+    "openmetrics.dds": "OpenMetrics text of RMF's Distributed Data Server",
     "zos.text": "z/OS console text",
     "linux.counters": "counters of Linux",
 }

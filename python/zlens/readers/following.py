@@ -17,7 +17,8 @@ from zlens.inputs.options import Options
 FOLLOWED = {
     "zvm.monwrite": "zvm.following",
     "smf.dump": "smf.following",
-    "hmc.exporter": "hmc.following",
+    "openmetrics.hmc": "openmetrics.hmc",
+    "openmetrics.dds": "openmetrics.dds",
     "linux.counters": "linux.following",
 }
 

@@ -24,7 +24,7 @@ JOINTS = {"zvm-monitor": "zvm.joints", "smf": "smf.joints"}
 NEAR_US = {"smf": 20_000}
 
 #: Sources of which an interval stands whole in one file: in a second file it is a duplicate.
-WHOLE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc"})
+WHOLE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc", "dds"})
 
 #: Sources of which an interval of one table stands whole in one file; its other tables may stand in others.
 BY_TABLE = frozenset({"rmf-text", "listing", "listing-means"})

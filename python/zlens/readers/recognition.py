@@ -22,7 +22,8 @@ READERS = (
     "rmf.monitor3",
     "smf.dump",
     "linux.sysinfo",
-    "hmc.exporter",
+    "openmetrics.hmc",
+    "openmetrics.dds",
     "rmf.printed",
     "listing.reports",
     "zos.text",
@@ -279,7 +280,7 @@ def _unknown(path: str, head: bytes, size: int) -> InputError:
         offset=0,
         expected="a z/VM MONWRITE file, an SMF dump, an RMF report in XML, what z/OS displays of its "
         "processors or of HIS, a printed report, machine or counter data of Linux on Z, "
-        "or metrics of an HMC",
+        "or metrics of an HMC or of RMF",
         cure="transfer it again in binary: monitor data with record format F and length 4096, SMF data with "
         f"record descriptor words{more}",
     )

@@ -1,4 +1,4 @@
-"""Following scrapes of an HMC exporter: each arrives whole and is an interval of its own.
+"""Following scrapes: each arrives whole and is an interval of its own.
 
 A scrape has no time. `stamped` adds time stamps where the Prometheus text format has them, so that a kept
 scrape reads like any saved one.
@@ -7,37 +7,61 @@ scrape reads like any saved one.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
+from contextlib import suppress
 
+from zlens.catalog.openmetrics import EXPORTERS, exporter
 from zlens.inputs.options import Options
 from zlens.readers.following import Cut, Last
-from zlens.readers.hmc.exporter import PREFIX, sample_time
-
-_PREFIX = PREFIX.encode()
+from zlens.readers.openmetrics.text import LONGEST_S, number, sample
 
 
 def stamped(text: bytes, ms: int) -> bytes:
     """The scrape with a time stamp, in milliseconds since 1970, on every sample that lacks one."""
+    prefixes = _prefixes()
     lines = []
     for line in text.splitlines():
         bare = line.strip()
-        if bare.startswith(_PREFIX) and sample_time(bare.decode("utf-8", "replace")) == 0:
-            bare += b" %d" % ms
-        lines.append(bare)
+        if bare.startswith(prefixes):
+            found = sample(bare.decode("utf-8", "replace"))
+            if found is not None and found.us is None:
+                bare += b" %d" % ms
+        # OpenMetrics ends so; others stand behind it here.
+        lines.append(b"" if bare == b"# EOF" else bare)
     return b"".join(line + b"\n" for line in lines if line)
 
 
 def has_samples(text: bytes) -> bool:
-    """Whether a text has a sample of the exporter."""
-    return re.search(rb"(?m)^" + _PREFIX, text) is not None
+    """Whether a text has a sample of a known program."""
+    return any(line.startswith(_prefixes()) for line in text.splitlines())
+
+
+def interval_s(text: bytes) -> float | None:
+    """Seconds that the values of a scrape are of; None: it does not say, or says several."""
+    names = tuple(name.encode() for each in EXPORTERS if (name := exporter(each).interval))
+    lengths = set()
+    for line in text.splitlines():
+        if line.startswith(names):
+            found = sample(line.decode("utf-8", "replace").strip())
+            if found is not None and found.name.encode() in names:
+                with suppress(ValueError):
+                    lengths.add(number(found.value))
+    length = lengths.pop() if len(lengths) == 1 else 0.0
+    return length if 0 < length <= LONGEST_S else None
+
+
+def _prefixes() -> tuple[bytes, ...]:
+    return tuple(exporter(name).prefix.encode() for name in EXPORTERS)
 
 
 class Scrapes:
-    """Scrapes, one behind the other, with time stamps."""
+    """Scrapes of one of EXPORTERS, one behind the other, with time stamps."""
 
-    #: The samples of a machine at one moment are one interval, whatever table they are in.
+    #: The samples of a system at one moment are one interval, whatever table they are in.
     together = True
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def follows(self, head: bytes) -> bool:
         return True
@@ -53,7 +77,7 @@ class Scrapes:
 
     def moments(self, path: str) -> list[tuple[int, int]]:
         newest, moments = 0, []
-        for us, end in _samples(path):
+        for us, end in self._samples(path):
             if us > newest:
                 newest = us
                 moments.append((us, end))
@@ -65,7 +89,7 @@ class Scrapes:
         """Byte ranges of samples whose moment is closed. The reader reports other duplicates."""
         ranges: list[tuple[int, int]] = []
         begin = 0
-        for us, end in _samples(path):
+        for us, end in self._samples(path):
             if us in known:
                 if ranges and ranges[-1][1] == begin:
                     begin = ranges.pop()[0]
@@ -77,7 +101,7 @@ class Scrapes:
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
     ) -> Cut | None:
         """All whole lines: a source gives whole scrapes."""
-        samples = [*_samples(path)]
+        samples = [*self._samples(path)]
         if not samples:
             return None
         newest, end = max(us for us, _ in samples), samples[-1][1]
@@ -98,18 +122,17 @@ class Scrapes:
         # Nothing was kept.
         return set()
 
-
-def _samples(path: str) -> Iterator[tuple[int, int]]:
-    """Time in microseconds and end of line of each sample that has a time stamp."""
-    size = os.stat(path).st_size
-    end = 0
-    with open(path, "rb") as file:
-        for line in file:
-            end += len(line)
-            if end > size or not line.endswith(b"\n"):
-                return
-            if line.startswith(_PREFIX) and (us := sample_time(line.decode("utf-8", "replace").strip())):
-                yield us, end
-
-
-FORM = Scrapes()
+    def _samples(self, path: str) -> Iterator[tuple[int, int]]:
+        """Time in microseconds and end of line of each sample that has a time stamp."""
+        prefix = exporter(self._name).prefix.encode()
+        size = os.stat(path).st_size
+        end = 0
+        with open(path, "rb") as file:
+            for line in file:
+                end += len(line)
+                if end > size or not line.endswith(b"\n"):
+                    return
+                if line.startswith(prefix):
+                    found = sample(line.decode("utf-8", "replace").strip())
+                    if found is not None and found.us:
+                        yield found.us, end

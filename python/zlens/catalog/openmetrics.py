@@ -1,0 +1,119 @@
+"""The metrics of programs that give them as text: `openmetrics/*.toml`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from zlens.catalog.columns import Column
+from zlens.schema import document
+from zlens.schema.facts import FACTS
+
+#: The programs whose text is read.
+EXPORTERS = ("hmc", "dds")
+
+
+class Label(Struct, frozen=True):
+    """A label that is a column. `types`: its value is a processor type; `of`: how its metrics begin."""
+
+    name: str
+    column: Column
+    types: bool
+    of: str
+
+
+class Part(Struct, frozen=True):
+    """A table of the exporter: what identifies its rows, their other labels, and the columns of metrics.
+
+    needs   column without which there is no row; None: a row for whatever has a value
+    spread  a value without a processor type is of all types of its subject
+    """
+
+    key: tuple[str, ...]
+    keep: tuple[str, ...]
+    columns: tuple[Column, ...]
+    needs: str | None
+    spread: bool
+
+
+class Metric(Struct, frozen=True):
+    """One metric: its part, its column, and its processor type (None: in a label, or all types)."""
+
+    part: str
+    column: str
+    kind: str
+    cpu_type: str | None
+    scale: float
+    none: float | None
+    alone: bool
+
+
+class Exporter(Struct, frozen=True):
+    """What a program exports; `hmc.toml` explains each key."""
+
+    name: str
+    title: str
+    prefix: str
+    example: str
+    subject: str
+    system: tuple[str, ...]
+    interval: str | None
+    types: dict[str, str]
+    labels: tuple[Label, ...]
+    parts: dict[str, Part]
+    metrics: dict[str, Metric]
+
+
+@cache
+def exporter(program: str) -> Exporter:
+    """One of EXPORTERS."""
+    data = document.facts(FACTS / "openmetrics" / f"{program}.toml")
+    types: dict[str, str] = data["types"]
+    columns: dict[str, dict[str, Column]] = {}
+    metrics: dict[str, Metric] = {}
+    for entry in data["metric"]:
+        name, part, column = entry["name"], entry["part"], _column(entry["column"])
+        columns.setdefault(part, {}).setdefault(column.name, column)
+        for word, cpu_type in types.items() if "{type}" in name else (("", None),):
+            metrics[name.replace("{type}", word)] = Metric(
+                part,
+                column.name,
+                column.type,
+                cpu_type,
+                float(entry.get("scale", 1)),
+                entry.get("none"),
+                entry.get("alone", False),
+            )
+    parts = {
+        entry["name"]: Part(
+            tuple(entry["key"]),
+            tuple(entry.get("keep", ())),
+            tuple(columns[entry["name"]].values()),
+            entry.get("needs"),
+            entry.get("spread", False),
+        )
+        for entry in data["part"]
+    }
+    return Exporter(
+        data["name"],
+        data["title"],
+        data["prefix"],
+        data["example"],
+        data["subject"],
+        tuple(data["system"]),
+        data.get("interval"),
+        types,
+        tuple(_label(entry) for entry in data["label"]),
+        parts,
+        metrics,
+    )
+
+
+def _label(entry: dict[str, Any]) -> Label:
+    return Label(entry["label"], _column(entry["column"]), entry.get("types", False), entry.get("of", ""))
+
+
+def _column(entry: dict[str, Any]) -> Column:
+    return Column(entry["name"], entry["type"], entry.get("unit", ""), entry["text"])

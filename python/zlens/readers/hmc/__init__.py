@@ -1,1 +1,0 @@
-"""Metrics of a Hardware Management Console."""

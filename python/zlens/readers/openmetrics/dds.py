@@ -1,0 +1,21 @@
+"""Text of RMF's Distributed Data Server, which gives Monitor III data: one or more saved scrapes."""
+
+from __future__ import annotations
+
+from zlens.inputs.options import Options
+from zlens.inputs.source import Progress
+from zlens.readers.openmetrics import source
+from zlens.readers.openmetrics.following import Scrapes
+
+NAME = "dds"
+FORM = Scrapes(NAME)
+
+
+def detect(head: bytes, size: int) -> bool:
+    """Return whether a file is text of this server."""
+    return source.detect(NAME, head)
+
+
+def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> source.ScrapeSource:
+    """Read scrapes. Raises InputError if none has a sample of a system."""
+    return source.open_files(NAME, paths, progress)
