@@ -55,16 +55,17 @@ def test_a_machine_that_rmf_exports_shows_what_its_partitions_use(browser: Brows
     """Nothing else is known of it over time, and a system beside it has no such tile."""
     line = (
         'mvs_lpar_actual_msu_h{cpc_id="CPC1",lpar_name="PROD1",line_type="CP"} %d 17000000%d00\n'
+        'mvs_lpar_actual_msu_h{cpc_id="CPC1",lpar_name="PROD2",line_type="CP"} 7 17000000%d00\n'
         'mvs_job_cp_eappl_percent{sysname="SYS1",job_name="J",asid_dec="20"} 1.5 17000000%d00\n'
     )
     path = tmp_path / "m3.txt"
-    path.write_text("".join(line % (100 + minute, minute, minute) for minute in range(10, 20)))
+    path.write_text("".join(line % (100 + minute, minute, minute, minute) for minute in range(10, 20)))
     with served(str(path)) as address, watched(browser, address) as page:
         opened(page, address, "overview", system="CPC1")
         tiles = page.locator('.tiles [data-testid^="chart-"]')
         assert [tile.get_attribute("data-testid") for tile in tiles.all()] == ["chart-partition-capacity"]
         expect(page.locator(".tiles")).to_contain_text("MSU/h")
-        expect(page.locator(".tiles")).to_contain_text("PROD1")
+        expect(page.locator(".tiles")).to_contain_text(re.compile("PROD1.*PROD2"))
         opened(page, address, "overview", system="SYS1")
         expect(page.locator('.tiles [data-testid^="chart-"]')).to_have_count(0)
 
