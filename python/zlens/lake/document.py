@@ -13,7 +13,7 @@ from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
 from zlens.lake import kinds, names
 from zlens.readers.joints import Digest, Mark
-from zlens.schema.kinds import Choice, Either, Flag, Key, Many, Maybe, Named, Number, Raw, Row, Spec, Text
+from zlens.schema.kinds import Choice, Flag, Key, Many, Maybe, Named, Number, Raw, Row, Spec, Text
 from zlens.schema.kinds import Problem as Errors
 
 NAME = "document.json"
@@ -349,8 +349,8 @@ def _mark_row(mark: Mark) -> list[int]:
     return [*row, mark.begin, mark.digest.samples, mark.digest.events, mark.digest.event_sum]
 
 
-def _marked(end_us: int, samples: int, offset: int, begin: int, *digest: int) -> Mark:
-    return Mark(end_us, samples, offset, begin, Digest(*digest))
+def _marked(end_us: int, samples: int, offset: int, begin: int | None = None, *digest: int) -> Mark:
+    return Mark(end_us, samples, offset, begin, Digest(*digest) if digest else None)
 
 
 _INTERVAL = Row(
@@ -359,9 +359,8 @@ _INTERVAL = Row(
     Interval,
 )
 #: The end of an interval; lakes of earlier releases have no begin and digest.
-_MARK = Either(
-    Row((kinds.WHOLE,) * 3, "end, samples and offset", Mark),
-    Row((kinds.WHOLE,) * 7, "end, samples, offset, begin, and digests of samples and events", _marked),
+_MARK = Row(
+    (kinds.WHOLE,) * 7, "end, samples, offset, begin, and digests of samples and events", _marked, short=3
 )
 _INTERVALS = Spec((Key("intervals", Many(_INTERVAL)), Key("marks", Many(_MARK))), Intervals)
 _OF_FILE = (kinds.MAYBE_TEXT, kinds.TEXT, kinds.TEXT, kinds.MAYBE_WHOLE)
@@ -378,10 +377,7 @@ _INVENTORY = (
 )
 _JOINED = (*_INVENTORY, *(kinds.MAYBE_WHOLE,) * 3, Maybe(Number()))
 #: The row of the table inventory, with and without the joined columns.
-INVENTORY_ROW = Either(
-    Row(_INVENTORY, "a row of the table inventory", InventoryRow),
-    Row(_JOINED, "a row of the table inventory", InventoryRow),
-)
+INVENTORY_ROW = Row(_JOINED, "a row of the table inventory", InventoryRow, short=len(_INVENTORY))
 
 
 def load_intervals(data: bytes, file: str) -> Intervals:
@@ -390,7 +386,7 @@ def load_intervals(data: bytes, file: str) -> Intervals:
     return intervals
 
 
-def load_rows(data: bytes, file: str, row: Row | Either) -> list[Any]:
+def load_rows(data: bytes, file: str, row: Row) -> list[Any]:
     """The rows of a file next to a document; InputError if zlens cannot have written them."""
     rows: list[Any] = kinds.loaded(data, file, Spec((Key("rows", Many(row)),)))["rows"]
     return rows

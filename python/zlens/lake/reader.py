@@ -29,7 +29,7 @@ from zlens.lake.manifest import Input, Part
 from zlens.lake.measures import MeasuresSource
 from zlens.lake.streams import Stream, allow
 from zlens.readers.joints import NEAR_US
-from zlens.schema.kinds import Either, Row
+from zlens.schema.kinds import Row
 from zlens.schema.wording import say
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -107,7 +107,7 @@ class _StoredPart(Struct, dict=True):
         path = f"{names.document(self.input.sha256, self.part.document)}/{name}"
         return self.lake.read(path, facts[1]), self.lake.absolute(path)
 
-    def rows(self, name: str, row: Row | Either) -> list[Any]:
+    def rows(self, name: str, row: Row) -> list[Any]:
         side_file = self.side(name)
         return [] if side_file is None else document.load_rows(*side_file, row)
 

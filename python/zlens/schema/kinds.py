@@ -401,17 +401,25 @@ class Many(Struct, frozen=True):
     def check(self, value: Any, where: str, problem: Problem) -> Any:
         if not isinstance(value, list) or not self.least <= len(value) <= self.most:
             raise problem.value(where, value, self.words())
-        return self.into(
-            [self.of.check(entry, f"{where}[{number}]", problem) for number, entry in enumerate(value, 1)]
-        )
+        check = self.of.check
+        try:
+            # Most lists are right, and then names of places cost more than checks.
+            entries = [check(entry, where, problem) for entry in value]
+        except ZlensError:
+            entries = [check(entry, f"{where}[{number}]", problem) for number, entry in enumerate(value, 1)]
+        return self.into(entries)
 
 
 class Row(Struct, frozen=True):
-    """A list with a kind for each place; in JSON a place may be null if its kind is Maybe."""
+    """A list with a kind for each place; in JSON a place may be null if its kind is Maybe.
+
+    short   the number of places of an earlier form, which lacks the others; 0: there is none
+    """
 
     of: tuple[Kind, ...]
     what: str
     into: Callable[..., Any] = lambda *values: values
+    short: int = 0
 
     def words(self) -> str:
         return self.what
@@ -423,12 +431,17 @@ class Row(Struct, frozen=True):
         return text
 
     def check(self, value: Any, where: str, problem: Problem) -> Any:
-        if not isinstance(value, list) or len(value) != len(self.of):
+        if not isinstance(value, list) or len(value) not in (len(self.of), self.short or len(self.of)):
             raise problem.value(where, value, self.words())
-        entries = enumerate(zip(self.of, value, strict=True), 1)
-        return self.into(
-            *(kind.check(entry, f"{where}[{number}]", problem) for number, (kind, entry) in entries)
-        )
+        places = [*zip(self.of, value, strict=False)]
+        try:
+            entries = [kind.check(entry, where, problem) for kind, entry in places]
+        except ZlensError:
+            entries = [
+                kind.check(entry, f"{where}[{number}]", problem)
+                for number, (kind, entry) in enumerate(places, 1)
+            ]
+        return self.into(*entries)
 
 
 class Maybe(Struct, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from typing import Any
 
 from zlens import models
@@ -31,11 +31,15 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
 def _schema(place: Place) -> dict[str, Any]:
     session = place.session
     gone = forgotten(session.sources)
+    fills = _fills(session)
     return {
         "version": VERSION,
         "made": any(info.made for info in session.systems),
         "inputs": [{"name": name} for name in place.names],
-        "systems": [{**system(info, gone), "fills": _fills(session, info)} for info in session.systems],
+        "systems": [
+            {**system(info, gone), "fills": fills.get((info.system, info.source), [])}
+            for info in session.systems
+        ],
         "tables": _tables(place),
         "reports": _reports(place),
         "subjects": subjects.entries(),
@@ -90,31 +94,36 @@ def system(info: SystemInfo, gone: Container[str]) -> dict[str, Any]:
     }
 
 
-def _own_tables(session: Session, info: SystemInfo) -> frozenset[str]:
-    """The raw tables of the system's own records."""
-    own: set[str] = set()
+def _own_tables(session: Session) -> dict[tuple[str, str], frozenset[str]]:
+    """The raw tables of each system's own records, by system and source."""
+    records: dict[tuple[str, str], set[str]] = {}
+    for system, source, name in session.sql("SELECT system, source, name FROM inventory").rows:
+        records.setdefault((system, source), set()).add(table_of(name))
+    own: dict[tuple[str, str], frozenset[str]] = {}
     for source in session.sources:
-        if info not in source.systems:
-            continue
-        others = _records(session, source.systems) - _records(session, [info])
-        own.update(table for table in source.tables if table.partition("_")[0] not in others)
-    return frozenset(own)
+        keys = [(info.system, info.source) for info in source.systems]
+        known = {record for key in keys for record in records.get(key, ())}
+        # Systems of one source mostly have the same records.
+        alike: dict[frozenset[str], frozenset[str]] = {}
+        for key in keys:
+            others = frozenset(known - records.get(key, set()))
+            if others not in alike:
+                alike[others] = frozenset(
+                    table for table in source.tables if table.partition("_")[0] not in others
+                )
+            own[key] = own.get(key, frozenset()) | alike[others]
+    return own
 
 
-def _records(session: Session, infos: Iterable[SystemInfo]) -> frozenset[str]:
-    """The records of systems, as raw tables are named after them: d0r2, smf70."""
-    wanted = {(info.system, info.source) for info in infos}
-    return frozenset(
-        table_of(name)
-        for system, source, name in session.sql("SELECT system, source, name FROM inventory").rows
-        if (system, source) in wanted
-    )
-
-
-def _fills(session: Session, info: SystemInfo) -> list[str]:
-    """Measures that the records in the system's own inputs fill."""
-    tables = _own_tables(session, info)
-    return [name for name in metrics.tables() if session.fills(name, tables)]
+def _fills(session: Session) -> dict[tuple[str, str], list[str]]:
+    """Measures that the records in each system's own inputs fill, by system and source."""
+    filled: dict[frozenset[str], list[str]] = {}
+    by_system = {}
+    for key, tables in _own_tables(session).items():
+        if tables not in filled:
+            filled[tables] = [name for name in metrics.tables() if session.fills(name, tables)]
+        by_system[key] = filled[tables]
+    return by_system
 
 
 def _time(micro: int | None) -> str | None:
@@ -183,16 +192,19 @@ def _reports(place: Place) -> list[dict[str, Any]]:
 
     tables = {*metrics.tables(), *(f"role.{name}" for name in roles.entities())}
     engine = place.session.engine
-    own_tables: dict[str, set[str]] = {}
-    for info in place.session.systems:
-        own_tables.setdefault(info.system, set()).update(_own_tables(place.session, info))
+    tables_of: dict[str, frozenset[str]] = {}
+    for (system, _), own in _own_tables(place.session).items():
+        tables_of[system] = tables_of.get(system, frozenset()) | own
+    # Most systems have the same tables.
+    distinct = {*tables_of.values()}
     listed = []
     for name in definition.names():
         report = definition.load(name)
         read = {table for item in report.tables for table in engine.tables(item.query)} & tables
         # The first table is what a report is about; others may add a line of a more common measure.
         about = report.tables[0].query
-        systems = [system for system, own in own_tables.items() if engine.fills_query(about, own)]
+        filling = {own for own in distinct if engine.fills_query(about, own)}
+        systems = [system for system, own in tables_of.items() if own in filling]
         columns = [column for table in report.tables for column in table.columns]
         possible = sum(
             all(fills(measure.partition(".")[0]) for measure in column.measures)
