@@ -89,7 +89,7 @@ class Engine:
     where      gives the condition on a raw table with some columns: our own SQL and the columns it names
     summed     whether intervals are buckets of --every
     releases   systems by release, for roles that apply to some levels only
-    files      Parquet files of the tables; no other file can be read
+    folders    those of the tables' Parquet files; files elsewhere cannot be read
     trust      formulas of CPU MF that the user wants beyond the well-known ones
     groups     subjects that the user wants to see together
     published  whether to round as published tables do, if a column has a formula for that
@@ -106,7 +106,7 @@ class Engine:
         where: Condition | None = None,
         summed: bool = False,
         releases: Mapping[str | None, list[str]] | None = None,
-        files: Sequence[str] = (),
+        folders: Sequence[str] = (),
         trust: Trust = SURE,
         groups: Groups | None = None,
         published: bool = False,
@@ -123,7 +123,7 @@ class Engine:
         # In case nobody closes the engine: at the latest when the program ends.
         self._forget = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
         small = brief or (size is not None and size < _SMALL)
-        self._connection = connect(self._spill, files, 1 if small else None)
+        self._connection = connect(self._spill, folders=folders, threads=1 if small else None)
         if small:
             self._connection.execute(f"SET GLOBAL disabled_optimizers = '{','.join(_FOR_MANY_ROWS)}'")
         self._connection.execute("SET lock_configuration = true")

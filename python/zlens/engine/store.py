@@ -69,8 +69,14 @@ class Store:
         """Names and types of a raw table's columns over all its parts."""
         if name not in self._columns:
             merged: dict[str, str] = {}
+            # Parts of a lake share their columns; kept, as a number of an object may be used again.
+            done: dict[int, object] = {}
             for part in self._raw[name]:
-                for column in part.columns:
+                columns = part.columns
+                if id(columns) in done:
+                    continue
+                done[id(columns)] = columns
+                for column in columns:
                     merged.setdefault(column.name, column.type)
             self._columns[name] = merged
         return self._columns[name]

@@ -86,6 +86,8 @@ class SystemInfo(Struct):
     last_us: int | None = None
     files: list[str] = field(default_factory=list)
     made: bool = False
+    #: The first and the last interval end, if they are known without reading the intervals.
+    ends_us: tuple[int, int] | None = None
     #: Reads the intervals when they are first needed.
     find: Callable[[], list[Interval]] | None = None
     known: list[Interval] | None = None

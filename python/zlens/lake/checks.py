@@ -57,6 +57,12 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Che
             except InputError as error:
                 detail = f"{error.message}; measures of {rollup.system}, {rollup.day}"
                 faults.append(Fault("changed", error.file or path, detail))
+        for gathered in manifest.gathered.values():
+            try:
+                listed.update(into.listed_gathered(gathered))
+            except InputError as error:
+                detail = f"{error.message}; measures of many systems, {gathered.day}"
+                faults.append(Fault("changed", error.file or path, detail))
         total = sum(size or 0 for size, _ in listed.values())
         done = files = 0
         for name, missing in into.refreshed(listed):

@@ -285,8 +285,24 @@ class MeasuresDocument(Struct):
     files: list[MeasuresFile] = field(default_factory=list)
 
     def dump(self) -> bytes:
-        files = [[file.table, file.rows, file.bytes, file.sha256, file.foot] for file in self.files]
+        files = [_measures_row(file) for file in self.files]
         return dump({"inputs": self.inputs, "schemas": self.schemas, "files": files})
+
+
+class GatheredDocument(Struct):
+    """The measures of one day of many systems: each system with the state of its measures, and the files."""
+
+    members: list[tuple[str, str]] = field(default_factory=list)
+    schemas: dict[str, str] = field(default_factory=dict)
+    files: list[MeasuresFile] = field(default_factory=list)
+
+    def dump(self) -> bytes:
+        files = [_measures_row(file) for file in self.files]
+        return dump({"members": self.members, "schemas": self.schemas, "files": files})
+
+
+def _measures_row(file: MeasuresFile) -> list[Any]:
+    return [file.table, file.rows, file.bytes, file.sha256, file.foot]
 
 
 _MEASURES_FILE = Row(
@@ -304,12 +320,33 @@ _MEASURES = Spec(
 )
 
 
+_GATHERED = Spec(
+    (
+        Key("members", Many(Row((kinds.TEXT, kinds.KEY), "a system and the state of its measures"))),
+        Key("schemas", Named(kinds.KEY, 0)),
+        Key("files", Many(_MEASURES_FILE)),
+    ),
+    GatheredDocument,
+)
+
+
 def load_measures(data: bytes, file: str) -> MeasuresDocument:
     """The document of a day of measures; InputError if zlens cannot have written it."""
     loaded: MeasuresDocument = kinds.loaded(data, file, _MEASURES)
+    _check_schemas(loaded, file)
+    return loaded
+
+
+def load_gathered(data: bytes, file: str) -> GatheredDocument:
+    """The document of a day of measures of many systems; InputError as above."""
+    loaded: GatheredDocument = kinds.loaded(data, file, _GATHERED)
+    _check_schemas(loaded, file)
+    return loaded
+
+
+def _check_schemas(loaded: MeasuresDocument | GatheredDocument, file: str) -> None:
     if {one.table for one in loaded.files} - loaded.schemas.keys():
         raise kinds.problem(file).wrong("schemas is wrong", expected="a schema for every table")
-    return loaded
 
 
 # Files next to a document -----------------------------------------------------------------------

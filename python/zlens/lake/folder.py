@@ -24,8 +24,16 @@ from typing import TypeVar
 from zlens.errors import InputError, LakeError
 from zlens.inputs.problems import printable
 from zlens.lake import document, manifest, names
-from zlens.lake.document import Document, File, MeasuresDocument, MeasuresFile, PartDocument, SeamDocument
-from zlens.lake.manifest import Input, Manifest, Part, Rollup
+from zlens.lake.document import (
+    Document,
+    File,
+    GatheredDocument,
+    MeasuresDocument,
+    MeasuresFile,
+    PartDocument,
+    SeamDocument,
+)
+from zlens.lake.manifest import Gathered, Input, Manifest, Part, Rollup
 from zlens.schema.wording import say
 
 _T = TypeVar("_T")
@@ -174,6 +182,8 @@ class Folder:
             files.update(self.listed_of(imported, moves))
         for rollup in current.rollups.values():
             files.update(self.listed_measures(rollup, moves))
+        for gathered in current.gathered.values():
+            files.update(self.listed_gathered(gathered, moves))
         return files
 
     def measures(self, rollup: Rollup, moves: Mapping[str, str] | None = None) -> MeasuresDocument:
@@ -188,6 +198,22 @@ class Folder:
         files: dict[str, Listed] = {names.measures_document(*place): (None, rollup.sha256)}
         files.update({names.schema(key): (None, None) for key in stored.schemas.values()})
         files.update({names.measure(file.table, *place): (file.bytes, file.sha256) for file in stored.files})
+        return files
+
+    def gathered(self, entry: Gathered, moves: Mapping[str, str] | None = None) -> GatheredDocument:
+        """The document of a day's measures of many systems."""
+        name = names.gathered_document(entry.day, entry.key)
+        return document.load_gathered(self.read(name, entry.sha256, moves), self.absolute(name))
+
+    def listed_gathered(self, entry: Gathered, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
+        """The files of a day of measures of many systems."""
+        stored = self.gathered(entry, moves)
+        files: dict[str, Listed] = {
+            names.gathered_document(entry.day, entry.key): (None, entry.sha256),
+            **{names.schema(key): (None, None) for key in stored.schemas.values()},
+        }
+        for file in stored.files:
+            files[names.gathered(file.table, entry.day, entry.key)] = (file.bytes, file.sha256)
         return files
 
     def listed_of(self, imported: Input, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:

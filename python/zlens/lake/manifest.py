@@ -83,11 +83,25 @@ class Rollup(Struct):
     sha256: str
 
 
+class Gathered(Struct):
+    """The measures of one local day of many systems in a few files, beside those of each.
+
+    key      a digest of the systems and of the states of their measures
+    sha256   of the document that lists the files
+    """
+
+    day: str
+    key: str
+    sha256: str
+
+
 class Manifest(Struct):
     """Inputs by SHA-256, measures by system and day, and files to remove as soon as nobody reads."""
 
     inputs: dict[str, Input] = field(default_factory=dict)
     rollups: dict[tuple[str, str], Rollup] = field(default_factory=dict)
+    #: By day.
+    gathered: dict[str, Gathered] = field(default_factory=dict)
     retired: list[str] = field(default_factory=list)
     #: Of retired objects of a store, which has no locks for readers: since when, in seconds since 1970.
     since: dict[str, int] = field(default_factory=dict)
@@ -111,6 +125,8 @@ class Manifest(Struct):
             value["measures"] = [
                 [one.system, one.day, one.state, one.sha256] for _, one in sorted(self.rollups.items())
             ]
+        if self.gathered:
+            value["gathered"] = [[one.day, one.key, one.sha256] for _, one in sorted(self.gathered.items())]
         text = json.dumps(value, ensure_ascii=True, separators=(", ", ": "), allow_nan=False)
         # One line per input, for people and for tools that compare it.
         return text.replace(', {"sha256": ', ',\n{"sha256": ').encode() + b"\n"
@@ -137,6 +153,8 @@ def load(data: bytes, file: str) -> Manifest:
         manifest.inputs[added.sha256] = added
     for rollup in values["measures"]:
         manifest.rollups[rollup.system, rollup.day] = rollup
+    for gathered in values["gathered"]:
+        manifest.gathered[gathered.day] = gathered
     for path in manifest.retired:
         if not names.is_own(path):
             raise problem.value("retired", path, "names of files of this lake")
@@ -221,12 +239,14 @@ INPUT = Spec(
 )
 _DAY = Text(10, 10, re.compile(r"\d{4}-\d\d-\d\d"), "a date")
 _ROLLUP = Row((kinds.TEXT, _DAY, kinds.KEY, kinds.SHA256), "system, day, state and SHA-256", Rollup)
+_GATHERED = Row((_DAY, kinds.KEY, kinds.SHA256), "day, key and SHA-256", Gathered)
 _MANIFEST = Spec(
     (
         Key("zlens_lake", Integer(VERSION, VERSION)),
         Key("inputs", Many(INPUT)),
         Key("retired", Many(kinds.TEXT)),
         Key("measures", Many(_ROLLUP), default=()),
+        Key("gathered", Many(_GATHERED), default=()),
         Key("since", Named(kinds.WHOLE, 0), default={}),
     )
 )

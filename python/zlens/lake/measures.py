@@ -11,12 +11,19 @@ from zlens.inputs.source import ArrowSource, RawTable, SystemInfo, WithoutFiles
 from zlens.lake import document, names
 from zlens.lake.document import MeasuresFile
 from zlens.lake.folder import Folder, Reading
-from zlens.lake.manifest import Rollup
+from zlens.lake.manifest import Gathered, Rollup
+from zlens.lake.parquet_engine import parquet
 from zlens.lake.rollups import DAY_US, day_number
 from zlens.lake.streams import Stream, allow
 
 #: The column with the end of the hour or day. Its name is not `interval_end`: no interval ends there.
 TIME = "bucket_end"
+
+#: Measures of a day of so many systems are gathered in files of their own, and read from them.
+MANY = 8
+
+#: Files that questions may open at once, if the system permits.
+_FILES = 65_536
 
 #: Buckets end after the first and not after the second, in microseconds UTC; None: no bound.
 Bounds = tuple[int | None, int | None]
@@ -31,6 +38,8 @@ class MeasuresTable:
         self.name = name
         self.columns = columns
         self.files: dict[str, MeasuresFile] = {}
+        #: Of files with rows of others, too: the systems that are read.
+        self._only: dict[str, tuple[str, ...]] = {}
         self._lake = lake
         self._bounds = bounds
         self._is_verified = False
@@ -45,10 +54,20 @@ class MeasuresTable:
             self._lake.verify(self.files)
             self._is_verified = True
         chosen = ", ".join(map(expressions.quote, columns)) or "1"
-        listed = ", ".join(map(expressions.literal, self.paths))
-        return (
-            f"SELECT {chosen} FROM read_parquet([{listed}], hive_partitioning = false) WHERE {self._times()}"
+        by_systems: dict[tuple[str, ...] | None, list[str]] = {}
+        for path in self.files:
+            by_systems.setdefault(self._only.get(path), []).append(path)
+        times = self._times()
+        return " UNION ALL ".join(
+            f"SELECT {chosen} FROM {parquet(paths)} WHERE {_of_systems(systems)} AND ({times})"
+            for systems, paths in by_systems.items()
         )
+
+    def add(self, path: str, file: MeasuresFile, only: tuple[str, ...] | None = None) -> None:
+        """Read a file; `only`: the systems in it whose rows are up to date, if not all of them are."""
+        self.files[path] = file
+        if only is not None:
+            self._only[path] = only
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return Stream(self, columns)
@@ -68,37 +87,70 @@ class MeasuresTable:
         return " OR ".join(f"({condition})" for condition in conditions)
 
 
+def _of_systems(systems: tuple[str, ...] | None) -> str:
+    return "true" if systems is None else f"system IN ({', '.join(map(expressions.literal, systems))})"
+
+
 class _Tables(Mapping[str, list[RawTable]]):
     """The tables by name. Documents are read when a name is first asked for."""
 
-    def __init__(self, lake: Folder, rollups: Sequence[Rollup], bounds: Mapping[str, Bounds]) -> None:
+    def __init__(
+        self,
+        lake: Folder,
+        rollups: Sequence[Rollup],
+        gathered: Sequence[Gathered],
+        bounds: Mapping[str, Bounds],
+    ) -> None:
         self._lake = lake
         self._rollups = rollups
+        self._gathered = gathered
         self._bounds = bounds
+        self._schemas: dict[str, tuple[Column, ...]] = {}
 
     @cached_property
     def found(self) -> dict[str, list[RawTable]]:
         tables: dict[tuple[str, str], MeasuresTable] = {}
-        schemas: dict[str, tuple[Column, ...]] = {}
+
+        def table(name: str, key: str) -> MeasuresTable:
+            if (name, key) not in tables:
+                tables[name, key] = MeasuresTable(name, self._schema(key), self._lake, self._bounds)
+            return tables[name, key]
+
+        by_day: dict[str, dict[str, Rollup]] = {}
         for rollup in self._rollups:
-            if not self._overlaps(rollup):
+            if self._overlaps(rollup):
+                by_day.setdefault(rollup.day, {})[rollup.system] = rollup
+        for entry in self._gathered:
+            wanted = by_day.get(entry.day, {})
+            if len(wanted) < MANY:
                 continue
+            gathered = self._lake.gathered(entry)
+            current = [
+                system
+                for system, state in gathered.members
+                if system in wanted and wanted[system].state == state
+            ]
+            only = None if len(current) == len(gathered.members) else (*current,)
+            for file in gathered.files if current else ():
+                path = self._lake.absolute(names.gathered(file.table, entry.day, entry.key))
+                table(file.table, gathered.schemas[file.table]).add(path, file, only)
+            for system in current:
+                del wanted[system]
+        for rollup in (rollup for wanted in by_day.values() for rollup in wanted.values()):
             stored = self._lake.measures(rollup)
-            for table, key in stored.schemas.items():
-                if key not in schemas:
-                    name = names.schema(key)
-                    schemas[key] = document.load_schema(
-                        self._lake.read(name, None), self._lake.absolute(name)
-                    )
-                if (table, key) not in tables:
-                    tables[table, key] = MeasuresTable(table, schemas[key], self._lake, self._bounds)
             for file in stored.files:
-                path = names.measure(file.table, rollup.system, rollup.day, rollup.state)
-                tables[file.table, stored.schemas[file.table]].files[self._lake.absolute(path)] = file
+                name = names.measure(file.table, rollup.system, rollup.day, rollup.state)
+                table(file.table, stored.schemas[file.table]).add(self._lake.absolute(name), file)
         by_name: dict[str, list[RawTable]] = {}
         for one in tables.values():
             by_name.setdefault(one.name, []).append(one)
         return by_name
+
+    def _schema(self, key: str) -> tuple[Column, ...]:
+        if key not in self._schemas:
+            name = names.schema(key)
+            self._schemas[key] = document.load_schema(self._lake.read(name, None), self._lake.absolute(name))
+        return self._schemas[key]
 
     def _overlaps(self, rollup: Rollup) -> bool:
         low, high = self._bounds.get(rollup.system, (None, None))
@@ -126,23 +178,22 @@ class MeasuresSource(WithoutFiles):
     name = "zlens-measures"
 
     def __init__(
-        self, lake: Folder, rollups: Sequence[Rollup], bounds: Mapping[str, Bounds], reading: Reading
+        self,
+        lake: Folder,
+        rollups: Sequence[Rollup],
+        gathered: Sequence[Gathered],
+        bounds: Mapping[str, Bounds],
+        reading: Reading,
     ) -> None:
         self.lake = lake
         self.systems: list[SystemInfo] = []
         self._reading = reading
-        self._tables = _Tables(lake, rollups, bounds)
+        self._tables = _Tables(lake, rollups, gathered, bounds)
         self.tables: Mapping[str, list[RawTable]] = self._tables
 
     @property
-    def paths(self) -> list[str]:
-        """All Parquet files that the options leave."""
-        paths = [
-            path
-            for parts in self._tables.found.values()
-            for part in parts
-            if isinstance(part, MeasuresTable)
-            for path in part.paths
-        ]
-        allow(len(paths))
-        return paths
+    def folders(self) -> list[str]:
+        """The folder of all measures; statements name the files in it that the manifest lists."""
+        # How many there are is known only from their documents.
+        allow(_FILES)
+        return [self.lake.absolute(names.MEASURES)]

@@ -92,6 +92,16 @@ def measures_document(system: str, day: str, state: str) -> str:
     return f"{MEASURES}/_days/{escape(system)}/{day}.{state}.json"
 
 
+def gathered(table: str, day: str, key: str) -> str:
+    """A Parquet file of a measure by hour or day, of many systems."""
+    return f"{MEASURES}/{table}/day={day}/{key}.parquet"
+
+
+def gathered_document(day: str, key: str) -> str:
+    """The document that lists the measure files of many systems, of a day."""
+    return f"{MEASURES}/_gathered/{day}.{key}.json"
+
+
 def schema(key: str) -> str:
     return f"{SCHEMAS}/{key}.json"
 
@@ -101,9 +111,9 @@ _OWN = re.compile(
     r"[0-9a-f]{64}(?:\.(?:main|edge)(?:-[0-9a-f]{16})?)?\.parquet"
     rf"|{INPUTS}/[0-9a-f]{{64}}/[0-9a-f]{{16}}/[a-z0-9]+(?:\.[a-z0-9_-]+){{1,4}}"
     rf"|{SCHEMAS}/[0-9a-f]{{16}}\.json"
-    rf"|{MEASURES}/[a-z0-9_]{{1,80}}/system=[A-Za-z0-9_%-]{{1,200}}/day=\d{{4}}-\d\d-\d\d/"
+    rf"|{MEASURES}/[a-z0-9_]{{1,80}}/(?:system=[A-Za-z0-9_%-]{{1,200}}/)?day=\d{{4}}-\d\d-\d\d/"
     r"[0-9a-f]{16}\.parquet"
-    rf"|{MEASURES}/_days/[A-Za-z0-9_%-]{{1,200}}/\d{{4}}-\d\d-\d\d\.[0-9a-f]{{16}}\.json)"
+    rf"|{MEASURES}/(?:_days/[A-Za-z0-9_%-]{{1,200}}|_gathered)/\d{{4}}-\d\d-\d\d\.[0-9a-f]{{16}}\.json)"
 )
 
 

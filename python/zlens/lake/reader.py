@@ -60,7 +60,7 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
         for _, rollup in sorted(manifest.rollups.items())
         if not options.systems or rollup.system in options.systems
     ]
-    return [*opened, MeasuresSource(lake, chosen, bounds, reading)]
+    return [*opened, MeasuresSource(lake, chosen, [*manifest.gathered.values()], bounds, reading)]
 
 
 def _display_names(inputs: Iterable[Input]) -> dict[str, str]:
@@ -111,7 +111,7 @@ class _StoredPart(Struct, dict=True):
         side_file = self.side(name)
         return [] if side_file is None else document.load_rows(*side_file, row)
 
-    @property
+    @cached_property
     def sources(self) -> tuple[str, ...]:
         """The sources of the rows."""
         return tuple(self.part.own_sources(self.input))
@@ -209,14 +209,6 @@ class _Tables(Mapping[str, list[RawTable]]):
     def __len__(self) -> int:
         return len(self._found)
 
-    def paths(self) -> list[str]:
-        return [
-            path
-            for lake_tables in self._found.values()
-            for lake_table in lake_tables
-            for path in lake_table.paths
-        ]
-
 
 class LakeSource:
     """All inputs of one kind in a lake."""
@@ -291,9 +283,23 @@ class LakeSource:
             first_us=min((time for time, _ in times if time is not None), default=None),
             last_us=max((time for _, time in times if time is not None), default=None),
             files=[stored.shown for stored in self._by_system[system] if source in stored.sources],
+            ends_us=self._ends(parts),
         )
         info.find = lambda: self._intervals(info)
         return info
+
+    def _ends(self, parts: list[_StoredPart]) -> tuple[int, int] | None:
+        """The first and the last interval end of all parts; None if options or documents have to say more."""
+        if self._options.start is not None or self._options.end is not None:
+            return None
+        ends = [
+            end
+            for stored in parts
+            if not stored.part.sources
+            for end in (stored.part.first_end_us, stored.part.last_end_us)
+        ]
+        known = [end for end in ends if end is not None]
+        return (min(known), max(known)) if len(known) == 2 * len(parts) else None
 
     def _interval_parts(self, system: str, source: str) -> list[_StoredPart]:
         """The parts with a system's intervals: among dumps those with counters, if there are any."""
@@ -389,11 +395,11 @@ class LakeSource:
     # -- what a session needs ------------------------------------------------------------------------
 
     @property
-    def paths(self) -> list[str]:
-        """All Parquet files that the options leave; no others are opened."""
-        paths = self.tables.paths() if isinstance(self.tables, _Tables) else []
-        allow(len(paths))
-        return paths
+    def folders(self) -> list[str]:
+        """The folders of all tables; statements name the files in them that the manifest lists."""
+        tables = Counter(file.table for stored in self.chosen for file in self.files(stored))
+        allow(tables.total())
+        return [self.lake.absolute(table) for table in sorted(tables)]
 
     def close(self) -> None:
         """Release the files, so that those replaced or forgotten meanwhile can be removed."""

@@ -182,6 +182,8 @@ def _drop_measures(into: Folder, manifest: Manifest, going: list[Part]) -> None:
                 alone |= {(part.system, day) for day in days}
         for system, day in dropped - alone:
             manifest.rollups.pop((system, rollups.day_name(day)), None)
+            # What is gathered has rows of them; the next roll-up gathers the others again.
+            manifest.gathered.pop(rollups.day_name(day), None)
 
 
 def _known(manifest: Manifest, systems: set[str]) -> None:

@@ -19,6 +19,8 @@ from zlens.server.place import Place
 from zlens.session.session import Session
 from zlens.version import VERSION
 
+#: Intervals of more systems are read when they are needed.
+_MANY = 50
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -32,12 +34,13 @@ def _schema(place: Place) -> dict[str, Any]:
     session = place.session
     gone = forgotten(session.sources)
     fills = _fills(session)
+    many = len(session.systems) > _MANY
     return {
         "version": VERSION,
         "made": any(info.made for info in session.systems),
         "inputs": [{"name": name} for name in place.names],
         "systems": [
-            {**system(info, gone), "fills": fills.get((info.system, info.source), [])}
+            {**system(info, gone, many=many), "fills": fills.get((info.system, info.source), [])}
             for info in session.systems
         ],
         "tables": _tables(place),
@@ -67,13 +70,25 @@ def _schema(place: Place) -> dict[str, Any]:
     }
 
 
-def system(info: SystemInfo, gone: Container[str]) -> dict[str, Any]:
-    """A system of a source, and the time that its intervals span; `gone`: those without raw tables."""
-    ends = [interval.end_us for interval in info.intervals]
-    first = ends[0] if ends else info.first_us
-    last = ends[-1] if ends else info.last_us
-    if info.intervals and info.intervals[0].seconds:
-        first = (first or 0) - round(info.intervals[0].seconds * 1e6)
+def system(info: SystemInfo, gone: Container[str], *, many: bool = False) -> dict[str, Any]:
+    """A system of a source, and the time that its intervals span.
+
+    gone   the systems without raw tables
+    many   whether intervals are left unread, and so not counted, where their span is known without them
+    """
+    count: int | None = None
+    first: int | None
+    last: int | None
+    if many and info.ends_us is not None:
+        first, last = info.ends_us
+        first -= round((info.nominal_s or 0) * 1e6)
+    else:
+        ends = [interval.end_us for interval in info.intervals]
+        count = len(ends)
+        first = ends[0] if ends else info.first_us
+        last = ends[-1] if ends else info.last_us
+        if info.intervals and info.intervals[0].seconds:
+            first = (first or 0) - round(info.intervals[0].seconds * 1e6)
     return {
         "system": info.system,
         "source": info.source,
@@ -86,7 +101,7 @@ def system(info: SystemInfo, gone: Container[str]) -> dict[str, Any]:
         "utc_offset_s": info.utc_offset_s,
         "local_time": info.local_time,
         "nominal_s": info.nominal_s,
-        "intervals": len(ends),
+        "intervals": count,
         "start": _time(first),
         "end": _time(last),
         "made": info.made,

@@ -402,8 +402,8 @@ class Session:
                 engine.close()
 
     @property
-    def _files(self) -> list[str]:
-        return [path for source in self.sources for path in getattr(source, "paths", ())]
+    def _folders(self) -> list[str]:
+        return [path for source in self.sources for path in getattr(source, "folders", ())]
 
     def _is_selected(self, info: SystemInfo, interval: Interval) -> bool:
         if not (self.options.start or self.options.end or self.options.shift):
@@ -490,7 +490,7 @@ class Session:
             where=lambda columns: self._conditions(columns, ends),
             summed=every is not None,
             releases=releases,
-            files=self._files,
+            folders=self._folders,
             trust=self._trust,
             groups=self._groups,
             published=self.options.as_published,

@@ -161,6 +161,13 @@ def _last_of_machine(session: Session, table: str, machine: str) -> _Last | None
 def _is_whole(info: SystemInfo, last: _Last) -> bool:
     """Whether the last kept hour has all intervals that are there of it and after it."""
     end_us, seconds = last
+    if info.ends_us is not None:
+        first_us, last_us = info.ends_us
+        usual_us = round((info.nominal_s or 0) * 1_000_000)
+        covered_us = min(last_us, end_us) - max(first_us - usual_us, end_us - HOUR_US)
+        if last_us - usual_us // 2 <= end_us and seconds >= covered_us / 1e6 - _LEAST_S:
+            # It is full: of a thousand systems, intervals take longer to read than hours.
+            return True
     for interval in reversed(info.intervals):
         middle_us = interval.end_us - round((interval.seconds or 0) * 500_000)
         if middle_us > end_us:

@@ -27,7 +27,7 @@ from zlens.lake.reader import LakeSource
 from zlens.lake.rollups import Machine
 from zlens.schema.wording import say
 from zlens.session.session import Session
-from zlens.stores import buckets
+from zlens.stores import buckets, gathering
 
 #: Days computed together, of one system or of several: more take more memory, and fewer read more edges twice
 #: and plan the statements of all measures more often.
@@ -88,6 +88,7 @@ def rollup(
         if report is not None:
             for one in rolled:
                 report(one)
+    gathering.gather(into, progress)
     return results
 
 

@@ -16,7 +16,8 @@ export interface SystemInfo {
   utc_offset_s: number | null;
   local_time: boolean;
   nominal_s: number | null;
-  intervals: number;
+  /** Null in a lake of many systems: they are not read only to be counted. */
+  intervals: number | null;
   /** Measures that its records provide. */
   fills: string[];
   start: string | null;

@@ -1,0 +1,139 @@
+"""Measures by hour and day of many systems, gathered in one file for each measure and day.
+
+A lake of a thousand systems has 50,000 small files for a day of measures. A question of all systems
+reads the gathered ones in their place. A system whose measures are newer is read from its own files until
+`zlens lake rollup` gathers again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from functools import partial
+
+from zlens.inputs.source import Progress
+from zlens.lake import folder, names
+from zlens.lake.document import GatheredDocument, MeasuresDocument, MeasuresFile
+from zlens.lake.folder import Folder, Staging
+from zlens.lake.manifest import Gathered, Manifest, Rollup
+from zlens.lake.measures import MANY
+from zlens.lake.parquet_engine import ParquetEngine, parquet
+
+#: Days gathered before they become part of the lake.
+_DAYS = 7
+#: Part of every key: a new version gathers everything again.
+_VERSION = 1
+
+
+def gather(into: Folder, progress: Progress | None = None) -> None:
+    """Gather the measures of all days of many systems that are not gathered yet, or have changed since."""
+    with into.reading():
+        days = [day for day, members in _stale(into.load()).items() if members]
+    for done in range(0, len(days), _DAYS):
+        if progress is not None:
+            progress(done, len(days), f"gathering {days[done]}")
+        with folder.typed(into):
+            into.repeat(partial(_gather, into, days[done : done + _DAYS]))
+
+
+def _stale(manifest: Manifest) -> dict[str, list[Rollup]]:
+    """The measures of each day that is to be gathered, in order of their systems."""
+    by_day: dict[str, list[Rollup]] = {}
+    for _, rollup in sorted(manifest.rollups.items()):
+        by_day.setdefault(rollup.day, []).append(rollup)
+    return {
+        day: members
+        for day, members in sorted(by_day.items())
+        if len(members) >= MANY
+        and (day not in manifest.gathered or manifest.gathered[day].key != _key(members))
+    }
+
+
+def _key(members: list[Rollup]) -> str:
+    states = [[rollup.system, rollup.state] for rollup in members]
+    return hashlib.sha256(json.dumps([_VERSION, states]).encode()).hexdigest()[:16]
+
+
+def _gather(into: Folder, days: list[str]) -> None:
+    with into.staging() as staged:
+        moves: dict[str, str] = {}
+        found: list[tuple[Gathered, list[Rollup]]] = []
+        engine = ParquetEngine(os.fspath(staged.path / "spill"))
+        try:
+            # Closed before the manifest is replaced: the files that it retires can then be removed.
+            with into.reading():
+                stale = _stale(into.load())
+                for day in days:
+                    if day in stale:
+                        entry = _gathered(into, engine, staged, day, stale[day], moves)
+                        found.append((entry, stale[day]))
+        finally:
+            engine.close()
+        folder.sync(moves.values())
+        with into.locked():
+            current = into.load()
+            into.clean(current)
+            old: set[str] = set()
+            kept: set[str] = set()
+            for entry, members in found:
+                if any(current.rollups.get((one.system, one.day)) != one for one in members):
+                    # Data that arrived meanwhile: the next call gathers this day.
+                    continue
+                if entry.day in current.gathered:
+                    old |= into.listed_gathered(current.gathered[entry.day]).keys()
+                current.gathered[entry.day] = entry
+                kept |= into.listed_gathered(entry, moves).keys()
+            moves = {name: path for name, path in moves.items() if name in kept}
+            if old:
+                current.retired += sorted(old - into.listed(current, moves).keys() - set(current.retired))
+            into.commit(current, staged, moves)
+            into.sweep(current)
+
+
+def _gathered(
+    into: Folder,
+    engine: ParquetEngine,
+    staged: Staging,
+    day: str,
+    members: list[Rollup],
+    moves: dict[str, str],
+) -> Gathered:
+    """Write the files of a day; `moves` gets their places."""
+    key = _key(members)
+    documents = [(rollup, into.measures(rollup)) for rollup in members]
+    schemas = _usual(document for _, document in documents)
+    # Of an earlier release: its tables have other columns, and it stays in its own files.
+    alike = [(rollup, one) for rollup, one in documents if one.schemas.items() <= schemas.items()]
+    parts: dict[str, dict[str, MeasuresFile]] = {}
+    for rollup, document in alike:
+        for file in document.files:
+            name = names.measure(file.table, rollup.system, rollup.day, rollup.state)
+            parts.setdefault(file.table, {})[into.absolute(name)] = file
+    area = staged.path / "gathered" / day
+    area.mkdir(parents=True, exist_ok=True)
+    files = []
+    for table, of_systems in sorted(parts.items()):
+        into.verify(of_systems)
+        path = os.fspath(area / f"{table}.parquet")
+        engine.copy(f"SELECT * FROM {parquet([*of_systems])}", path)
+        rows = sum(file.rows for file in of_systems.values())
+        files.append(MeasuresFile(table, rows, os.path.getsize(path), folder.digest(path), folder.foot(path)))
+        moves[names.gathered(table, day, key)] = path
+    own = {file.table: schemas[file.table] for file in files}
+    data = GatheredDocument([(rollup.system, rollup.state) for rollup, _ in alike], own, files).dump()
+    name = names.gathered_document(day, key)
+    staged.write(name, data)
+    moves[name] = os.fspath(staged.path / name)
+    return Gathered(day, key, hashlib.sha256(data).hexdigest())
+
+
+def _usual(documents: Iterable[MeasuresDocument]) -> dict[str, str]:
+    """The schema that most systems have of each table."""
+    counts: dict[str, Counter[str]] = {}
+    for document in documents:
+        for table, key in document.schemas.items():
+            counts.setdefault(table, Counter())[key] += 1
+    return {table: keys.most_common(1)[0][0] for table, keys in counts.items()}
