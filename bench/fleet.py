@@ -22,7 +22,7 @@ import bench
 
 import zlens
 from zlens import lake, stores
-from zlens.inputs.options import Options
+from zlens.inputs.options import Options, parse_moment
 from zlens.studies import fleet
 
 #: What is to be reached, in seconds.
@@ -148,9 +148,9 @@ def took(work: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - begin, cpu() - used
 
 
-def asked(made: Path, query: str, system: str | None = None) -> Callable[[], object]:
+def asked(made: Path, query: str, options: Options | None = None) -> Callable[[], object]:
     def work() -> object:
-        with zlens.open(made, options=Options(systems=(system,) if system else ())) as session:
+        with zlens.open(made, options=options) as session:
             return session.sql(query).rows
 
     return work
@@ -162,6 +162,25 @@ def view(made: Path) -> Callable[[], object]:
             return fleet.members(session, (None, None))
 
     return work
+
+
+def ask(made: Path) -> int:
+    """Print what questions of a lake take; returns how many miss their bound."""
+    print("\n| question, opening included | elapsed s | CPU s | to reach |\n|---|--:|--:|--:|")
+    # The second day: of the first there is only the end.
+    day = Options(systems=("P000000",), start=parse_moment("2026-01-05"), end=parse_moment("2026-01-06"))
+    questions = (
+        ("busiest 20 systems by hour", asked(made, BUSIEST), BUSIEST_S),
+        ("one system's day", asked(made, "SELECT interval_end, busy_pct FROM load", day), DAY_S),
+        ("all systems of the fleet view", view(made), VIEW_S),
+    )
+    missed = 0
+    for name, work, bound in questions:
+        elapsed, used = min(took(work) for _ in range(3))
+        missed += elapsed > bound
+        late = " MISSED" if elapsed > bound else ""
+        print(f"| {name} | {elapsed:.2f} | {used:.2f} | {bound:g} s{late} |")
+    return missed
 
 
 def main() -> int:
@@ -185,18 +204,7 @@ def main() -> int:
     print(f"| record, stage | {total['stage'] / lpar_days:.2f} | {recorded / 1e6 / lpar_days:.2f} |")
     print(f"| commit | {total['commit'] / lpar_days:.2f} | |")
     print(f"| roll up, lake | {total['roll'] / lpar_days:.2f} | {size / 1e6 / lpar_days:.2f} |")
-    print("\n| question, opening included | elapsed s | CPU s | to reach |\n|---|--:|--:|--:|")
-    questions = (
-        ("busiest 20 systems by hour", asked(made, BUSIEST), BUSIEST_S),
-        ("one system's day", asked(made, "SELECT interval_end, busy_pct FROM load", "P000000"), DAY_S),
-        ("all systems of the fleet view", view(made), VIEW_S),
-    )
-    missed = 0
-    for name, work, bound in questions:
-        elapsed, used = min(took(work) for _ in range(3))
-        missed += elapsed > bound
-        late = " MISSED" if elapsed > bound else ""
-        print(f"| {name} | {elapsed:.2f} | {used:.2f} | {bound:g} s{late} |")
+    missed = ask(made)
     year = 1000 * 365 / lpar_days
     imported = (total["stage"] + total["commit"] + total["roll"]) * year / 86_400
     print(

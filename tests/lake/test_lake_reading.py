@@ -62,7 +62,7 @@ def test_a_day_of_a_system_opens_its_files_only(made: Path) -> None:
     assert rows[0][0] == 18
     with zlens.open(made, options=chosen) as session:
         (source,) = session.sources
-        paths = source.paths
+        paths = [path for name in source.tables for table in source.tables[name] for path in table.paths]
     assert paths
     assert all("/system=OTHER/day=2026-03-03/" in path for path in paths)
     assert len({path.rsplit("/", 1)[1][:64] for path in paths}) == 1

@@ -33,5 +33,6 @@ def test_what_a_disk_is_was_told_the_day_before(tmp_path: Path) -> None:
         assert rows == [("0145", "3390", 1.0)] * 5
         assert session.sql("SELECT count(*) FROM d1r6").rows == [(0,)]
         # Of other tables the days asked for alone are opened.
-        days = {path.rpartition("day=")[2][:10] for path in session.sources[0].paths if "/d6r3/" in path}
+        tables = session.sources[0].tables["d6r3"]
+        days = {path.rpartition("day=")[2][:10] for table in tables for path in table.paths}
         assert days <= {"2026-03-03", "2026-03-04"}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import asdict, astuple
 
@@ -70,19 +72,27 @@ class Span(Struct):
     last_us: int | None = None
 
 
-class PartDocument(Struct):
+class PartDocument(Struct, dict=True):
     """One system of an input: its facts, the schema of each table, the files.
 
-    `spans` has the sources of a part whose rows are of several, such as a listing with reports by time and
-    of the whole time. The first one is that of `info`.
+    `listed` are the files as they were written, checked when they are first needed: most questions of a lake
+    of many systems need those of a few. `spans` has the sources of a part whose rows are of several, such as
+    a listing with reports by time and of the whole time. The first one is that of `info`.
     """
 
     info: SystemInfo
     schemas: dict[str, str] = field(default_factory=dict)
     #: Columns that name the subject of a row, for tables whose rows depend on other inputs.
     subjects: dict[str, list[str]] = field(default_factory=dict)
-    files: list[File] = field(default_factory=list)
+    listed: _Listed | None = None
     spans: list[Span] = field(default_factory=list)
+
+    @cached_property
+    def files(self) -> list[File]:
+        """The files; InputError if zlens cannot have written them."""
+        files = [] if self.listed is None else self.listed.files(self.schemas)
+        self.listed = None
+        return files
 
 
 def _rare(part: PartDocument) -> dict[str, Any]:
@@ -187,10 +197,84 @@ class _FileRow(Struct, frozen=True):
         return File(table, day, kind, rows, size, sha256, first, last, waiting, self.key, foot)
 
 
+class _Listed(Struct, frozen=True):
+    """Rows of files that are not checked yet, perhaps not even parsed, and where they are."""
+
+    rows: Any
+    where: str
+    problem: Errors
+
+    def files(self, schemas: dict[str, str]) -> list[File]:
+        rows = msgspec.json.decode(self.rows) if isinstance(self.rows, msgspec.Raw) else self.rows
+        files: list[File] = _FILES.check(rows, self.where, self.problem)
+        if unknown := {file.table for file in files} - schemas.keys():
+            where = f"{self.where.removesuffix('files')}schemas"
+            raise self.problem.wrong(f"{where} lacks {min(unknown)}", expected="a schema for every table")
+        return files
+
+
+class _Later(Struct, frozen=True):
+    """Rows of files, to be checked later."""
+
+    def words(self) -> str:
+        return _FILES.words()
+
+    def schema(self) -> dict[str, Any]:
+        return _FILES.schema()
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Errors) -> _Listed:
+        return _Listed(value, where, problem)
+
+
+class _Alike(Struct, frozen=True):
+    """A table that is the same for most systems, checked once for all that are."""
+
+    of: Named
+    known: dict[bytes, dict[str, Any]] = field(default_factory=dict)
+
+    def words(self) -> str:
+        return self.of.words()
+
+    def schema(self) -> dict[str, Any]:
+        return self.of.schema()
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Errors) -> dict[str, Any]:
+        if not isinstance(value, msgspec.Raw):
+            return self.of.check(value, where, problem)
+        data = bytes(value)
+        if data not in self.known:
+            checked = self.of.check(msgspec.json.decode(data), where, problem)
+            if len(self.known) >= _MOST_ALIKE:
+                self.known.clear()
+            self.known[data] = checked
+        return self.known[data]
+
+
+class _Parsed(Struct, forbid_unknown_fields=True):
+    """A document whose parts are not parsed yet."""
+
+    info: Any
+    side: Any
+    parts: list[dict[str, msgspec.Raw]]
+
+
+#: Different tables of schemas that are kept.
+_MOST_ALIKE = 64
+
+
 def _part(
-    schemas: dict[str, str], subjects: dict[str, list[str]], files: list[File], spans: list[Span], **info: Any
+    schemas: dict[str, str], subjects: dict[str, list[str]], files: _Listed, spans: list[Span], **info: Any
 ) -> PartDocument:
     return PartDocument(SystemInfo(**info), schemas, subjects, files, spans)
+
+
+_FILES = Many(_FileRow())
 
 
 _TABLES = Named(kinds.TEXT, 0)
@@ -219,9 +303,9 @@ _SPAN = Spec(
 _PART = Spec(
     (
         *_SYSTEM_KEYS,
-        Key("schemas", Named(kinds.KEY, 0)),
-        Key("subjects", Named(Many(kinds.TEXT), 0)),
-        Key("files", Many(_FileRow())),
+        Key("schemas", _Alike(Named(kinds.KEY, 0))),
+        Key("subjects", _Alike(Named(Many(kinds.TEXT), 0))),
+        Key("files", _Later()),
         Key("spans", Many(_SPAN), default=()),
     ),
     _part,
@@ -234,14 +318,20 @@ _DOCUMENT = Spec(
 
 def load(data: bytes, file: str) -> Document:
     """The document of an input; InputError if zlens cannot have written it."""
-    loaded: Document = kinds.loaded(data, file, _DOCUMENT)
-    for number, part in enumerate(loaded.parts, 1):
-        unknown = {file.table for file in part.files} - part.schemas.keys()
-        if unknown:
-            where = f"parts[{number}].schemas"
-            raise kinds.problem(file).wrong(
-                f"{where} lacks {min(unknown)}", expected="a schema for every table"
-            )
+    loaded: Document
+    try:
+        parsed = msgspec.json.decode(data, type=_Parsed)
+    except (ValueError, RecursionError):
+        # Says what is wrong.
+        loaded = kinds.loaded(data, file, _DOCUMENT)
+        return loaded
+    unparsed = ("files", "schemas", "subjects")
+    parts = [
+        {name: raw if name in unparsed else msgspec.json.decode(raw) for name, raw in part.items()}
+        for part in parsed.parts
+    ]
+    value = {"info": parsed.info, "parts": parts, "side": parsed.side}
+    loaded = _DOCUMENT.check(value, "", kinds.problem(file))
     return loaded
 
 

@@ -22,9 +22,6 @@ TIME = "bucket_end"
 #: Measures of a day of so many systems are gathered in files of their own, and read from them.
 MANY = 8
 
-#: Files that questions may open at once, if the system permits.
-_FILES = 65_536
-
 #: Buckets end after the first and not after the second, in microseconds UTC; None: no bound.
 Bounds = tuple[int | None, int | None]
 
@@ -194,6 +191,5 @@ class MeasuresSource(WithoutFiles):
     @property
     def folders(self) -> list[str]:
         """The folder of all measures; statements name the files in it that the manifest lists."""
-        # How many there are is known only from their documents.
-        allow(_FILES)
+        allow()
         return [self.lake.absolute(names.MEASURES)]

@@ -128,20 +128,29 @@ class _StoredPart(Struct, dict=True):
         return Intervals() if side_file is None else document.load_intervals(*side_file)
 
 
-class LakeTable(Struct):
-    """A raw table of one system, in files of one schema."""
+class LakeTable(Struct, dict=True):
+    """A raw table of one system, in files of one schema, which are looked up when its rows are read."""
 
     name: str
     constants: Mapping[str, str]
     find: Callable[[], tuple[Column, ...]]
-    lake: Folder
-    files: dict[str, File] = field(default_factory=dict)
+    source: LakeSource
+    parts: list[_StoredPart] = field(default_factory=list)
     known: tuple[Column, ...] | None = None
     is_verified: bool = False
 
     @property
     def paths(self) -> list[str]:
         return list(self.files)
+
+    @cached_property
+    def files(self) -> dict[str, File]:
+        """The files by their paths."""
+        return {
+            stored.lake.absolute(file.name(stored.input.sha256, stored.part.system)): file
+            for stored in self.parts
+            for file in self.source.files(stored).get(self.name, ())
+        }
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -167,7 +176,7 @@ class LakeTable(Struct):
     def _verify(self) -> None:
         """Verify the files, once in a session; InputError if one is not that of the manifest."""
         if not self.is_verified:
-            self.lake.verify(self.files)
+            self.source.lake.verify(self.files)
             self.is_verified = True
 
 
@@ -188,10 +197,8 @@ class _Tables(Mapping[str, list[RawTable]]):
                     constants = {"system": system}
                     if len(stored.sources) == 1:
                         constants["source"] = stored.sources[0]
-                    tables[key] = LakeTable(table, constants, self._source.schema(schema), self._source.lake)
-            for file in self._source.files(stored):
-                path = stored.lake.absolute(file.name(stored.input.sha256, system))
-                tables[file.table, system, schemas[file.table], stored.sources].files[path] = file
+                    tables[key] = LakeTable(table, constants, self._source.schema(schema), self._source)
+                tables[key].parts.append(stored)
         by_name: dict[str, list[LakeTable]] = {}
         for lake_table in tables.values():
             by_name.setdefault(lake_table.name, []).append(lake_table)
@@ -200,14 +207,20 @@ class _Tables(Mapping[str, list[RawTable]]):
     def __getitem__(self, name: str) -> list[RawTable]:
         return list(self._found[name])
 
+    @cached_property
+    def _names(self) -> dict[str, None]:
+        # Systems mostly have the same tables.
+        distinct = {frozenset(stored.document.schemas) for stored in self._source.chosen}
+        return dict.fromkeys(sorted(frozenset().union(*distinct)))
+
     def __contains__(self, name: object) -> bool:
-        return name in self._found
+        return name in self._names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._found))
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._names)
 
 
 class LakeSource:
@@ -227,8 +240,10 @@ class LakeSource:
         self._check()
         self.systems: list[SystemInfo] = [
             self._info(system, source)
-            for system, parts_of_system in self._by_system.items()
-            for source in dict.fromkeys(source for stored in parts_of_system for source in stored.sources)
+            for system in self._wanted()
+            for source in dict.fromkeys(
+                source for stored in self._by_system[system] for source in stored.sources
+            )
         ]
         self._bounds = {info.system: _bounds(options, info) for info in self.systems}
         #: Parts within the options, and those of them that have raw tables.
@@ -237,7 +252,13 @@ class LakeSource:
         #: Systems of which raw tables within the options are forgotten.
         self.forgotten = {stored.part.system for stored in self._selected if not stored.part.raw}
         self._schemas: dict[str, tuple[Column, ...]] = {}
+        self._files: dict[tuple[str, str], dict[str, list[File]]] = {}
         self.tables: Mapping[str, list[RawTable]] = _Tables(self)
+
+    def _wanted(self) -> list[str]:
+        """The systems that the options name; all, if none of them is here, so that an error can name them."""
+        chosen = [system for system in self._by_system if system in self._options.systems]
+        return chosen or [*self._by_system]
 
     def _check(self) -> None:
         """Times were computed at import; other options cannot be honored."""
@@ -321,8 +342,17 @@ class LakeSource:
         ends_before = low is not None and last <= low and part.open_us is None
         return not ends_before and (high is None or first <= high)
 
-    def files(self, stored: _StoredPart) -> Iterator[File]:
-        """The files of a part that may contain what the options ask for."""
+    def files(self, stored: _StoredPart) -> dict[str, list[File]]:
+        """The files of a part that may contain what the options ask for, by table."""
+        key = stored.input.sha256, stored.part.system
+        if key not in self._files:
+            by_table: dict[str, list[File]] = {}
+            for file in self._within(stored):
+                by_table.setdefault(file.table, []).append(file)
+            self._files[key] = by_table
+        return self._files[key]
+
+    def _within(self, stored: _StoredPart) -> Iterator[File]:
         low, high = self._bounds[stored.part.system]
         # A lasting state may have been recorded long before.
         lasting = frozenset() if low is None else lasting_tables()
@@ -397,9 +427,8 @@ class LakeSource:
     @property
     def folders(self) -> list[str]:
         """The folders of all tables; statements name the files in them that the manifest lists."""
-        tables = Counter(file.table for stored in self.chosen for file in self.files(stored))
-        allow(tables.total())
-        return [self.lake.absolute(table) for table in sorted(tables)]
+        allow()
+        return [self.lake.absolute(table) for table in self.tables]
 
     def close(self) -> None:
         """Release the files, so that those replaced or forgotten meanwhile can be removed."""

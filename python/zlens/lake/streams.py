@@ -27,12 +27,14 @@ class Stream:
         return engine.stream(self._table.sql([name for name, _ in self._schema]), self._table.paths)
 
 
-def allow(files: int) -> None:
-    """Allow this process so many open files, if the system permits: the engine opens whole tables."""
+#: Files that a question of a lake may open at once; how many there are takes long to find out.
+_MOST = 65_536
+
+
+def allow() -> None:
+    """Allow this process many open files, if the system permits: the engine opens whole tables."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = files + 256
-    if resource.RLIM_INFINITY not in (soft, hard):
-        wanted = min(wanted, hard)
+    wanted = _MOST if resource.RLIM_INFINITY in (soft, hard) else min(_MOST, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -234,8 +234,8 @@ async def _answer(endpoint: Endpoint, request: Request, served: Served, running:
         with served.use() as place:
             if endpoint.name == "sql" and place.processes is not None:
                 return place.processes.ask(parameters)
-            with place.of_run(parameters["run"]) as own:
-                return ready(endpoint.answer(own, parameters), own)
+            with place.of_run(parameters["run"]) as whole, whole.of_systems(parameters) as own:
+                return ready(endpoint.answer(own, parameters), whole)
 
     return await running.ask(parameters["id"], endpoint.name, work, lambda: _gone(request))
 
@@ -253,7 +253,11 @@ async def _streamed(endpoint: Endpoint, request: Request, served: Served, runnin
 
     def work() -> None:
         try:
-            with served.use() as place, place.of_run(parameters["run"]) as own:
+            with (
+                served.use() as place,
+                place.of_run(parameters["run"]) as whole,
+                whole.of_systems(parameters) as own,
+            ):
                 for part in endpoint.answer(own, parameters):
                     put(values.body(part) + b"\n")
         finally:

@@ -28,6 +28,10 @@ from zlens.session.session import Session
 NARROWER = 6
 #: Runs of the rig kept open.
 OPENED_RUNS = 4
+#: With more systems, requests for one of them read its data alone, by a place of its own.
+WIDE = 50
+#: Places of systems kept open.
+OPENED_SYSTEMS = 4
 #: Answers kept because they are requested repeatedly, such as findings.
 ANSWERS = 32
 #: Maximum derived tables, which requests for different windows share.
@@ -53,6 +57,7 @@ class Place(Struct):
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _narrower: KeptOpen[Session] = field(default_factory=lambda: KeptOpen(NARROWER))
     _opened_runs: KeptOpen[Place] = field(default_factory=lambda: KeptOpen(OPENED_RUNS))
+    _opened_systems: KeptOpen[Place] = field(default_factory=lambda: KeptOpen(OPENED_SYSTEMS))
     _answers: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
     _answering: dict[Any, threading.RLock] = field(default_factory=dict)
     _wanted: dict[str, tuple[int, frozenset[str]]] = field(default_factory=dict)
@@ -61,6 +66,7 @@ class Place(Struct):
 
     def close(self) -> None:
         self._opened_runs.close()
+        self._opened_systems.close()
         self._narrower.close()
         self.session.close()
         if self.processes is not None:
@@ -107,7 +113,37 @@ class Place(Struct):
         ) as place:
             yield place
 
+    @property
+    def wide(self) -> bool:
+        """Whether measures of all systems are too many to be computed for a request."""
+        return not self.live and len(self.session.systems) > WIDE
+
+    @contextmanager
+    def of_systems(self, request: dict[str, Any]) -> Iterator[Place]:
+        """The place of the system or the machine that a request is about, if this one is wide."""
+        systems = self._asked(request) if self.wide else ()
+        if not systems:
+            yield self
+            return
+        options = replace(self.session.options, systems=systems)
+        with self._opened_systems.use(
+            systems, lambda: Place(zlens.open(self.inputs, options=options), self.inputs)
+        ) as place:
+            yield place
+
+    def _asked(self, request: dict[str, Any]) -> tuple[str, ...]:
+        """The systems that a request is about; none if it is about all, or names one that is not here."""
+        machine = (request.get("where") or {}).get("machine")
+        machines = machine if isinstance(machine, list) else [machine]
+        wanted = {info.system for info in self.session.systems if info.machine and info.machine in machines}
+        if request.get("system") is not None:
+            wanted = {info.system for info in self.session.systems if info.system == request["system"]}
+        return tuple(sorted(wanted))
+
     def _session(self, options: Options, input: str | None) -> Session:
+        if input is None and self.wide:
+            # Over the opened sources, its statements would name the files of all systems.
+            return zlens.open(self.inputs, options=options)
         if input is None:
             return self.session.narrowed(options)
         return zlens.open(self.inputs[self.names.index(input)], options=options)

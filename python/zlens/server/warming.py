@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from zlens.catalog import metrics
 from zlens.engine.cancelling import Cancel
 from zlens.errors import ZlensError
-from zlens.server import endpoints, findings, happened, schema
+from zlens.server import endpoints, findings, fleet, happened, schema
 from zlens.server.place import Place
 
 #: Measures that the overview shows, and columns of them.
@@ -27,6 +27,11 @@ _PATIENCE_S = 5.0
 
 def warm(place: Place) -> None:
     """Compute the data of the overview; a request for one part waits for that part only."""
+    if place.wide:
+        # What a system needs is computed when it is asked for.
+        schema.answer(place, {})
+        fleet.answer(place, endpoints.find("GET", "fleet").check({}))
+        return
     # Before anything is made of them: what is made with too few columns is made again.
     wanted = happened.reads(place)
     for table, columns in SHOWN.items():

@@ -198,10 +198,15 @@ class Session:
 
         The zone is that of a source of the system, of its first one if `source` is None.
         """
+        zone = self.zone(system, source)
+        return time if zone is None else time.astimezone(zone)
+
+    def zone(self, system: str, source: str | None = None) -> dt.tzinfo | None:
+        """The zone in which the times of a system are shown, as `display` does; None if it is not here."""
         if self.options.utc:
-            return time.astimezone(dt.UTC)
+            return dt.UTC
         info = self._by_name.get(system) if source is None else self._by_source.get((system, source))
-        return time.astimezone(info.zone()) if info else time
+        return info.zone() if info else None
 
     @cached_property
     def _by_name(self) -> dict[str, SystemInfo]:

@@ -6,7 +6,8 @@ import datetime as dt
 import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -45,7 +46,8 @@ class Hour(NamedTuple):
 
     def mean(self, at: int = 0) -> float | None:
         """The mean of a column over the hour."""
-        return mean([self], at)
+        total, weight = self.sums[at], self.weights[at]
+        return total / weight if total is not None and weight else None
 
 
 def mean(some: Iterable[Hour], at: int = 0) -> float | None:
@@ -64,7 +66,7 @@ def hours(session: Session, table: str, columns: Sequence[str]) -> list[Hour]:
     """
     _check(table, columns)
     found = _hours(session, table, columns, _last_kept(session, table))
-    return sorted(_of_one_source(found), key=lambda hour: (hour.system, hour.end))
+    return sorted(_of_one_source(found), key=itemgetter(0, 2))
 
 
 def hours_of_machine(session: Session, machine: str, table: str, columns: Sequence[str]) -> list[list[Hour]]:
@@ -99,17 +101,21 @@ def _hours(
     computed = {row[:heads] for row in rows}
     if last:
         name = f"{table}_hour"
-        stored = session.select(f"SELECT {', '.join(map(quote, wanted))} FROM {name}", {name: wanted}).rows
-        rows += [row for row in stored if row[:heads] not in computed]
-    count = len(columns)
-    found = []
-    for row in rows:
-        system, source, end, *own = row[:heads]
-        seconds, *sums = (None if value is None else float(value) for value in row[heads:])  # type: ignore[arg-type]
-        found.append(
-            Hour(str(system), str(source), end, seconds or 0.0, (*sums[:count],), (*sums[count:],), (*own,))  # type: ignore[arg-type]
-        )
-    return found
+        stored = session.select(f"SELECT {_numbers(wanted, heads)} FROM {name}", {name: wanted}).rows
+        rows += [row for row in stored if row[:heads] not in computed] if computed else stored
+    weights = heads + 1 + len(columns)
+    # A fleet has hundreds of thousands, with values of the types that the statements give.
+    hours: list[Any] = [
+        Hour(row[0], row[1], row[2], row[heads] or 0.0, row[heads + 1 : weights], row[weights:], row[3:heads])  # type: ignore[arg-type]
+        for row in rows
+    ]
+    return hours
+
+
+def _numbers(wanted: Sequence[str], heads: int) -> str:
+    """The named columns, those behind the heads as floating-point numbers."""
+    plain = [quote(name) for name in wanted[:heads]]
+    return ", ".join(plain + [f"CAST({quote(name)} AS DOUBLE)" for name in wanted[heads:]])
 
 
 def _check(table: str, columns: Iterable[str]) -> None:
@@ -203,7 +209,8 @@ def _computed(
     systems = sorted({system for system, _ in offsets})
     every = buckets.query(table, systems, offsets, (min(days) - 1, max(days)))
     where = " OR ".join(f"({condition})" for condition in late)
-    query = f"SELECT {', '.join(map(quote, wanted))} FROM ({every}) WHERE _level = 'hour' AND ({where})"
+    heads = wanted.index("seconds")
+    query = f"SELECT {_numbers(wanted, heads)} FROM ({every}) WHERE _level = 'hour' AND ({where})"
     return session.sql(query).rows
 
 

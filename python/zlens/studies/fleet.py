@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from zlens.catalog import metrics
@@ -102,10 +103,11 @@ def clusters(session: Session) -> dict[str, str]:
 def _member(
     session: Session, system: str, source: str, all_hours: Sequence[Hour], span: Span, before: Span | None
 ) -> Member:
+    known = [(hour, value) for hour in all_hours for value in [hour.mean()] if value is not None]
     own = [hour for hour in all_hours if _within(hour, span)]
-    values = [(hour.end, value) for hour in own for value in [hour.mean()] if value is not None]
-    at, busiest = max(values, key=lambda value: value[1], default=(None, None))
-    growth, meets = _trend(session, system, all_hours)
+    values = [(hour.end, value) for hour, value in known if _within(hour, span)]
+    at, busiest = max(values, key=itemgetter(1), default=(None, None))
+    growth, meets = _trend(session, system, source, known)
     earlier = None if before is None else mean(hour for hour in all_hours if _within(hour, before))
     return Member(system, source, mean(own), busiest, at, earlier, growth, meets, values)
 
@@ -115,13 +117,11 @@ def _within(hour: Hour, span: Span) -> bool:
     return (start is None or hour.end > start) and (end is None or hour.end <= end)
 
 
-def _trend(session: Session, system: str, all_hours: Sequence[Hour]) -> tuple[float | None, str | None]:
-    values = [
-        (session.display(hour.end, system, hour.source), value, hour.weights[0] or 0.0)
-        for hour in all_hours
-        for value in [hour.mean()]
-        if value is not None
-    ]
+def _trend(
+    session: Session, system: str, source: str, known: Sequence[tuple[Hour, float]]
+) -> tuple[float | None, str | None]:
+    zone = session.zone(system, source)
+    values = [(hour.end.astimezone(zone), value, hour.weights[0] or 0.0) for hour, value in known]
     one = trend.Hours(system, trend.ALL, values)
     line = trend.grown(one, int(constant("trend_days").default))
     names = [column.key for column in trend.growth_columns("")]

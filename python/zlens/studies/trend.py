@@ -92,7 +92,8 @@ class Hours(NamedTuple):
         """Number and busiest hour of each day."""
         found: dict[int, float] = {}
         for end, value, _ in self.hours:
-            day = _day(end).toordinal()
+            # Midnight belongs to the day before.
+            day = end.toordinal() - (not (end.hour or end.minute or end.second or end.microsecond))
             found[day] = max(value, found.get(day, value))
         return sorted(found.items())
 

@@ -1,0 +1,142 @@
+"""A lake as wide as a fleet, for what opening it and asking it cost: the first machines of `fleet.py --days 7`, many
+times under other names. Their files are linked, their measures exist gathered only; nothing is simulated or imported.
+
+`python wide.py --systems 1000` after some batches of `python fleet.py --systems 1000 --days 7`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import bench
+import duckdb
+import fleet
+
+from zlens.lake import document, folder, names
+from zlens.lake.document import GatheredDocument, MeasuresFile
+from zlens.lake.manifest import Gathered, Input, Manifest, Part, Rollup
+
+SOURCE = Path(__file__).parent / ".data" / "fleet-1000-7" / "lake"
+
+
+def renamed(name: str, copy: int) -> str:
+    """P001203 as copy 7: P071203."""
+    return f"P{copy:02}{name[3:]}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--systems", type=int, default=1000)
+    parser.add_argument("--into", type=Path, default=Path(__file__).parent / ".data" / "wide")
+    arguments = parser.parse_args()
+    if not (arguments.into / names.MANIFEST).exists():
+        widen(SOURCE, arguments.into, arguments.systems)
+    print(bench.machine())
+    return fleet.ask(arguments.into) and 1
+
+
+def widen(source: Path, into: Path, systems: int) -> None:
+    """Make the lake."""
+    shutil.rmtree(into, ignore_errors=True)
+    into.mkdir(parents=True)
+    here = folder.Folder(source)
+    known = here.load()
+    made = Manifest()
+    originals = sorted(known.inputs.values(), key=lambda one: min(one.parts))
+    copies = -(-systems // len(originals))
+    for copy in range(copies):
+        for imported in originals:
+            if len(made.inputs) < systems:
+                one = copied(here, imported, copy, into)
+                made.inputs[one.sha256] = one
+    shutil.copytree(source / names.SCHEMAS, into / names.SCHEMAS)
+    there = {system for imported in made.inputs.values() for system in imported.parts}
+    for (system, day), rollup in known.rollups.items():
+        for copy in range(copies):
+            if renamed(system, copy) in there:
+                made.rollups[renamed(system, copy), day] = Rollup(
+                    renamed(system, copy), day, rollup.state, rollup.sha256
+                )
+    for entry in known.gathered.values():
+        made.gathered[entry.day] = gathered(here, entry, copies, there, into)
+    (into / names.MANIFEST).write_bytes(made.dump())
+
+
+def copied(here: folder.Folder, imported: Input, copy: int, into: Path) -> Input:
+    """An input under another name."""
+    ((system, part),) = imported.parts.items()
+    name = renamed(system, copy)
+    sha256 = hashlib.sha256(f"{imported.sha256} {copy}".encode()).hexdigest()
+    stored = here.document(imported, part.document)
+    old = Path(here.absolute(names.document(imported.sha256, part.document)))
+    facts: dict[str, Any] = json.loads((old / document.NAME).read_bytes())
+    side: dict[str, bytes] = {}
+    for each in facts["side"]:
+        side[each] = (old / each).read_bytes()
+        if each.endswith(".json"):
+            side[each] = side[each].replace(system.encode(), name.encode())
+        facts["side"][each] = [len(side[each]), hashlib.sha256(side[each]).hexdigest()]
+    facts["parts"][0] |= {"system": name, "lpar": name, "serial": f"{copy:02}{name[3:5]}1"}
+    data = document.dump(facts)
+    digest = hashlib.sha256(data).hexdigest()
+    new = into / names.document(sha256, digest[:16])
+    new.mkdir(parents=True)
+    (new / document.NAME).write_bytes(data)
+    for each, bytes_of in side.items():
+        (new / each).write_bytes(bytes_of)
+    for file in stored.parts[part.place].files:
+        if file.rows:
+            target = into / file.name(sha256, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.link(here.absolute(file.name(imported.sha256, system)), target)
+    moved = Part(
+        name, digest[:16], part.place, part.first_us, part.last_us, part.first_end_us, part.last_end_us,
+        joined=part.joined,
+    )  # fmt: skip
+    return Input(
+        sha256, imported.path.replace(system, name), imported.bytes, imported.source, imported.leap,
+        imported.added_us, {digest[:16]: digest}, {name: moved},
+    )  # fmt: skip
+
+
+def gathered(here: folder.Folder, entry: Gathered, copies: int, there: set[str], into: Path) -> Gathered:
+    """The gathered measures of a day, of all copies."""
+    stored = here.gathered(entry)
+    files = []
+    engine = duckdb.connect()
+    for file in stored.files:
+        place = names.gathered(file.table, entry.day, entry.key)
+        target = into / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        new = "printf('P%02d', copy) || substr(system, 4)"
+        columns = {row[0] for row in engine.sql(f"DESCRIBE FROM '{here.absolute(place)}'").fetchall()}
+        machine = ", '8561-' || printf('%02d', copy) || substr(system, 4, 2) || '1' AS machine"
+        (rows,) = engine.execute(
+            f"COPY (SELECT * EXCLUDE (copy) REPLACE ({new} AS system{machine if 'machine' in columns else ''}) "
+            f"FROM '{here.absolute(place)}', range({copies}) AS copies(copy) "
+            f"WHERE list_contains(?, {new}) ORDER BY system) TO '{target}' (FORMAT parquet, COMPRESSION zstd)",
+            [sorted(there)],
+        ).fetchone() or (0,)
+        size = target.stat().st_size
+        files.append(MeasuresFile(file.table, rows, size, folder.digest(target), folder.foot(target)))
+    members = [
+        (renamed(system, copy), state)
+        for copy in range(copies)
+        for system, state in stored.members
+        if renamed(system, copy) in there
+    ]
+    data = GatheredDocument(sorted(members), stored.schemas, files).dump()
+    target = into / names.gathered_document(entry.day, entry.key)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
+    return Gathered(entry.day, entry.key, hashlib.sha256(data).hexdigest())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
