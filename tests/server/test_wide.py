@@ -1,0 +1,142 @@
+"""Many systems in one input: a request for one of them reads its data alone, schema and fleet read little."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import zlens
+from conftest import Serve
+from lake_made import piece, write
+from zlens import lake, stores
+from zlens.inputs.source import SystemInfo
+from zlens.server import place, schema
+from zlens.server.place import Place
+
+SYSTEMS = ("FIRST", "SECOND", "THIRD")
+ROWS = {"table": "cpu", "columns": ["system", "interval_end", "cpu_id", "busy_pct"]}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wide")
+    lake.add(
+        [write(folder / f"{name}.data", piece(range(12), system=name)) for name in SYSTEMS], folder / "lake"
+    )
+    stores.rollup(folder / "lake")
+    return folder / "lake"
+
+
+@pytest.fixture
+def two_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(place, "WIDE", 2)
+    monkeypatch.setattr(schema, "_MANY", 2)
+
+
+def test_answers_for_a_system_are_the_same(
+    made: Path, serve_over: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answers() -> list[object]:
+        with zlens.open(made) as session, serve_over(session, [str(made)]) as served:
+            responses = [
+                served.post("rows", **ROWS, system="SECOND"),
+                served.post("rows", **ROWS),
+                served.get("intervals", system="SECOND"),
+                served.get("findings", system="THIRD"),
+                served.get("report", name="cpu", system="SECOND"),
+                served.post("rows", **ROWS, system="NONE"),
+                served.get("fleet"),
+            ]
+            return [response.json() for response in responses]
+
+    whole = answers()
+    monkeypatch.setattr(place, "WIDE", 2)
+    assert answers() == whole
+
+
+def test_a_request_for_a_system_opens_that_system_alone(made: Path, two_are_many: None) -> None:
+    with zlens.open(made) as session:
+        whole = Place(session, [str(made)])
+        with whole.of_systems({"system": "SECOND"}) as own:
+            assert [info.system for info in own.session.systems] == ["SECOND"]
+            with whole.of_systems({"system": "SECOND"}) as again:
+                assert again is own
+        for request in ({}, {"system": None}, {"system": "NONE"}, {"where": {"cpu_id": [1]}}):
+            with whole.of_systems(request) as own:
+                assert own is whole
+        [machine] = {info.machine for info in session.systems}
+        with whole.of_systems({"where": {"machine": [machine]}}) as own:
+            assert {info.system for info in own.session.systems} == {*SYSTEMS}
+        whole.live = True
+        with whole.of_systems({"system": "SECOND"}) as own:
+            assert own is whole
+        whole.live = False
+        whole.close()
+
+
+def test_a_narrow_window_of_all_systems_names_no_files_of_others(made: Path, two_are_many: None) -> None:
+    with zlens.open(made) as session:
+        whole = Place(session, [str(made)])
+        with whole.narrowed("SECOND", None, None) as own:
+            assert [info.system for source in own.sources for info in source.systems] == ["SECOND"]
+        whole.close()
+
+
+def test_schema_and_fleet_read_no_intervals(
+    made: Path, two_are_many: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zlens.open(made) as session:
+        known = {info.system: schema.system(info, ()) for info in session.systems}
+    with zlens.open(made) as session:
+        own = Place(session, [str(made)])
+
+        def read(info: SystemInfo) -> None:
+            raise AssertionError(f"the intervals of {info.system} were read")
+
+        monkeypatch.setattr(SystemInfo, "intervals", property(read))
+        answer = schema.answer(own, {})
+        for system in answer["systems"]:
+            expected = known[system["system"]]
+            assert system["intervals"] is None
+            assert system["end"] == expected["end"]
+            # The length of the first interval is in no document: here it is unknown, and taken as usual.
+            assert (system["start"], expected["start"]) == ("2026-03-02T10:00:00Z", "2026-03-02T10:01:00Z")
+        from zlens.server import fleet
+
+        found = fleet.answer(own, dict.fromkeys(("from", "to", "base_from", "base_to")))
+        assert [one["system"] for one in found["systems"]] == [*SYSTEMS]
+        assert all(one["mean"] is not None for one in found["systems"])
+        own.close()
+
+
+def test_hours_that_arrived_since_are_computed(made: Path, tmp_path: Path) -> None:
+    """What is kept of the last hour is not all of it any more."""
+    import shutil
+
+    from zlens.studies import fleet
+
+    mine = tmp_path / "lake"
+    shutil.copytree(made, mine)
+    more = write(tmp_path / "more.data", piece(range(12, 18), system="SECOND"))
+    lake.add([more], mine)
+    with zlens.open(mine) as session:
+        found = {member.system: member for member in fleet.members(session, (None, None))}
+    stores.rollup(mine)
+    with zlens.open(mine) as session:
+        rolled = {member.system: member for member in fleet.members(session, (None, None))}
+    with zlens.open(made) as session:
+        before = {member.system: member for member in fleet.members(session, (None, None))}
+    assert found["SECOND"].mean == pytest.approx(rolled["SECOND"].mean)
+    assert found["FIRST"] == before["FIRST"] == rolled["FIRST"]
+    assert found["SECOND"].hours != before["SECOND"].hours
+
+
+def test_a_server_of_many_warms_what_is_asked_of_all(made: Path, two_are_many: None) -> None:
+    from zlens.server import warming
+
+    with zlens.open(made) as session:
+        own = Place(session, [str(made)])
+        warming.warm(own)
+        assert [*own._answers] == ["schema", ("fleet", None, None, None, None)]
+        own.close()

@@ -1,0 +1,177 @@
+"""Measures of many systems, gathered in one file for each measure and day: the same answers, fewer files."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zlens
+from lake_made import piece, write
+from zlens import lake, stores
+from zlens.errors import InputError
+from zlens.inputs.options import Options, parse_moment
+from zlens.lake import measures, names
+from zlens.lake.folder import Folder
+from zlens.stores import gathering
+
+SYSTEMS = ["FIRST", "SECOND", "THIRD", "FOURTH"]
+QUERY = "SELECT * FROM cpu_hour ORDER BY ALL"
+
+
+@pytest.fixture(autouse=True)
+def three_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (measures, gathering):
+        monkeypatch.setattr(module, "MANY", 3)
+
+
+@pytest.fixture
+def made(tmp_path: Path, few_measures: None) -> Path:
+    """A lake of four systems with an hour of one day, rolled up."""
+    into = tmp_path / "lake"
+    lake.add([recording(tmp_path, name) for name in SYSTEMS], into)
+    stores.rollup(into)
+    return into
+
+
+def recording(folder: Path, system: str, begin: int = 0, end: int = 6) -> str:
+    return write(folder / f"{system}{begin}.data", piece(range(begin, end), system=system))
+
+
+def rows(made: Path, query: str = QUERY, options: Options | None = None) -> list[tuple[Any, ...]]:
+    with zlens.open(made, options=options) as session:
+        found = session.sql(query).rows
+    del session
+    # Nobody reads any more: what was replaced can go.
+    gc.collect()
+    return found
+
+
+def apart(
+    made: Path, monkeypatch: pytest.MonkeyPatch, options: Options | None = None
+) -> list[tuple[Any, ...]]:
+    """The rows from the files of each system."""
+    with monkeypatch.context() as alone:
+        alone.setattr(measures, "MANY", 1_000)
+        return rows(made, options=options)
+
+
+def files(made: Path, options: Options | None = None) -> list[str]:
+    """The files that rows of hours are read from."""
+    with zlens.open(made, options=options) as session:
+        found = [path for table in session.sources[-1].tables["cpu_hour"] for path in table.paths]  # type: ignore[attr-defined]
+    del session
+    gc.collect()
+    return found
+
+
+def test_all_systems_are_read_from_one_file(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [path] = files(made)
+    assert "system=" not in path
+    found = rows(made)
+    assert found == apart(made, monkeypatch)
+    assert {row[0] for row in found} == {*SYSTEMS}
+    assert lake.check(made).faults == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(systems=("FIRST", "THIRD", "FOURTH")),
+        Options(systems=("SECOND",)),
+        Options(start=parse_moment("2026-03-02 09:00"), utc=True),
+        Options(end=parse_moment("2026-03-02 10:30"), utc=True),
+    ],
+)
+def test_options_choose_the_same_rows(made: Path, options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+    if options.systems:
+        assert ("system=" not in files(made, options)[0]) == (len(options.systems) >= 3)
+    assert rows(made, options=options) == apart(made, monkeypatch, options)
+
+
+def test_a_system_that_changed_is_read_from_its_own_files(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until all are gathered again: what is gathered has its old rows."""
+    before = names_of(made)
+    lake.add([recording(tmp_path, "SECOND", 6, 12)], made)
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(gathering, "gather", lambda *_: None)
+        stores.rollup(made)
+    assert names_of(made) == before
+    assert ["system=" in path for path in files(made)] == [False, True]
+    found = rows(made)
+    assert found == apart(made, monkeypatch)
+    stores.rollup(made)
+    assert names_of(made) != before
+    assert len(files(made)) == 1
+    assert rows(made) == found
+    assert not before & {path.name for path in (made / names.MEASURES / "_gathered").iterdir()}
+    assert lake.check(made).faults == []
+
+
+def names_of(made: Path) -> set[str]:
+    return {f"{one.day}.{one.key}.json" for one in Folder(made).load().gathered.values()}
+
+
+def test_nothing_is_gathered_twice_or_for_few(made: Path, tmp_path: Path, few_measures: None) -> None:
+    before = (made / names.MANIFEST).read_bytes()
+    stores.rollup(made)
+    assert (made / names.MANIFEST).read_bytes() == before
+    few = tmp_path / "few"
+    lake.add([recording(tmp_path, name) for name in SYSTEMS[:2]], few)
+    stores.rollup(few)
+    assert Folder(few).load().gathered == {}
+
+
+def test_rows_of_a_system_that_is_removed_go_with_it(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.forget(made, Options(systems=("FIRST",)))
+    gc.collect()
+    assert {row[0] for row in rows(made)} == {*SYSTEMS} - {"FIRST"}
+    assert Folder(made).load().gathered == {}
+    stores.rollup(made)
+    assert {row[0] for row in rows(made)} == {*SYSTEMS} - {"FIRST"}
+    # The files with its rows are gone, not only unlisted.
+    assert len([*(made / names.MEASURES / "cpu_hour").glob("day=*/*.parquet")]) == 1
+    assert lake.check(made).faults == []
+
+
+def test_a_file_that_was_changed_is_told(made: Path) -> None:
+    [path] = (made / names.MEASURES / "cpu_hour").glob("day=*/*.parquet")
+    path.write_bytes(path.read_bytes()[:-9])
+    with zlens.open(made) as session, pytest.raises(InputError, match="not the file that the manifest lists"):
+        session.sql(QUERY)
+    assert [fault.kind for fault in lake.check(made).faults] == ["changed"]
+    [document] = (made / names.MEASURES / "_gathered").iterdir()
+    document.write_text("{}")
+    with zlens.open(made) as session, pytest.raises(InputError, match="not the file that the manifest lists"):
+        session.sql(QUERY)
+
+
+def test_a_system_with_other_columns_stays_in_its_own_files(
+    tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Measures of an earlier release have other columns."""
+    from zlens.lake.document import MeasuresDocument
+
+    into = tmp_path / "lake"
+    lake.add([recording(tmp_path, name) for name in SYSTEMS], into)
+    schemas = {"cpu_hour": "0" * 16}
+    usual = gathering._usual
+
+    def of_the_first(documents: Any) -> dict[str, str]:
+        found = [*documents]
+        found[0].schemas = found[0].schemas | schemas
+        return usual(found)
+
+    monkeypatch.setattr(gathering, "_usual", of_the_first)
+    stores.rollup(into)
+    (entry,) = Folder(into).load().gathered.values()
+    stored = Folder(into).gathered(entry)
+    assert [system for system, _ in stored.members] == ["FOURTH", "SECOND", "THIRD"]
+    assert {row[0] for row in rows(into)} == {*SYSTEMS}
+    assert isinstance(
+        Folder(into).measures(Folder(into).load().rollups["FIRST", entry.day]), MeasuresDocument
+    )
