@@ -22,7 +22,7 @@ ROWS = {"table": "cpu", "columns": ["system", "interval_end", "cpu_id", "busy_pc
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wide")
     lake.add(
-        [write(folder / f"{name}.data", piece(range(12), system=name)) for name in SYSTEMS], folder / "lake"
+        [write(folder / f"{name}.data", piece(range(80), system=name)) for name in SYSTEMS], folder / "lake"
     )
     stores.rollup(folder / "lake")
     return folder / "lake"
@@ -48,7 +48,10 @@ def test_answers_for_a_system_are_the_same(
                 served.post("rows", **ROWS, system="NONE"),
                 served.get("fleet"),
             ]
-            return [response.json() for response in responses]
+            found = [response.json() for response in responses]
+            # Without the line with the time of the run.
+            found[4]["text"] = found[4]["text"].split("\n", 1)[1]
+            return found
 
     whole = answers()
     monkeypatch.setattr(place, "WIDE", 2)
@@ -118,7 +121,7 @@ def test_hours_that_arrived_since_are_computed(made: Path, tmp_path: Path) -> No
 
     mine = tmp_path / "lake"
     shutil.copytree(made, mine)
-    more = write(tmp_path / "more.data", piece(range(12, 18), system="SECOND"))
+    more = write(tmp_path / "more.data", piece(range(80, 90), system="SECOND"))
     lake.add([more], mine)
     with zlens.open(mine) as session:
         found = {member.system: member for member in fleet.members(session, (None, None))}

@@ -74,8 +74,8 @@ def system(info: SystemInfo, gone: Container[str], *, many: bool = False) -> dic
     """A system of a source, and the time that its intervals span.
 
     gone   the systems without raw tables
-    many   whether intervals are left unread where their span is known without them: they are then not counted, and
-           the first one is taken to be as long as usual
+    many   whether intervals are left unread where their span is known without them: they are not counted,
+           and the first one is taken to be as long as usual
     """
     count: int | None = None
     first: int | None
