@@ -1,7 +1,7 @@
-"""A lake as wide as a fleet, for what opening it and asking it cost: the first machines of `fleet.py --days 7`, many
-times under other names. Their files are linked, their measures exist gathered only; nothing is simulated or imported.
+"""What opening and asking a lake as wide as a fleet costs: the first machines of a fleet, many times.
 
-`python wide.py --systems 1000` after some batches of `python fleet.py --systems 1000 --days 7`.
+`python wide.py` after a batch of `python fleet.py --systems 1000 --days 7`. Machines have other names, their
+files are linked, and their measures exist gathered only: nothing is simulated or imported.
 """
 
 from __future__ import annotations
@@ -117,10 +117,12 @@ def gathered(here: folder.Folder, entry: Gathered, copies: int, there: set[str],
         new = "printf('P%02d', copy) || substr(system, 4)"
         columns = {row[0] for row in engine.sql(f"DESCRIBE FROM '{here.absolute(place)}'").fetchall()}
         machine = ", '8561-' || printf('%02d', copy) || substr(system, 4, 2) || '1' AS machine"
+        replaced = f"{new} AS system{machine if 'machine' in columns else ''}"
         (rows,) = engine.execute(
-            f"COPY (SELECT * EXCLUDE (copy) REPLACE ({new} AS system{machine if 'machine' in columns else ''}) "
+            f"COPY (SELECT * EXCLUDE (copy) REPLACE ({replaced}) "
             f"FROM '{here.absolute(place)}', range({copies}) AS copies(copy) "
-            f"WHERE list_contains(?, {new}) ORDER BY system) TO '{target}' (FORMAT parquet, COMPRESSION zstd)",
+            f"WHERE list_contains(?, {new}) ORDER BY system) "
+            f"TO '{target}' (FORMAT parquet, COMPRESSION zstd)",
             [sorted(there)],
         ).fetchone() or (0,)
         size = target.stat().st_size

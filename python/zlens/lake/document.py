@@ -205,8 +205,7 @@ class _Listed(Struct, frozen=True):
     problem: Errors
 
     def files(self, schemas: dict[str, str]) -> list[File]:
-        rows = msgspec.json.decode(self.rows) if isinstance(self.rows, msgspec.Raw) else self.rows
-        files: list[File] = _FILES.check(rows, self.where, self.problem)
+        files: list[File] = _FILES.check(_parsed(self.rows, self.problem), self.where, self.problem)
         if unknown := {file.table for file in files} - schemas.keys():
             where = f"{self.where.removesuffix('files')}schemas"
             raise self.problem.wrong(f"{where} lacks {min(unknown)}", expected="a schema for every table")
@@ -245,18 +244,28 @@ class _Alike(Struct, frozen=True):
         return text
 
     def check(self, value: Any, where: str, problem: Errors) -> dict[str, Any]:
-        if not isinstance(value, msgspec.Raw):
-            return self.of.check(value, where, problem)
+        if not isinstance(value, msgspec.Raw) or len(bytes(value)) > _LONGEST_ALIKE:
+            return self.of.check(_parsed(value, problem), where, problem)
         data = bytes(value)
         if data not in self.known:
-            checked = self.of.check(msgspec.json.decode(data), where, problem)
+            checked = self.of.check(_parsed(value, problem), where, problem)
             if len(self.known) >= _MOST_ALIKE:
                 self.known.clear()
             self.known[data] = checked
         return self.known[data]
 
 
-class _Parsed(Struct, forbid_unknown_fields=True):
+def _parsed(value: Any, problem: Errors) -> Any:
+    """A value, parsed if it is not."""
+    if not isinstance(value, msgspec.Raw):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (ValueError, RecursionError):
+        raise problem.wrong("is not JSON", "write it again") from None
+
+
+class _Unparsed(Struct, forbid_unknown_fields=True):
     """A document whose parts are not parsed yet."""
 
     info: Any
@@ -264,8 +273,8 @@ class _Parsed(Struct, forbid_unknown_fields=True):
     parts: list[dict[str, msgspec.Raw]]
 
 
-#: Different tables of schemas that are kept.
-_MOST_ALIKE = 64
+#: Different tables of schemas that are kept, and the most bytes of one.
+_MOST_ALIKE, _LONGEST_ALIKE = 64, 64 * 1024
 
 
 def _part(
@@ -319,19 +328,19 @@ _DOCUMENT = Spec(
 def load(data: bytes, file: str) -> Document:
     """The document of an input; InputError if zlens cannot have written it."""
     loaded: Document
+    errors = kinds.problem(file)
     try:
-        parsed = msgspec.json.decode(data, type=_Parsed)
+        parsed = msgspec.json.decode(data, type=_Unparsed)
     except (ValueError, RecursionError):
         # Says what is wrong.
         loaded = kinds.loaded(data, file, _DOCUMENT)
         return loaded
-    unparsed = ("files", "schemas", "subjects")
+    later = ("files", "schemas", "subjects")
     parts = [
-        {name: raw if name in unparsed else msgspec.json.decode(raw) for name, raw in part.items()}
+        {name: raw if name in later else _parsed(raw, errors) for name, raw in part.items()}
         for part in parsed.parts
     ]
-    value = {"info": parsed.info, "parts": parts, "side": parsed.side}
-    loaded = _DOCUMENT.check(value, "", kinds.problem(file))
+    loaded = _DOCUMENT.check({"info": parsed.info, "parts": parts, "side": parsed.side}, "", errors)
     return loaded
 
 

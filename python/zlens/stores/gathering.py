@@ -1,8 +1,8 @@
 """Measures by hour and day of many systems, gathered in one file for each measure and day.
 
-A lake of a thousand systems has 50,000 small files for a day of measures. A question of all systems
-reads the gathered ones in their place. A system whose measures are newer is read from its own files until
-`zlens lake rollup` gathers again.
+A lake of a thousand systems has 50,000 small files for a day of measures. A question of all systems reads the
+gathered ones in their place. A system whose measures are newer is read from its own files until `zlens lake
+rollup` gathers again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _VERSION = 1
 def gather(into: Folder, progress: Progress | None = None) -> None:
     """Gather the measures of all days of many systems that are not gathered yet, or have changed since."""
     with into.reading():
-        days = [day for day, members in _stale(into.load()).items() if members]
+        days = [*_stale(into.load())]
     for done in range(0, len(days), _DAYS):
         if progress is not None:
             progress(done, len(days), f"gathering {days[done]}")
@@ -72,6 +72,8 @@ def _gather(into: Folder, days: list[str]) -> None:
                         found.append((entry, stale[day]))
         finally:
             engine.close()
+        if not found:
+            return
         folder.sync(moves.values())
         with into.locked():
             current = into.load()
