@@ -108,6 +108,19 @@ prometheus: ## Prometheus and promtool for the tests of the metrics (Debian's pa
 		&& dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb; \
 	} || { echo "install Prometheus by hand; without it the tests that ask it are skipped" >&2; exit 2; }
 
+TRINO := 476
+TRINO_SHA256 := cfd5accde17e8ebd251eeeb78aed1f490e77bb3a164d95a0f454bf8a7c1cbd3f
+
+.PHONY: trino
+trino: ## Trino for the test of exported tables (Maven Central, 0.8 GB, into target/trino; needs Java 24 or later)
+	@test -x target/trino/trino-server-$(TRINO)/bin/launcher || { \
+		mkdir -p target/trino && cd target/trino \
+		&& curl -sSf -o server.tar.gz https://repo.maven.apache.org/maven2/io/trino/trino-server/$(TRINO)/trino-server-$(TRINO).tar.gz \
+		&& echo "$(TRINO_SHA256)  server.tar.gz" | sha256sum -c --quiet \
+		&& tar xzf server.tar.gz && rm server.tar.gz \
+		&& find trino-server-*/plugin -mindepth 1 -maxdepth 1 ! -name delta-lake ! -name iceberg -exec rm -r {} +; \
+	} || { echo "Trino cannot be fetched; without it the test that asks it is skipped" >&2; exit 2; }
+
 # Tests of Python run side by side, in the order they stand in: whoever is done early takes over from the others.
 CARGO_TEST := cargo test --workspace --exclude zlens-native --locked --quiet
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal

@@ -1,0 +1,42 @@
+"""Trino reads what is exported: the same rows from Delta Lake and Iceberg, and the units of columns."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+from trino import started
+
+import zlens
+from zlens import lake, stores
+
+TABLES = ("load", "cpu")
+QUERY = "SELECT system, cpu_id, interval_end, busy_pct, emulation_pct FROM {} ORDER BY 1, 2, 3"
+
+
+@pytest.mark.long
+def test_rows_and_comments_are_those_of_the_lake(demo_folder: Path, tmp_path: Path) -> None:
+    made = tmp_path / "lake"
+    lake.add([demo_folder / "zldemo.monwrite"], made)
+    with started(tmp_path / "trino") as trino:
+        for kind in ("delta", "iceberg"):
+            stores.export(made, tmp_path / kind, kind, tables=TABLES)
+            folder = tmp_path / kind / ("zlens" if kind == "iceberg" else "")
+            for table in TABLES:
+                trino.register(kind, table, folder / table)
+        # Another transaction, which a catalog that knows the table reads as well.
+        lake.add([demo_folder / "zlzos.smf"], made)
+        stores.export(made, tmp_path / "delta", "delta", tables=TABLES)
+        with zlens.open(made) as session:
+            rows = session.sql(QUERY.format("cpu")).rows
+        systems = {"delta": {"ZLDEMO", "ZLZ1"}, "iceberg": {"ZLDEMO"}}
+        for kind, known in systems.items():
+            found = [
+                (system, cpu, dt.datetime.fromisoformat(end.replace(" UTC", "+00:00")), *values)
+                for system, cpu, end, *values in trino.rows(QUERY.format(f"{kind}.zlens.cpu"))
+            ]
+            assert found == [row for row in rows if row[0] in known]
+            comments = {row[0]: row[3] for row in trino.rows(f"SHOW COLUMNS FROM {kind}.zlens.load")}
+            assert comments["busy_pct"].endswith("(%)")
+            assert comments["seconds"].endswith("(s)")
