@@ -23,8 +23,9 @@ from zlens import lake, stores
 from zlens.cli import main
 from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options, parse_moment
-from zlens.lake import remote
+from zlens.lake import measures, remote
 from zlens.lake.folder import Folder
+from zlens.stores import gathering
 
 ADD = "import sys; from zlens import lake; lake.add(sys.argv[2:], sys.argv[1])"
 COMMIT = "import sys; from zlens import lake; lake.commit(sys.argv[2:], sys.argv[1])"
@@ -133,6 +134,30 @@ def test_the_life_of_a_lake(url: str, demo_folder: Path, monkeypatch: pytest.Mon
         assert session.sql("SELECT * FROM load").rows == []
     assert lake.check(url).faults == []
     assert lake.check(url).waiting == gone.waiting
+
+
+def test_measures_of_many_systems_are_gathered(
+    url: str, demo_folder: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (measures, gathering):
+        monkeypatch.setattr(module, "MANY", 2)
+    lake.add([demo_folder / "zldemo.monwrite", demo_folder / "zlzos.smf"], url)
+    stores.rollup(url)
+    question = "SELECT * FROM load_hour ORDER BY ALL"
+    with zlens.open(url) as session:
+        gathered = session.sql(question).rows
+        paths = [path for table in session.sources[-1].tables["load_hour"] for path in table.paths]  # type: ignore[attr-defined]
+    assert paths
+    assert not any("system=" in path for path in paths)
+    with monkeypatch.context() as apart, zlens.open(url) as session:
+        apart.setattr(measures, "MANY", 1_000)
+        assert session.sql(question).rows == gathered
+    assert {row[0] for row in gathered} == {"ZLDEMO", "ZLZ1"}
+    assert lake.check(url).faults == []
+    lake.forget(url, Options(systems=("ZLZ1",)))
+    with zlens.open(url) as session:
+        assert {row[0] for row in session.sql(question).rows} == {"ZLDEMO"}
+    assert lake.check(url).faults == []
 
 
 @pytest.mark.parametrize("number", range(rounds(20, 1)))

@@ -15,6 +15,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_moment
 from zlens.lake import measures, names
 from zlens.lake.folder import Folder
+from zlens.lake.manifest import Manifest
 from zlens.stores import gathering
 
 SYSTEMS = ["FIRST", "SECOND", "THIRD", "FOURTH"]
@@ -175,3 +176,35 @@ def test_a_system_with_other_columns_stays_in_its_own_files(
     assert isinstance(
         Folder(into).measures(Folder(into).load().rollups["FIRST", entry.day]), MeasuresDocument
     )
+
+
+def test_what_was_interrupted_leaves_nothing_and_is_done_again(
+    tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    into = tmp_path / "lake"
+    lake.add([recording(tmp_path, name) for name in SYSTEMS], into)
+    replace = Folder._replace
+
+    def interrupted(self: Folder, current: Manifest, folder: Path) -> None:
+        if current.gathered:
+            raise KeyboardInterrupt
+        replace(self, current, folder)
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(Folder, "_replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            stores.rollup(into)
+    assert Folder(into).load().gathered == {}
+    assert lake.check(into).faults == []
+    found = rows(into)
+    stores.rollup(into)
+    assert len(files(into)) == 1
+    assert rows(into) == found
+
+
+def test_files_that_a_killed_process_left_are_known_as_the_lakes() -> None:
+    """The next import removes those that its plan names, if they are the lake's."""
+    key = "0123456789abcdef"
+    assert names.is_own(names.gathered("cpu_hour", "2026-03-02", key))
+    assert names.is_own(names.gathered_document("2026-03-02", key))
+    assert not names.is_own(names.gathered("cpu_hour", "../..", key))
