@@ -12,7 +12,7 @@ import zlens
 from zlens import demo
 from zlens.api import Session
 from zlens.catalog.resets import KIND as RESET
-from zlens.inputs.options import Options, parse_zone
+from zlens.inputs.options import Options, parse_moment, parse_zone
 
 VARY = "vary off processor"
 #: Statements with a place for `event`, and the kinds that they need to see; None if that is all of them.
@@ -115,3 +115,23 @@ def test_resets_of_counters_are_looked_for_only_if_they_are_asked_for(
     assert not looked
     asked.sql("SELECT * FROM event WHERE kind = 'counters were reset'").rows  # noqa: B018
     assert looked
+
+
+@pytest.mark.parametrize(
+    ("first", "last"), [("09:15", None), ("09:10", "09:14"), (None, "08:55"), ("08:30", "09:30")]
+)
+def test_resets_of_the_selected_times_only(demo_folder: Path, first: str | None, last: str | None) -> None:
+    """As of all other events: those in the selected intervals."""
+    path = demo_folder / "zldemo.monwrite"
+    question = f"SELECT time, subject, record FROM event WHERE kind = '{RESET}' ORDER BY ALL"
+    with zlens.open(path) as session:
+        every = session.sql(question).rows
+    options = Options(
+        start=None if first is None else parse_moment(f"2010-03-09 {first}"),
+        end=None if last is None else parse_moment(f"2010-03-09 {last}"),
+    )
+    with zlens.open(path, options=options) as session:
+        spans = session.sql("SELECT interval_start, interval_end FROM interval").rows
+        found = session.sql(question).rows
+    assert found == [row for row in every if any(start < row[0] <= end for start, end in spans)]
+    assert (found == every) == ((first, last) == ("08:30", "09:30"))

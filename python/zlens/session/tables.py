@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from operator import itemgetter
@@ -104,6 +105,14 @@ def tables(
 
     def resets() -> list[tuple[Any, ...]]:
         reset_rows = [(source.name, *reset) for source in session.sources for reset in source.resets()]
+        if session.options.selects:
+            chosen: dict[tuple[str, str], list[tuple[int, int]]] = {}
+            for row in joined():
+                chosen.setdefault((row[0], row[1]), []).append((row[2], row[3]))
+            sorted_by_end = {key: sorted(of_system) for key, of_system in chosen.items()}
+            reset_rows = [
+                row for row in reset_rows if _is_within(sorted_by_end.get((row[1], row[0]), []), row[2])
+            ]
         # Once per table: a busy day has ten thousand resets in a dozen tables.
         kinds = {table: subject_kind(table) for table in {reset[3] for reset in reset_rows}}
         return [
@@ -170,6 +179,12 @@ def tables(
         name: ComputedTable(name, columns, rows[name], reads.get(name, tuple))
         for name, columns in session_columns.always().items()
     }
+
+
+def _is_within(intervals: Sequence[tuple[int, int]], us: int) -> bool:
+    """Whether a moment is in one of some intervals: ends and starts, by their ends."""
+    at = bisect_left(intervals, us, key=itemgetter(0))
+    return at < len(intervals) and intervals[at][1] < us
 
 
 def throughput_tables(
