@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -224,3 +226,13 @@ def test_other_tools_read_the_files_as_a_partitioned_table(made: Path) -> None:
             "GROUP BY ALL ORDER BY ALL"
         ).rows
     assert rows == shown
+
+
+def test_opening_a_lake_loads_no_engine(made: Path) -> None:
+    """It takes as long to load as `zlens info` of a lake takes without it."""
+    script = (
+        "import sys, zlens; from zlens.session.session import Session; "
+        "print(len(Session(sys.argv[1:]).systems), 'duckdb' in sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", script, made], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["2", "False"]

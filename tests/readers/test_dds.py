@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 
 import zlens
+from damage import mutated, survives
 from rounds import rounds
 from zlens.catalog.openmetrics import exporter
 from zlens.errors import InputError
 from zlens.inputs.options import Options
-from zlens.inputs.problems import KINDS
 from zlens.readers.openmetrics import dds, hmc
 from zlens.readers.openmetrics.source import ScrapeSource
 
@@ -207,16 +207,10 @@ def test_a_text_without_a_sample_names_what_is_expected(tmp_path: Path) -> None:
     assert exporter("dds").example in str(error.value)
 
 
-@pytest.mark.parametrize("seed", range(rounds(20, 6)))
-def test_flipped_bytes_never_end_in_a_traceback(tmp_path: Path, seed: int) -> None:
-    dice = random.Random(seed)
-    data = bytearray(MADE.encode())
-    for _ in range(dice.choice([1, 10, 100])):
-        data[dice.randrange(len(data))] = dice.randrange(256)
-    try:
-        made = source(tmp_path, bytes(data))
-    except InputError:
-        return
-    for table in made.tables:
-        rows(made, table)
-    assert all(problem.kind in KINDS for problem in made.problems())
+def test_damaged_text_is_read_or_refused(tmp_path: Path) -> None:
+    chance = random.Random(11)
+
+    def damaged() -> bytes:
+        return mutated(MADE.encode(), chance)
+
+    survives(lambda path: dds.open_files([path], Options()), tmp_path, damaged, rounds(400, 60))

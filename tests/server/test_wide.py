@@ -10,6 +10,7 @@ import zlens
 from conftest import Serve
 from lake_made import piece, write
 from zlens import lake, stores
+from zlens.inputs.options import Options
 from zlens.inputs.source import SystemInfo
 from zlens.server import place, schema
 from zlens.server.place import Place
@@ -31,7 +32,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def two_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(place, "WIDE", 2)
-    monkeypatch.setattr(schema, "_MANY", 2)
 
 
 def test_answers_for_a_system_are_the_same(
@@ -143,3 +143,22 @@ def test_a_server_of_many_warms_what_is_asked_of_all(made: Path, two_are_many: N
         warming.warm(own)
         assert [*own._answers] == ["schema", ("fleet", None, None, None, None)]
         own.close()
+
+
+def test_throughput_of_one_system_is_no_obstacle_to_questions_of_another(
+    made: Path, tmp_path: Path, two_are_many: None
+) -> None:
+    path = tmp_path / "throughput.csv"
+    begun, ended = "2026-03-02T10:10:00Z", "2026-03-02T10:20:00Z"
+    path.write_text(f"start,end,system,transactions\n{begun},{ended},SECOND,120\n")
+    options = Options(throughput=str(path))
+    question = "SELECT count(*) FROM throughput"
+    with zlens.open(made, options=options) as session:
+        whole = Place(session, [str(made)])
+        rows = session.sql(question).rows
+        assert rows[0][0] > 0
+        for system, expected in (("FIRST", [(0,)]), ("SECOND", rows)):
+            with whole.of_systems({"system": system}) as own:
+                assert own.session.sql("SELECT count(*) FROM cpu").rows[0][0] > 0
+                assert own.session.sql(question).rows == expected
+        whole.close()

@@ -244,9 +244,9 @@ class _Alike(Struct, frozen=True):
         return text
 
     def check(self, value: Any, where: str, problem: Errors) -> dict[str, Any]:
-        if not isinstance(value, msgspec.Raw) or len(bytes(value)) > _LONGEST_ALIKE:
+        data = bytes(value) if isinstance(value, msgspec.Raw) else b""
+        if not 0 < len(data) <= _LONGEST_ALIKE:
             return self.of.check(_parsed(value, problem), where, problem)
-        data = bytes(value)
         if data not in self.known:
             checked = self.of.check(_parsed(value, problem), where, problem)
             if len(self.known) >= _MOST_ALIKE:

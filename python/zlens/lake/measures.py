@@ -12,9 +12,8 @@ from zlens.lake import document, names
 from zlens.lake.document import MeasuresFile
 from zlens.lake.folder import Folder, Reading
 from zlens.lake.manifest import Gathered, Rollup
-from zlens.lake.parquet_engine import parquet
 from zlens.lake.rollups import DAY_US, day_number
-from zlens.lake.streams import Stream, allow
+from zlens.lake.streams import Stream, allow, parquet
 
 #: The column with the end of the hour or day. Its name is not `interval_end`: no interval ends there.
 TIME = "bucket_end"

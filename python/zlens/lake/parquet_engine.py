@@ -72,9 +72,3 @@ def _written(row: tuple[Any, ...], key: str, time: str) -> Written:
         for end in (facts.get("min"), facts.get("max"))
     ]
     return Written(path, keys[key], int(count), int(size), ends[0], ends[1], int(facts.get("null_count", 0)))
-
-
-def parquet(paths: list[str], *options: str) -> str:
-    """FROM of some Parquet files."""
-    listed = ", ".join(map(expressions.literal, paths))
-    return f"read_parquet([{listed}], {', '.join((*options, 'hive_partitioning = false'))})"

@@ -27,7 +27,7 @@ from zlens.lake.document import Document, File, Intervals, PartDocument, SeamDoc
 from zlens.lake.folder import Folder, Reading, part_of
 from zlens.lake.manifest import Input, Part
 from zlens.lake.measures import MeasuresSource
-from zlens.lake.streams import Stream, allow
+from zlens.lake.streams import Stream, allow, parquet
 from zlens.readers.joints import NEAR_US
 from zlens.schema.kinds import Row
 from zlens.schema.wording import say
@@ -170,8 +170,7 @@ class LakeTable(Struct, dict=True):
             f"{literal(self.constants[name])} AS {quote(name)}" if name in self.constants else quote(name)
             for name in columns
         )
-        listed = ", ".join(map(literal, self.paths))
-        return f"SELECT {chosen or '1'} FROM read_parquet([{listed}], hive_partitioning = false)"
+        return f"SELECT {chosen or '1'} FROM {parquet(self.paths)}"
 
     def _verify(self) -> None:
         """Verify the files, once in a session; InputError if one is not that of the manifest."""

@@ -16,8 +16,8 @@ from zlens.catalog import expressions
 from zlens.inputs.problems import Problem
 from zlens.lake.document import File, PartDocument, SeamDocument
 from zlens.lake.names import UNKNOWN
-from zlens.lake.parquet_engine import parquet
 from zlens.lake.seam_evidence import Ground, Pair, sql_list
+from zlens.lake.streams import parquet
 from zlens.readers.joints import Rejoined, rejoin
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from msgspec import Struct, field
 
 from zlens.catalog import expressions
 from zlens.lake.manifest import Input, Part
-from zlens.lake.parquet_engine import ParquetEngine, parquet
+from zlens.lake.parquet_engine import ParquetEngine
+from zlens.lake.streams import parquet
 from zlens.readers.joints import NEAR_US
 
 #: Part of every key: a new version makes all seams again.

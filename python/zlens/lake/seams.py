@@ -24,8 +24,9 @@ from zlens.lake import document, folder, joining, names, redecoding, repeats, se
 from zlens.lake.document import File, Intervals, PartDocument, SeamDocument
 from zlens.lake.folder import Folder, Staging
 from zlens.lake.manifest import Manifest, Seam
-from zlens.lake.parquet_engine import ParquetEngine, parquet
+from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.seam_evidence import Ground, Pair, sql_list
+from zlens.lake.streams import parquet
 from zlens.readers.joints import BY_TABLE, NEAR_US, WHOLE
 
 #: An interval end in microseconds UTC, with the source of the rows.

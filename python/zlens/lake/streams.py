@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 from contextlib import suppress
 
+from zlens.catalog.expressions import literal
 from zlens.inputs.source import ParquetTable
 
 
@@ -25,6 +26,12 @@ class Stream:
         from zlens.engine import connection as engine
 
         return engine.stream(self._table.sql([name for name, _ in self._schema]), self._table.paths)
+
+
+def parquet(paths: list[str], *options: str) -> str:
+    """FROM of some Parquet files."""
+    listed = ", ".join(map(literal, paths))
+    return f"read_parquet([{listed}], {', '.join((*options, 'hive_partitioning = false'))})"
 
 
 #: Files that a question of a lake may open at once; how many there are takes long to find out.

@@ -21,7 +21,8 @@ from zlens.lake import document, folder, names, repeats
 from zlens.lake.document import Document, File, Intervals, PartDocument, Span
 from zlens.lake.folder import Staging
 from zlens.lake.manifest import Input, Part
-from zlens.lake.parquet_engine import ParquetEngine, Written, parquet
+from zlens.lake.parquet_engine import ParquetEngine, Written
+from zlens.lake.streams import parquet
 from zlens.readers.joints import Joints, joints
 
 #: Days of one input that get a folder of their own; damaged clocks may produce more.

@@ -126,9 +126,7 @@ class Place(Struct):
             yield self
             return
         options = replace(self.session.options, systems=systems)
-        with self._opened_systems.use(
-            systems, lambda: Place(zlens.open(self.inputs, options=options), self.inputs)
-        ) as place:
+        with self._opened_systems.use(systems, lambda: Place(self._reopened(options), self.inputs)) as place:
             yield place
 
     def _asked(self, request: dict[str, Any]) -> tuple[str, ...]:
@@ -140,10 +138,14 @@ class Place(Struct):
             wanted = {info.system for info in self.session.systems if info.system == request["system"]}
         return tuple(sorted(wanted))
 
+    def _reopened(self, options: Options) -> Session:
+        """A session over sources of its own: statements over those of all systems name the files of all."""
+        # Throughput may be of other systems; whether it belongs to the input was asked before.
+        return zlens.open(self.inputs, options=replace(options, throughput=None)).narrowed(options)
+
     def _session(self, options: Options, input: str | None) -> Session:
         if input is None and self.wide:
-            # Over the opened sources, its statements would name the files of all systems.
-            return zlens.open(self.inputs, options=options)
+            return self._reopened(options)
         if input is None:
             return self.session.narrowed(options)
         return zlens.open(self.inputs[self.names.index(input)], options=options)

@@ -19,8 +19,6 @@ from zlens.server.place import Place
 from zlens.session.session import Session
 from zlens.version import VERSION
 
-#: Intervals of more systems are read when they are needed.
-_MANY = 50
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -34,13 +32,12 @@ def _schema(place: Place) -> dict[str, Any]:
     session = place.session
     gone = forgotten(session.sources)
     fills = _fills(session)
-    many = len(session.systems) > _MANY
     return {
         "version": VERSION,
         "made": any(info.made for info in session.systems),
         "inputs": [{"name": name} for name in place.names],
         "systems": [
-            {**system(info, gone, many=many), "fills": fills.get((info.system, info.source), [])}
+            {**system(info, gone, many=place.wide), "fills": fills.get((info.system, info.source), [])}
             for info in session.systems
         ],
         "tables": _tables(place),

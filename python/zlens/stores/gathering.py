@@ -20,7 +20,8 @@ from zlens.lake.document import GatheredDocument, MeasuresDocument, MeasuresFile
 from zlens.lake.folder import Folder, Staging
 from zlens.lake.manifest import Gathered, Manifest, Rollup
 from zlens.lake.measures import MANY
-from zlens.lake.parquet_engine import ParquetEngine, parquet
+from zlens.lake.parquet_engine import ParquetEngine
+from zlens.lake.streams import parquet
 
 #: Days gathered before they become part of the lake.
 _DAYS = 7

@@ -105,11 +105,11 @@ def _hours(
         rows += [row for row in stored if row[:heads] not in computed] if computed else stored
     weights = heads + 1 + len(columns)
     # A fleet has hundreds of thousands, with values of the types that the statements give.
-    hours: list[Any] = [
+    found: list[Any] = [
         Hour(row[0], row[1], row[2], row[heads] or 0.0, row[heads + 1 : weights], row[weights:], row[3:heads])  # type: ignore[arg-type]
         for row in rows
     ]
-    return hours
+    return found
 
 
 def _numbers(wanted: Sequence[str], heads: int) -> str:

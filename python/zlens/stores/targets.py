@@ -17,7 +17,8 @@ from zlens.catalog.columns import Column
 from zlens.catalog.expressions import literal, quote
 from zlens.errors import QueryError
 from zlens.lake import folder, names
-from zlens.lake.parquet_engine import ParquetEngine, parquet
+from zlens.lake.parquet_engine import ParquetEngine
+from zlens.lake.streams import parquet
 
 #: Types of columns in Iceberg and in Delta Lake, by those of the catalog.
 _ICEBERG = {

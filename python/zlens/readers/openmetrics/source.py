@@ -40,7 +40,7 @@ _LATEST_US = 7_258_118_400_000_000
 _LONGEST_INT = 18
 
 HEADER = (
-    Column("system", "text", "", "system, or machine under its name on the HMC"),
+    Column("system", "text", "", "system or machine, under the name that the program gives it"),
     Column("source", "text", "", "source of the data"),
     Column("file", "text", "", "file"),
     Column("offset", "int", "bytes", "position of the line in the file"),
