@@ -1,5 +1,5 @@
 -- _observer: which system speaks for a machine in an interval. Where several partitions of one machine
--- report it, the first by name that covers the interval does; a source with local times speaks for itself.
+-- report it, the first by name that covers the interval's middle does; a source with local times speaks for itself.
 -- A source without partitions, such as counters, comes after those that have them.
 -- Records about partitions may have intervals of their own, as RMF's do next to counters.
 WITH own AS (
@@ -14,23 +14,46 @@ told AS (
     UNION ALL
     SELECT * FROM own ANTI JOIN interval USING (system, source, interval_end)
 ),
+reporter AS (
+    SELECT
+        system, source, machine, machine IS NULL OR local_time AS alone,
+        row_number() OVER (
+            PARTITION BY machine
+            ORDER BY (system, source) NOT IN (SELECT (system, source) FROM role.partition), system, source
+        ) AS place
+    FROM system
+),
 seen AS (
     SELECT
-        i.system, i.source, i.interval_end, i.interval_start,
-        s.machine, s.local_time,
-        (i.system, i.source) NOT IN (SELECT (system, source) FROM role.partition) AS mute,
-        row_number() OVER (PARTITION BY s.machine, i.interval_end ORDER BY i.system, i.source) AS place
+        i.system, i.source, i.interval_end, i.interval_start, r.machine, r.alone, r.place,
+        i.interval_start + (i.interval_end - i.interval_start) / 2 AS middle
     FROM told AS i
-    JOIN system AS s USING (system, source)
+    JOIN reporter AS r USING (system, source)
+),
+-- How far back the intervals of a reporter reach that end at a time or later: one of them covers a moment if
+-- this is before it. So a join in order of time answers, and no pair of intervals is compared.
+reach AS (
+    SELECT
+        machine, place, interval_end,
+        min(interval_start) OVER (
+            PARTITION BY machine, place ORDER BY interval_end DESC RANGE UNBOUNDED PRECEDING
+        ) AS since
+    FROM seen
+    WHERE NOT alone
+),
+pair AS (
+    SELECT a.*, b.place AS before
+    FROM seen AS a
+    JOIN (SELECT DISTINCT machine, place FROM reach) AS b ON b.machine = a.machine AND b.place < a.place
+    WHERE NOT a.alone
+),
+covered AS (
+    SELECT pair.system, pair.source, pair.interval_end, pair.interval_start
+    FROM pair
+    ASOF JOIN reach
+        ON reach.machine = pair.machine AND reach.place = pair.before AND pair.middle <= reach.interval_end
+    WHERE reach.since < pair.middle
 )
-SELECT a.system, a.source, a.interval_end, a.machine
-FROM seen AS a
-WHERE a.machine IS NULL OR a.local_time OR NOT EXISTS (
-    SELECT 1
-    FROM seen AS b
-    WHERE b.machine = a.machine
-        AND NOT b.local_time
-        AND (b.mute, b.system, b.source) < (a.mute, a.system, a.source)
-        AND b.interval_start < a.interval_start + (a.interval_end - a.interval_start) / 2
-        AND b.interval_end >= a.interval_start + (a.interval_end - a.interval_start) / 2
-)
+SELECT system, source, interval_end, machine
+FROM seen
+ANTI JOIN covered USING (system, source, interval_end, interval_start)
