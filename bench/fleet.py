@@ -49,7 +49,8 @@ def scenario(machine: int, count: int, days: int) -> dict[str, Any]:
             "cores": 4,
             "dedicated": True,
             "zvm": "7.4",
-            "cp": {"global_performance_data": name == names[0]},
+            # Time slices longer than z/VM's usual 5 ms: as many records, and fewer events to simulate.
+            "cp": {"global_performance_data": name == names[0], "slice": 50},
         }
         for name in names
     ]

@@ -113,6 +113,22 @@ def test_a_system_that_changed_is_read_from_its_own_files(
     assert lake.check(made).faults == []
 
 
+def test_a_day_is_gathered_again_when_a_part_of_its_systems_changed(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "_SHARE", 2)
+    before = names_of(made)
+    lake.add([recording(tmp_path, "SECOND", 6, 12)], made)
+    stores.rollup(made)
+    assert names_of(made) == before
+    assert rows(made) == apart(made, monkeypatch)
+    lake.add([recording(tmp_path, "FIRST", 6, 12)], made)
+    stores.rollup(made)
+    assert names_of(made) != before
+    assert len(files(made)) == 1
+    assert rows(made) == apart(made, monkeypatch)
+
+
 def names_of(made: Path) -> set[str]:
     return {f"{one.day}.{one.key}.json" for one in Folder(made).load().gathered.values()}
 

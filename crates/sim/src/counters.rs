@@ -57,7 +57,7 @@ impl Distance {
 }
 
 /// The character of memory references on a machine.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Profile {
     shared: f64,
     /// Cycles per instruction without misses.
@@ -81,7 +81,7 @@ impl Profile {
 }
 
 /// Where the cores are that run the same system: parts of all of them, the own one included, by distance.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sharers([f64; 3]);
 
 impl Sharers {
@@ -171,6 +171,46 @@ struct Misses {
     tlb: f64,
 }
 
+/// What rates follow from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Around {
+    memory: Profile,
+    other_work_on_chip: f64,
+    sharers: Sharers,
+}
+
+/// Of an instruction: L1 misses by where their lines come from, TLB misses, and the cycles that these cost.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rates {
+    sourced: [f64; SOURCES],
+    tlb: f64,
+    cost: f64,
+}
+
+/// Rates that were computed last. They take longer than all else of a piece, and most pieces are like others.
+#[derive(Clone, Debug)]
+struct Recent(Vec<(Around, Rates)>);
+
+impl Recent {
+    /// Places of rates, as a power of two: few enough for the processor's L1 cache.
+    const BITS: u32 = 6;
+
+    fn new() -> Self {
+        // Right from the start: memory without misses costs nothing.
+        Self(vec![Default::default(); 1 << Self::BITS])
+    }
+
+    fn place(around: &Around) -> usize {
+        let Around {
+            memory, sharers, ..
+        } = around;
+        let mixed = memory.of_footprint.to_bits()
+            ^ around.other_work_on_chip.to_bits().rotate_left(7)
+            ^ sharers.0[0].to_bits().rotate_left(14);
+        (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - Self::BITS)) as usize
+    }
+}
+
 /// The counters of all threads.
 #[derive(Clone, Debug)]
 pub struct Counters {
@@ -190,6 +230,7 @@ pub struct Counters {
     core_of: Vec<u32>,
     threads: Vec<Thread>,
     cores: Vec<Core>,
+    recent: Recent,
 }
 
 impl Counters {
@@ -233,6 +274,7 @@ impl Counters {
             core_of: core_of.to_vec(),
             threads: vec![Thread::default(); core_of.len()],
             cores: vec![Core::default(); cores],
+            recent: Recent::new(),
         }
     }
 
@@ -281,17 +323,19 @@ impl Counters {
         let worked = piece.work.min(ticks) as f64 * to_cycles;
         let mut time = ticks as f64 * to_cycles;
 
-        let mut misses = self.misses(&piece, 1.0);
-        let mut sourced = self.sourced(&piece, &misses);
-        let mut cost = self.cost(&misses, &sourced);
-        let at_most = worked / (memory.perfect + cost);
+        let around = Around {
+            memory: *memory,
+            other_work_on_chip: piece.other_work_on_chip,
+            sharers: piece.sharers,
+        };
+        let mut rates = self.alone(&around);
+        let at_most = worked / (memory.perfect + rates.cost);
         let mut both = 0.0;
         if piece.both > 0 {
             both = piece.both.min(ticks) as f64 / ticks as f64;
-            misses = self.misses(&piece, (1.0 + both).sqrt());
-            sourced = self.sourced(&piece, &misses);
-            cost = self.cost(&misses, &sourced);
+            rates = self.rates(&around, (1.0 + both).sqrt());
         }
+        let Rates { sourced, tlb, cost } = rates;
 
         let thread = &mut self.threads[cpu];
         if let Some(distance) = piece.moved {
@@ -327,21 +371,39 @@ impl Counters {
             *sum += lines;
         }
         thread.outstanding += instructions * cost + fetched * farther;
-        thread.translations += instructions * misses.tlb;
+        thread.translations += instructions * tlb;
         let functions = worked * memory.crypto;
         thread.crypto += functions;
         thread.blocked += functions * both * memory.crypto_busy;
     }
 
+    /// The rates of a thread that has its core for itself.
+    fn alone(&mut self, around: &Around) -> Rates {
+        let place = Recent::place(around);
+        if self.recent.0[place].0 != *around {
+            self.recent.0[place] = (*around, self.rates(around, 1.0));
+        }
+        self.recent.0[place].1
+    }
+
+    /// The rates with caches of the core that are smaller by the square of `narrower`.
+    fn rates(&self, around: &Around, narrower: f64) -> Rates {
+        let misses = self.misses(around, narrower);
+        let sourced = self.sourced(around, &misses);
+        let cost = self.cost(&misses, &sourced);
+        let tlb = misses.tlb;
+        Rates { sourced, tlb, cost }
+    }
+
     /// Misses per instruction; the caches of the core are smaller by the square of `narrower`.
-    fn misses(&self, piece: &Piece, narrower: f64) -> Misses {
-        let memory = piece.memory;
+    fn misses(&self, around: &Around, narrower: f64) -> Misses {
+        let memory = &around.memory;
         let Caches {
             chip_mib,
             drawer_mib,
             ..
         } = self.caches;
-        let others = piece.other_work_on_chip * memory.of_footprint * memory.of_footprint;
+        let others = around.other_work_on_chip * memory.of_footprint * memory.of_footprint;
         let on_chip = 1.0 + others;
         let in_drawer = 1.0 + others * self.chips;
         let of_drawer = on_chip * in_drawer / (chip_mib * in_drawer + drawer_mib * on_chip);
@@ -358,10 +420,10 @@ impl Counters {
     }
 
     /// L1 misses per instruction by where their lines come from.
-    fn sourced(&self, piece: &Piece, misses: &Misses) -> [f64; SOURCES] {
-        let Sharers(places) = piece.sharers;
-        let changed = piece.memory.shared * misses.l1;
-        let own = 1.0 - piece.memory.shared * (places[0] + places[1] + places[2]);
+    fn sourced(&self, around: &Around, misses: &Misses) -> [f64; SOURCES] {
+        let Sharers(places) = around.sharers;
+        let changed = around.memory.shared * misses.l1;
+        let own = 1.0 - around.memory.shared * (places[0] + places[1] + places[2]);
         // Memory is spread over the drawers like the cores of the system, and evenly over the chips of each.
         let memory = own * misses.drawer;
         let elsewhere = memory * places[2];

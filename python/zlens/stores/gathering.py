@@ -1,8 +1,8 @@
 """Measures by hour and day of many systems, gathered in one file for each measure and day.
 
 A lake of a thousand systems has 50,000 small files for a day of measures. A question of all systems reads the
-gathered ones in their place. A system whose measures are newer is read from its own files until `zlens lake
-rollup` gathers again.
+gathered ones in their place. A system whose measures are newer is read from its own files, until so many are
+that `zlens lake rollup` gathers the day again.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from zlens.lake.streams import parquet
 
 #: Days gathered before they become part of the lake.
 _DAYS = 7
-#: Part of every key: a new version gathers everything again.
-_VERSION = 1
+#: A day is gathered again when one of so many of its systems has newer measures. So if systems arrive one by
+#: one, each is written about this many times, and not once for every other.
+_SHARE = 8
 
 
 def gather(into: Folder, progress: Progress | None = None) -> None:
-    """Gather the measures of all days of many systems that are not gathered yet, or have changed since."""
+    """Gather the measures of days of many systems that are not gathered, or many of which have changed."""
     with into.reading():
-        days = [*_stale(into.load())]
+        days = [*_stale(into, into.load())]
     for done in range(0, len(days), _DAYS):
         if progress is not None:
             progress(done, len(days), f"gathering {days[done]}")
@@ -40,7 +41,7 @@ def gather(into: Folder, progress: Progress | None = None) -> None:
             into.repeat(partial(_gather, into, days[done : done + _DAYS]))
 
 
-def _stale(manifest: Manifest) -> dict[str, list[Rollup]]:
+def _stale(into: Folder, manifest: Manifest) -> dict[str, list[Rollup]]:
     """The measures of each day that is to be gathered, in order of their systems."""
     by_day: dict[str, list[Rollup]] = {}
     for _, rollup in sorted(manifest.rollups.items()):
@@ -48,14 +49,23 @@ def _stale(manifest: Manifest) -> dict[str, list[Rollup]]:
     return {
         day: members
         for day, members in sorted(by_day.items())
-        if len(members) >= MANY
-        and (day not in manifest.gathered or manifest.gathered[day].key != _key(members))
+        if len(members) >= MANY and _is_stale(into, manifest.gathered.get(day), members)
     }
+
+
+def _is_stale(into: Folder, entry: Gathered | None, members: list[Rollup]) -> bool:
+    if entry is None:
+        return True
+    if entry.key == _key(members):
+        return False
+    known = set(into.gathered(entry).members)
+    newer = sum((rollup.system, rollup.state) not in known for rollup in members)
+    return newer * _SHARE >= len(members)
 
 
 def _key(members: list[Rollup]) -> str:
     states = [[rollup.system, rollup.state] for rollup in members]
-    return hashlib.sha256(json.dumps([_VERSION, states]).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:16]
 
 
 def _gather(into: Folder, days: list[str]) -> None:
@@ -66,7 +76,7 @@ def _gather(into: Folder, days: list[str]) -> None:
         try:
             # Closed before the manifest is replaced: the files that it retires can then be removed.
             with into.reading():
-                stale = _stale(into.load())
+                stale = _stale(into, into.load())
                 for day in days:
                     if day in stale:
                         entry = _gathered(into, engine, staged, day, stale[day], moves)
