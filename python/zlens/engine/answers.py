@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
-from zlens._native import AnswerText
+from zlens._native import AnswerText, ArrowTable
 from zlens.engine.cancelling import Connection, interruptible
 from zlens.errors import QueryError
 
@@ -96,6 +96,9 @@ class Answer:
         """The stream for pandas, Polars and others: int64, float64, bool, string and UTC timestamps."""
         return self._stream(leaving).__arrow_c_stream__(requested_schema)
 
+    def __arrow_c_schema__(self) -> object:
+        return self._stream(leaving).__arrow_c_schema__()
+
     def read(self, work: Callable[[Any], _T]) -> _T:
         """Pass an Arrow stream to work that reads it to its end; a Cancel or an interrupt ends that.
 
@@ -134,13 +137,21 @@ def distinct(columns: Sequence[str]) -> list[str]:
 
 
 class Stream:
-    """Exports Arrow, and nothing else."""
+    """The rows of a relation with columns of the types of `leaving`, computed each time that they are read.
 
-    def __init__(self, answer: Any) -> None:
-        self._answer = answer
+    Its schema is known without them. The engine asks for it before it reads, and of a relation alone would
+    compute all rows to find it.
+    """
+
+    def __init__(self, relation: Any) -> None:
+        self._relation = relation
+
+    def __arrow_c_schema__(self) -> object:
+        columns = zip(self._relation.columns, self._relation.types, strict=True)
+        return ArrowTable([(name, _ARROW[str(type)]) for name, type in columns], []).__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._answer.__arrow_c_stream__(requested_schema)
+        return self._relation.__arrow_c_stream__(requested_schema)
 
 
 def plain(place: str, type: str) -> str:
@@ -189,6 +200,8 @@ def first_rows(
 
 #: The types of answers outside the program, by their name here.
 _LEAVING = {"int": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "bool": "BOOLEAN", "time": "TIMESTAMPTZ"}
+#: Their names here.
+_ARROW = {type: name for name, type in _LEAVING.items()} | {"TIMESTAMP WITH TIME ZONE": "time"}
 
 
 def leaving(place: str, type: str) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 
 from zlens.catalog import expressions
-from zlens.engine.answers import Stream
 from zlens.engine.cancelling import interruptible
+from zlens.inputs.source import ArrowSource
 
 Connection = duckdb.DuckDBPyConnection
 Relation = duckdb.DuckDBPyRelation
@@ -104,13 +104,15 @@ def run(connection: Connection, sql: str) -> list[tuple[Any, ...]]:
         raise MemoryError(str(error)) from None
 
 
-def write_parquet(relation: Relation, path: str) -> None:
-    """Write an answer as a Parquet file (zstd), through a file next to it that is renamed at the end."""
+def write_parquet(answer: ArrowSource, path: str) -> None:
+    """Write an answer as a Parquet file (zstd), through a file next to it that is renamed at the end.
+
+    A stream: another database does not accept a relation of this one.
+    """
     staging = f"{path}.part-{os.getpid()}"
     writer = duckdb.connect(config={"autoload_known_extensions": "false"})
     try:
-        # As a stream: another database does not accept a relation of this one.
-        writer.register("answer", Stream(relation))
+        writer.register("answer", answer)
         copy = f"COPY answer TO {expressions.literal(staging)} (FORMAT parquet, COMPRESSION zstd)"
         interruptible(writer, lambda: writer.execute(copy))
         os.replace(staging, path)

@@ -26,10 +26,10 @@ from zlens.catalog.compile.tree import rename
 from zlens.catalog.groups import Groups
 from zlens.catalog.trust import SURE, Trust
 from zlens.engine.admission import Survey, shows_tables
-from zlens.engine.answers import Answer, Form, cut, first_rows, leaving, plain, type_name, with_times
+from zlens.engine.answers import Answer, Form, Stream, cut, first_rows, leaving, plain, type_name, with_times
 from zlens.engine.asked import Asked
 from zlens.engine.cancelling import check, interruptible
-from zlens.engine.connection import RELEASE, Connection, Error, Relation, connect, write_parquet
+from zlens.engine.connection import RELEASE, Connection, Error, connect, write_parquet
 from zlens.engine.errors import query_error
 from zlens.engine.planner import Planner
 from zlens.engine.statement import Statement, parse
@@ -224,9 +224,9 @@ class Engine:
             if self._closed:
                 raise QueryError("the session is closed", cure="take the rows of an answer before that")
 
-        def formed(form: Form) -> Relation:
+        def formed(form: Form) -> Stream:
             check_open()
-            return asked.relation(form)
+            return Stream(asked.relation(form))
 
         def rows() -> list[tuple[Any, ...]]:
             check_open()
@@ -497,7 +497,7 @@ class Engine:
         try:
             cursor = self._store.cursor()
             asked = self._prepare_query(cursor, self._parse(cursor, query))
-            write_parquet(asked.relation(leaving), path)
+            write_parquet(Stream(asked.relation(leaving)), path)
         except Error as error:
             raise query_error(error) from None
 

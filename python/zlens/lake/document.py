@@ -14,6 +14,7 @@ from zlens.catalog.columns import Column
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
 from zlens.lake import kinds, names
+from zlens.lake.rows import Lists
 from zlens.readers.joints import Digest, Mark
 from zlens.schema.kinds import Choice, Flag, Key, Many, Maybe, Named, Number, Raw, Row, Spec, Text
 from zlens.schema.kinds import Problem as Errors
@@ -348,8 +349,8 @@ def load_seam(data: bytes, file: str, key: str) -> SeamDocument:
     """The document of a seam, whose files replace others by the key; InputError as above."""
     keys = (
         Key("files", Many(_FileRow(key))),
-        Key("resets", Many(RESET)),
-        Key("problems", Many(PROBLEM)),
+        Key("resets", Many(_ROWS[RESETS])),
+        Key("problems", Many(_ROWS[PROBLEMS])),
         Key("intervals", Many(_INTERVAL), default=None),
     )
     seam: SeamDocument = kinds.loaded(data, file, Spec(keys, SeamDocument))
@@ -498,13 +499,9 @@ _INTERVAL = Row(
 _MARK = Row(
     (kinds.WHOLE,) * 7, "end, samples, offset, begin, and digests of samples and events", _marked, short=3
 )
-_INTERVALS = Spec((Key("intervals", Many(_INTERVAL)), Key("marks", Many(_MARK))), Intervals)
+_INTERVALS = Lists({"intervals": _INTERVAL, "marks": _MARK}, Intervals)
 _OF_FILE = (kinds.MAYBE_TEXT, kinds.TEXT, kinds.TEXT, kinds.MAYBE_WHOLE)
-PROBLEM = Row((*_OF_FILE, *_OF_FILE), "a row of the table problem", Problem)
-RESET = Row(
-    (kinds.TEXT, kinds.WHOLE, kinds.TEXT, kinds.TEXT, kinds.TEXT),
-    "system, time, table, subject and evidence",
-)
+_RESET = (kinds.TEXT, kinds.WHOLE, kinds.TEXT, kinds.TEXT, kinds.TEXT)
 _INVENTORY = (
     *(kinds.MAYBE_TEXT, kinds.TEXT, kinds.TEXT, kinds.MAYBE_WHOLE, kinds.MAYBE_WHOLE),
     *(kinds.TEXT, kinds.TEXT, kinds.TEXT, kinds.WHOLE),
@@ -512,19 +509,24 @@ _INVENTORY = (
     kinds.MAYBE_TEXT,
 )
 _JOINED = (*_INVENTORY, *(kinds.MAYBE_WHOLE,) * 3, Maybe(Number()))
-#: The row of the table inventory, with and without the joined columns.
-INVENTORY_ROW = Row(_JOINED, "a row of the table inventory", InventoryRow, short=len(_INVENTORY))
+#: The rows of files next to a document. Those of the inventory have the joined columns or not.
+_ROWS = {
+    PROBLEMS: Row((*_OF_FILE, *_OF_FILE), "a row of the table problem", Problem),
+    RESETS: Row(_RESET, "system, time, table, subject and evidence"),
+    INVENTORY: Row(_JOINED, "a row of the table inventory", InventoryRow, short=len(_INVENTORY)),
+}
+_LISTS = {name: Lists({"rows": row}) for name, row in _ROWS.items()}
 
 
 def load_intervals(data: bytes, file: str) -> Intervals:
     """Intervals or marks of a part; InputError if zlens cannot have written them."""
-    intervals: Intervals = kinds.loaded(data, file, _INTERVALS)
+    intervals: Intervals = _INTERVALS.load(data, file)
     return intervals
 
 
-def load_rows(data: bytes, file: str, row: Row) -> list[Any]:
-    """The rows of a file next to a document; InputError if zlens cannot have written them."""
-    rows: list[Any] = kinds.loaded(data, file, Spec((Key("rows", Many(row)),)))["rows"]
+def load_rows(data: bytes, file: str, name: str) -> list[Any]:
+    """The rows of PROBLEMS, RESETS or INVENTORY; InputError if zlens cannot have written them."""
+    rows: list[Any] = _LISTS[name].load(data, file)["rows"]
     return rows
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import datetime as dt
+import os
+from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from zlens.catalog import expressions
 from zlens.engine import connection as engine
+from zlens.lake.streams import parquet
 
 #: Rows of a row group: an hour or two of a large table, so that a part of a day can be read alone.
 ROW_GROUP = 61_440
-
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 class Written(NamedTuple):
@@ -49,26 +50,37 @@ class ParquetEngine:
         """An answer as an Arrow stream."""
         return self._connection.sql(sql)
 
-    def write(self, sql: str, folder: str, key: str, time: str) -> list[Written]:
-        """Write an answer as Parquet into a new folder, one file for each value of the column `key`."""
+    def write(self, sql: str, folder: str, key: str, time: str | None) -> list[Written]:
+        """Write an answer as Parquet into a new folder, one file for each value of the column `key`.
+
+        `time` is a column of times, if the answer has one.
+        """
         # No dictionary: counters hardly repeat. Texts that are the same in a whole file are enumerations,
-        # and these have one anyway.
-        rows = self.rows(
+        # and these have one anyway. Statistics of all columns would take as long as writing them.
+        ((_, paths),) = self.rows(
             f"COPY ({sql}) TO {expressions.literal(folder)} (FORMAT parquet, COMPRESSION zstd, "
-            f"DICTIONARY_SIZE_LIMIT 0, ROW_GROUP_SIZE {ROW_GROUP}, PARTITION_BY ({key}), RETURN_STATS true)"
+            f"DICTIONARY_SIZE_LIMIT 0, ROW_GROUP_SIZE {ROW_GROUP}, PARTITION_BY ({key}), RETURN_FILES true)"
         )
-        return [_written(row, key, expressions.quote(time)) for row in rows]
+        if not paths:
+            return []
+        times = "NULL, NULL, 0"
+        if time is not None:
+            column = expressions.quote(time)
+            times = f"min(epoch_us({column})), max(epoch_us({column})), count(*) - count({column})"
+        facts = self.rows(
+            f"SELECT filename, count(*), {times} FROM {parquet(paths, 'filename = true')} GROUP BY filename"
+        )
+        by_path = {path: values for path, *values in facts}
+        return [_written(path, key, *by_path[path]) for path in paths]
 
     def copy(self, sql: str, path: str) -> None:
         """Write an answer as one small Parquet file."""
         self.rows(f"COPY ({sql}) TO {expressions.literal(path)} (FORMAT parquet, COMPRESSION zstd)")
 
 
-def _written(row: tuple[Any, ...], key: str, time: str) -> Written:
-    path, count, size, _, statistics, keys, *_ = row
-    facts = statistics.get(time, {})
-    ends = [
-        None if end is None else (dt.datetime.fromisoformat(end) - _EPOCH) // dt.timedelta(microseconds=1)
-        for end in (facts.get("min"), facts.get("max"))
-    ]
-    return Written(path, keys[key], int(count), int(size), ends[0], ends[1], int(facts.get("null_count", 0)))
+def _written(
+    path: str, key: str, rows: int, first_us: int | None, last_us: int | None, nulls: int
+) -> Written:
+    # A folder's name is the key and its value.
+    value = unquote(Path(path).parent.name).removeprefix(f"{key}=")
+    return Written(path, value, rows, os.path.getsize(path), first_us, last_us, nulls)

@@ -29,7 +29,6 @@ from zlens.lake.manifest import Input, Part
 from zlens.lake.measures import MeasuresSource
 from zlens.lake.streams import Stream, allow, parquet
 from zlens.readers.joints import NEAR_US
-from zlens.schema.kinds import Row
 from zlens.schema.wording import say
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -107,9 +106,9 @@ class _StoredPart(Struct, dict=True):
         path = f"{names.document(self.input.sha256, self.part.document)}/{name}"
         return self.lake.read(path, facts[1]), self.lake.absolute(path)
 
-    def rows(self, name: str, row: Row) -> list[Any]:
+    def rows(self, name: str) -> list[Any]:
         side_file = self.side(name)
-        return [] if side_file is None else document.load_rows(*side_file, row)
+        return [] if side_file is None else document.load_rows(*side_file, name)
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
@@ -446,7 +445,7 @@ class LakeSource:
         # Read once: the page is told their number with every answer.
         unique: dict[Problem, None] = {}
         for stored in self.chosen:
-            for problem in stored.rows(document.PROBLEMS, document.PROBLEM):
+            for problem in stored.rows(document.PROBLEMS):
                 if problem.system in (None, stored.part.system):
                     unique[replace(problem, file=stored.shown)] = None
             if stored.seam is not None:
@@ -457,7 +456,7 @@ class LakeSource:
         """Counter resets within inputs and between them."""
         unique: dict[document.Reset, None] = {}
         for stored in self.chosen:
-            resets = stored.rows(document.RESETS, document.RESET)
+            resets = stored.rows(document.RESETS)
             unique.update({reset: None for reset in resets if reset[0] == stored.part.system})
             if stored.seam is not None:
                 unique.update(dict.fromkeys(stored.seam.resets))
@@ -467,7 +466,7 @@ class LakeSource:
         """The inventory of the inputs, with the layouts they were decoded with."""
         unique: dict[InventoryRow, None] = {}
         for stored in self.chosen:
-            for row in stored.rows(document.INVENTORY, document.INVENTORY_ROW):
+            for row in stored.rows(document.INVENTORY):
                 if row.system in (None, stored.part.system):
                     unique[replace(row, file=stored.shown)] = None
         return list(unique)

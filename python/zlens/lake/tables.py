@@ -128,7 +128,7 @@ class Writer:
             query = f"SELECT * FROM ({query}) WHERE split_part(_key, ' ', 1) IN ({places})"
         target = self.staged.path / "rows" / name
         target.parent.mkdir(exist_ok=True)
-        written_files = self.engine.write(query, os.fspath(target), "_key", time or columns[0].name)
+        written_files = self.engine.write(query, os.fspath(target), "_key", time)
         schema = self._schema(columns)
         # A table without rows can still be queried.
         for part in self.parts.values():
@@ -144,8 +144,8 @@ class Writer:
                 written.rows,
                 written.bytes,
                 folder.digest(written.path),
-                written.first_us if time else None,
-                written.last_us if time else None,
+                written.first_us,
+                written.last_us,
                 written.nulls if time else written.rows,
                 foot=folder.foot(written.path),
             )

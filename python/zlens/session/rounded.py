@@ -15,13 +15,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zlens._native import ArrowTable
 from zlens.catalog import listings
 from zlens.catalog.columns import Column
 from zlens.catalog.expressions import quote
-from zlens.engine.answers import Answer
 from zlens.inputs.source import ArrowSource, Interval, RawTable, Source, WithoutFiles
-from zlens.readers.rows import typed
 from zlens.session.session import Session
 
 #: Between the name of a system or a machine and the number of its change; no name has it.
@@ -107,7 +104,7 @@ class _Table:
         numbers = ", ".join(f"({number})" for number in range(len(self._changed) + 1))
         selected = ", ".join(f"{self._value(column)} AS {quote(column)}" for column in columns)
         query = f"SELECT {selected} FROM {quote(self.name)} CROSS JOIN (VALUES {numbers}) AS c(change)"
-        return _Stream(typed(self.columns, columns), self._session.sql(query))
+        return self._session.sql(query)
 
     def _value(self, column: str) -> str:
         if column == "system":
@@ -118,20 +115,6 @@ class _Table:
             if (change.table, change.column) == (self.name, column)
         ]
         return f"CASE change {' '.join(own)} ELSE {quote(column)} END" if own else quote(column)
-
-
-class _Stream:
-    """An answer as rows of a raw table."""
-
-    def __init__(self, schema: list[tuple[str, str]], answer: Answer) -> None:
-        self._schema = schema
-        self._answer = answer
-
-    def __arrow_c_schema__(self) -> object:
-        return ArrowTable(self._schema, []).__arrow_c_schema__()
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._answer.__arrow_c_stream__(requested_schema)
 
 
 class _Rounded(WithoutFiles):

@@ -12,7 +12,6 @@ from functools import partial
 from msgspec import Struct, field
 
 from zlens.catalog import metrics
-from zlens.engine.answers import Stream
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import Moment, Options
 from zlens.inputs.source import Progress
@@ -244,7 +243,7 @@ class _Work:
         select = f"SELECT * EXCLUDE (_level) REPLACE ({unit} AS _unit) FROM buckets"
 
         def write(stream: object) -> list[Written]:
-            self.engine.bring("buckets", Stream(stream))
+            self.engine.bring("buckets", stream)
             return self.engine.write(select, os.fspath(area / name), "_unit", TIME)
 
         for written in session.sql(query).read(write):

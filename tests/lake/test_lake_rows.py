@@ -1,0 +1,93 @@
+"""Lists of rows in a lake's files: what msgspec decodes is what the kinds accept, and no more."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zlens.errors import InputError
+from zlens.lake import kinds, rows
+from zlens.lake.rows import Lists
+from zlens.schema.kinds import Maybe, Number, Row
+
+LISTS = Lists(
+    {
+        "ends": Row((kinds.WHOLE, Maybe(Number()), kinds.MAYBE_TEXT), "end, seconds and flag"),
+        "marks": Row((kinds.COUNT, kinds.WHOLE, kinds.TEXT), "count, end and text", short=2),
+    }
+)
+_LARGE = [2**63 - 1, -(2**63 - 1), 2**63, -(2**63), 10**400, 1e15, 1e16, 1e-12, 1e-13, -1e-13, 1e308]
+_PLACE = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=3),
+    st.sampled_from([*_LARGE, "\0", 5.0]),
+)
+_ROW = st.lists(_PLACE, max_size=4)
+_END = st.tuples(st.integers(-5, 5), st.floats(0, 60) | st.none(), st.text("ab", max_size=2) | st.none())
+_MARK = st.tuples(st.integers(0, 5), st.integers(), st.text("ab", max_size=2)) | st.tuples(
+    st.just(1), st.just(2)
+)
+
+
+def outcome(load: Any, data: bytes) -> Any:
+    """What comes of a file: its lists, or what is wrong with it."""
+    try:
+        return load(data, "file.json")
+    except InputError as error:
+        return error.message, error.expected, error.cure
+
+
+def same(data: bytes) -> None:
+    by_kind = outcome(lambda data, file: kinds.loaded(data, file, LISTS._spec), data)
+    found = outcome(LISTS.load, data)
+    assert found == by_kind
+    # 5 and 5.0 are equal, and not the same.
+    assert repr(found) == repr(by_kind)
+
+
+@given(st.lists(_END | _ROW, max_size=3), st.lists(_MARK | _ROW, max_size=3))
+def test_rows_are_those_that_the_kinds_accept(ends: list[Any], marks: list[Any]) -> None:
+    same(json.dumps({"ends": ends, "marks": marks}).encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"ends": []}',
+        '{"ends": [], "marks": [], "more": 1}',
+        '{"ends": [[1, NaN, null]], "marks": []}',
+        '{"ends": [[1, 1, "\\ud800"]], "marks": []}',
+        '{"ends": [[1, 1, "a\\u0000b"]], "marks": []}',
+        '{"ends": [], "ends": [[1, 2, null]], "marks": []}',
+        "[" * 100_000,
+        "",
+        "null",
+        '{"ends": [[1.0, 2, null]], "marks": [[1, 2], [3, 4]]}',
+    ],
+)
+def test_files_that_zlens_did_not_write(text: str) -> None:
+    same(text.encode())
+
+
+def test_too_many_rows_are_refused() -> None:
+    data = json.dumps({"ends": [[1, 2.0, None]] * 100_001, "marks": []}).encode()
+    assert "100,001" in str(outcome(LISTS.load, data))
+
+
+def test_usual_rows_are_checked_by_msgspec_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kinds take three times as long."""
+    monkeypatch.setattr(rows.kinds, "loaded", None)
+    data = msgspec.json.encode({"ends": [[1, 60.0, None], [2, 60, "gap"]], "marks": [[1, 2, "a"]]})
+    ends = [(1, 60.0, None), (2, 60.0, "gap")]
+    assert LISTS.load(data, "file.json") == {"ends": ends, "marks": [(1, 2, "a")]}
+    # As earlier releases wrote it.
+    data = msgspec.json.encode({"ends": [], "marks": [[1, 2], [3, 4]]})
+    assert LISTS.load(data, "file.json") == {"ends": [], "marks": [(1, 2), (3, 4)]}
