@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
 from zlens._native import AnswerText, ArrowTable
@@ -230,8 +231,9 @@ def with_times(row: tuple[Any, ...], times: list[int]) -> tuple[Any, ...]:
     return tuple(values)
 
 
+@lru_cache(4096)
 def time_of(microseconds: int) -> dt.datetime:
-    """A time as Python has it; QueryError if it has none."""
+    """A time as Python has it; QueryError if it has none. Rows of many systems have the same few."""
     try:
         return _EPOCH + dt.timedelta(microseconds=microseconds)
     except OverflowError:

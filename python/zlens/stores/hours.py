@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from zlens.catalog import aggregation, metrics
 from zlens.catalog.expressions import literal, quote
+from zlens.engine.answers import time_of
 from zlens.errors import QueryError
 from zlens.inputs.source import SystemInfo
 from zlens.lake.measures import TIME
@@ -97,24 +98,31 @@ def _hours(
     keys = list(metrics.table(table).key)
     wanted = ["system", "source", TIME, *keys, "seconds", *kept]
     heads = 3 + len(keys)
-    rows = _computed(session, table, wanted, last)
+    # A fleet has hundreds of thousands, with values of the types that the statements give.
+    rows: list[Any] = _computed(session, table, wanted, last)
     computed = {row[:heads] for row in rows}
     if last:
         name = f"{table}_hour"
         stored = session.select(f"SELECT {_numbers(wanted, heads)} FROM {name}", {name: wanted}).rows
         rows += [row for row in stored if row[:heads] not in computed] if computed else stored
     weights = heads + 1 + len(columns)
-    # A fleet has hundreds of thousands, with values of the types that the statements give.
-    found: list[Any] = [
-        Hour(row[0], row[1], row[2], row[heads] or 0.0, row[heads + 1 : weights], row[weights:], row[3:heads])  # type: ignore[arg-type]
+    return [
+        Hour(
+            row[0],
+            row[1],
+            time_of(row[2]),
+            row[heads] or 0.0,
+            row[heads + 1 : weights],
+            row[weights:],
+            row[3:heads],
+        )
         for row in rows
     ]
-    return found
 
 
 def _numbers(wanted: Sequence[str], heads: int) -> str:
-    """The named columns, those behind the heads as floating-point numbers."""
-    plain = [quote(name) for name in wanted[:heads]]
+    """The named columns: ends in microseconds since 1970; floating-point numbers behind the heads."""
+    plain = [f"epoch_us({TIME})" if name == TIME else quote(name) for name in wanted[:heads]]
     return ", ".join(plain + [f"CAST({quote(name)} AS DOUBLE)" for name in wanted[heads:]])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -121,9 +122,15 @@ def _trend(
     session: Session, system: str, source: str, known: Sequence[tuple[Hour, float]]
 ) -> tuple[float | None, str | None]:
     zone = session.zone(system, source)
-    values = [(hour.end.astimezone(zone), value, hour.weights[0] or 0.0) for hour, value in known]
+    values = [(_local(hour.end, zone), value, hour.weights[0] or 0.0) for hour, value in known]
     one = trend.Hours(system, trend.ALL, values)
     line = trend.grown(one, int(constant("trend_days").default))
     names = [column.key for column in trend.growth_columns("")]
     row = dict(zip(names, trend.row(one, line, float(constant("trend_limit").default)), strict=True))
     return row["growth"], row["meets"]  # type: ignore[return-value]
+
+
+@lru_cache(4096)
+def _local(end: dt.datetime, zone: dt.tzinfo) -> dt.datetime:
+    """The local end of an hour, which many systems have."""
+    return end.astimezone(zone)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from statistics import quantiles
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from zlens.catalog import metrics
 from zlens.errors import QueryError, ScenarioError
@@ -81,13 +84,14 @@ _FAR = 3653
 _LINES = 8
 
 
-class Hours(NamedTuple):
+class Hours(Struct, frozen=True, dict=True):
     """The hours of a system in a shift: local end, mean and its weight. A series has one a day."""
 
     system: str
     shift: str
     hours: list[tuple[dt.datetime, float, float]]
 
+    @cached_property
     def days(self) -> list[tuple[int, float]]:
         """Number and busiest hour of each day."""
         found: dict[int, float] = {}
@@ -135,7 +139,7 @@ def answer(title: str, found: Sequence[Hours], unit: str, limit: float, least: i
 
 def grown(one: Hours, least: int) -> Growth | None:
     """The growth of the busiest hour of a day; None with fewer than `least` days."""
-    days = one.days()
+    days = one.days
     return growth([float(day) for day, _ in days], [value for _, value in days], least)
 
 
@@ -220,7 +224,7 @@ def growth_columns(unit: str) -> tuple[Column, ...]:
 
 def row(one: Hours, line: Growth | None, limit: float) -> tuple[Value, ...]:
     """The row of a system and shift, with `growth_columns`."""
-    days = one.days()
+    days = one.days
     head: tuple[Value, ...] = (one.system, one.shift, len(days))
     last = days[-1][0] if days else None
     text = None if last is None else dt.date.fromordinal(last).isoformat()
@@ -262,7 +266,7 @@ def _by_month(one: Hours) -> Iterator[tuple[Value, ...]]:
 
 def _charts(found: Sequence[Hours], unit: str) -> list[Chart]:
     shown = found[:_LINES]
-    by_day: list[Mapping[int, float]] = [dict(one.days()) for one in shown]
+    by_day: list[Mapping[int, float]] = [dict(one.days) for one in shown]
     places = sorted({day for days in by_day for day in days})
     if len(places) < 2:
         return []
