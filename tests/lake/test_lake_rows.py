@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zlens.errors import InputError
-from zlens.lake import kinds, rows
+from zlens.inputs.source import Interval
+from zlens.lake import kinds, manifest, rows
+from zlens.lake.document import Intervals, load_intervals
+from zlens.lake.manifest import Manifest, Rollup
 from zlens.lake.rows import Lists
 from zlens.schema.kinds import Maybe, Number, Row
 
@@ -77,9 +80,14 @@ def test_files_that_zlens_did_not_write(text: str) -> None:
     same(text.encode())
 
 
-def test_too_many_rows_are_refused() -> None:
-    data = json.dumps({"ends": [[1, 2.0, None]] * 100_001, "marks": []}).encode()
-    assert "100,001" in str(outcome(LISTS.load, data))
+def test_lists_are_as_long_as_what_was_imported() -> None:
+    """So many days have a thousand systems in a hundred days, and so many seconds a recording of two days."""
+    made = Manifest()
+    for number in range(100_001):
+        made.rollups[f"S{number}", "2026-01-05"] = Rollup(f"S{number}", "2026-01-05", "0" * 16, "0" * 64)
+    assert manifest.load(made.dump(), "manifest.json") == made
+    intervals = Intervals([Interval(end * 1_000_000, 1.0, None, 1) for end in range(100_001)])
+    assert load_intervals(intervals.dump(), "0.intervals.json") == intervals
 
 
 def test_usual_rows_are_checked_by_msgspec_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -284,7 +284,7 @@ def _part(
     return PartDocument(SystemInfo(**info), schemas, subjects, files, spans)
 
 
-_FILES = Many(_FileRow())
+_FILES = kinds.many(_FileRow())
 
 
 _TABLES = Named(kinds.TEXT, 0)
@@ -322,7 +322,7 @@ _PART = Spec(
 )
 _SIDE = Named(Row((kinds.COUNT, kinds.SHA256), "size and digest of a file"), 0, names=names.SIDE)
 _DOCUMENT = Spec(
-    (Key("info", Many(Named(Raw(), 0))), Key("parts", Many(_PART)), Key("side", _SIDE)), Document
+    (Key("info", Many(Named(Raw(), 0))), Key("parts", kinds.many(_PART)), Key("side", _SIDE)), Document
 )
 
 
@@ -348,10 +348,10 @@ def load(data: bytes, file: str) -> Document:
 def load_seam(data: bytes, file: str, key: str) -> SeamDocument:
     """The document of a seam, whose files replace others by the key; InputError as above."""
     keys = (
-        Key("files", Many(_FileRow(key))),
-        Key("resets", Many(_ROWS[RESETS])),
-        Key("problems", Many(_ROWS[PROBLEMS])),
-        Key("intervals", Many(_INTERVAL), default=None),
+        Key("files", kinds.many(_FileRow(key))),
+        Key("resets", kinds.many(_ROWS[RESETS])),
+        Key("problems", kinds.many(_ROWS[PROBLEMS])),
+        Key("intervals", kinds.many(_INTERVAL), default=None),
     )
     seam: SeamDocument = kinds.loaded(data, file, Spec(keys, SeamDocument))
     return seam
@@ -412,9 +412,9 @@ _MEASURES_FILE = Row(
 )
 _MEASURES = Spec(
     (
-        Key("inputs", Many(kinds.SHA256)),
+        Key("inputs", kinds.many(kinds.SHA256)),
         Key("schemas", Named(kinds.KEY, 0)),
-        Key("files", Many(_MEASURES_FILE)),
+        Key("files", kinds.many(_MEASURES_FILE)),
     ),
     MeasuresDocument,
 )
@@ -422,9 +422,9 @@ _MEASURES = Spec(
 
 _GATHERED = Spec(
     (
-        Key("members", Many(Row((kinds.TEXT, kinds.KEY), "a system and the state of its measures"))),
+        Key("members", kinds.many(Row((kinds.TEXT, kinds.KEY), "a system and the state of its measures"))),
         Key("schemas", Named(kinds.KEY, 0)),
-        Key("files", Many(_MEASURES_FILE)),
+        Key("files", kinds.many(_MEASURES_FILE)),
     ),
     GatheredDocument,
 )

@@ -7,8 +7,10 @@ from typing import Any
 from zlens.errors import InputError
 from zlens.lake import names
 from zlens.schema import document
-from zlens.schema.kinds import Integer, Kind, Maybe, Problem, Row, Text
+from zlens.schema.kinds import Integer, Kind, Many, Maybe, Named, Problem, Row, Text
 
+#: Lists are as long as what was imported, such as years of a thousand systems; a file's size bounds them.
+LONGEST = 1_000_000_000
 #: Bytes, rows and places.
 COUNT = Integer(0)
 #: Times in microseconds since 1970, and other whole numbers.
@@ -18,6 +20,16 @@ SHA256 = Text(64, 64, names.SHA256, "a SHA-256 in hexadecimal digits")
 KEY = Text(16, 16, names.KEY, "a key of 16 hexadecimal digits")
 MAYBE_TEXT, MAYBE_WHOLE = Maybe(TEXT), Maybe(WHOLE)
 MOMENTS = Row((WHOLE, WHOLE), "the first and the last moment, in microseconds since 1970")
+
+
+def many(of: Kind) -> Many:
+    """A list as long as what was imported."""
+    return Many(of, most=LONGEST)
+
+
+def named(of: Kind) -> Named:
+    """Values by name, as many as what was imported."""
+    return Named(of, 0, most=LONGEST)
 
 
 def problem(file: str) -> Problem:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from zlens.errors import InputError
 from zlens.lake import kinds, names
 from zlens.schema import document
-from zlens.schema.kinds import Flag, Integer, Key, Many, Named, Problem, Row, Spec, Text
+from zlens.schema.kinds import Flag, Integer, Key, Named, Problem, Row, Spec, Text
 
 VERSION = 1
 
@@ -218,7 +218,7 @@ _PART = Spec(
         Key("local_time", Flag()),
         Key("joined", Flag()),
         Key("seam", Spec((Key("key", kinds.KEY), Key("sha256", kinds.SHA256)), Seam), default=None),
-        Key("sources", Many(kinds.TEXT), default=()),
+        Key("sources", kinds.many(kinds.TEXT), default=()),
         Key("raw", Flag(), default=True),
     ),
     Part,
@@ -233,8 +233,8 @@ INPUT = Spec(
         Key("leap", kinds.WHOLE),
         Key("added_us", kinds.WHOLE),
         Key("documents", Named(kinds.SHA256, 0, names=names.KEY)),
-        Key("forgotten", Many(kinds.TEXT)),
-        Key("parts", Many(_PART)),
+        Key("forgotten", kinds.many(kinds.TEXT)),
+        Key("parts", kinds.many(_PART)),
     )
 )
 _DAY = Text(10, 10, re.compile(r"\d{4}-\d\d-\d\d"), "a date")
@@ -243,10 +243,10 @@ _GATHERED = Row((_DAY, kinds.KEY, kinds.SHA256), "day, key and SHA-256", Gathere
 _MANIFEST = Spec(
     (
         Key("zlens_lake", Integer(VERSION, VERSION)),
-        Key("inputs", Many(INPUT)),
-        Key("retired", Many(kinds.TEXT)),
-        Key("measures", Many(_ROLLUP), default=()),
-        Key("gathered", Many(_GATHERED), default=()),
-        Key("since", Named(kinds.WHOLE, 0), default={}),
+        Key("inputs", kinds.many(INPUT)),
+        Key("retired", kinds.many(kinds.TEXT)),
+        Key("measures", kinds.many(_ROLLUP), default=()),
+        Key("gathered", kinds.many(_GATHERED), default=()),
+        Key("since", kinds.named(kinds.WHOLE), default={}),
     )
 )

@@ -15,12 +15,10 @@ from msgspec import Struct
 from zlens.lake import kinds
 from zlens.schema.kinds import (
     LARGEST,
-    MOST,
     SMALLEST,
     Integer,
     Key,
     Kind,
-    Many,
     Maybe,
     Number,
     Row,
@@ -54,7 +52,7 @@ class Lists(Struct, frozen=True, dict=True):
 
     @cached_property
     def _spec(self) -> Spec:
-        return Spec(tuple(Key(name, Many(row)) for name, row in self.rows.items()), self.into)
+        return Spec(tuple(Key(name, kinds.many(row)) for name, row in self.rows.items()), self.into)
 
     @cached_property
     def _forms(self) -> list[type]:
@@ -89,10 +87,10 @@ def _type(kind: Kind) -> Any:
 
 
 def _fit(rows: list[tuple[Any, ...]], row: Row) -> bool:
-    """Whether rows are as many as their kind allows, and their numbers large enough."""
+    """Whether the numbers of rows are 0 or large enough."""
     numbers = [
         place for place, kind in enumerate(row.of) if Number in (type(kind), type(getattr(kind, "of", None)))
     ]
-    return len(rows) <= MOST and not any(
+    return not any(
         one[place] and abs(one[place]) < SMALLEST for place in numbers for one in rows if place < len(one)
     )

@@ -49,7 +49,7 @@ _STAGED = Spec(
         Key("zlens_staged", Integer(VERSION, VERSION)),
         Key("zone", Maybe(kinds.TEXT), default=None),
         Key("input", INPUT),
-        Key("files", Named(Row((kinds.COUNT, kinds.SHA256), "bytes and SHA-256"), 1)),
+        Key("files", Named(Row((kinds.COUNT, kinds.SHA256), "bytes and SHA-256"), 1, kinds.LONGEST)),
     )
 )
 

@@ -389,7 +389,7 @@ class Many(Struct, frozen=True):
     into: Callable[[list[Any]], Any] = list
 
     def words(self) -> str:
-        count = "" if self.most == MOST else f" of up to {self.most:,}"
+        count = "" if self.most >= MOST else f" of up to {self.most:,}"
         return f"a list{count}, each {self.of.words()}"
 
     def schema(self) -> dict[str, Any]:
@@ -474,7 +474,7 @@ class Named(Struct, frozen=True):
     names: re.Pattern[str] | None = None
 
     def words(self) -> str:
-        count = "names" if self.most == MOST else f"up to {self.most:,} names"
+        count = "names" if self.most >= MOST else f"up to {self.most:,} names"
         return f"a table of {count}, each with {self.of.words()}"
 
     def schema(self) -> dict[str, Any]:
