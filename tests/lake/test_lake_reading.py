@@ -14,10 +14,12 @@ import pytest
 
 import zlens
 from lake_made import configuration, differences, interval, piece, tables, write
-from zlens import lake
+from zlens import lake, stores
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import Options, parse_moment, parse_zone
-from zlens.lake import parquet_engine
+from zlens.lake import names, parquet_engine
+from zlens.lake.folder import Folder
+from zlens.lake.manifest import Input
 
 #: Interval 839 is the last of 2 March, UTC.
 DAYS = (range(0, 6), range(838, 842), range(1440, 1446))
@@ -236,3 +238,62 @@ def test_opening_a_lake_loads_no_engine(made: Path) -> None:
     )
     told = subprocess.run([sys.executable, "-c", script, made], capture_output=True, text=True, check=True)
     assert told.stdout.split() == ["2", "False"]
+
+
+def documents(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Gets the key of every document that is read."""
+    read: list[str] = []
+    usual = Folder.document
+
+    def document(self: Folder, imported: Input, key: str, *arguments: object) -> object:
+        read.append(key)
+        return usual(self, imported, key, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Folder, "document", document)
+    return read
+
+
+def test_hours_of_many_inputs_read_a_document_for_each_system(
+    folder: Path, tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A year of a thousand systems has 365,000 inputs, which have the same tables."""
+    into = tmp_path / "lake"
+    lake.add(sorted(map(str, folder.glob("*.data"))), into)
+    stores.rollup(into)
+    read = documents(monkeypatch)
+    with zlens.open(into) as session:
+        assert len(session.sql("SELECT DISTINCT system, bucket_end FROM load_hour").rows) > 6
+        assert session.fills("load")
+    assert len(read) == len(set(read)) == 2
+    # Those of all inputs with the rows of all.
+    with zlens.open(into) as session:
+        session.sql(QUESTION).rows  # noqa: B018
+    assert len(set(read)) == 6
+
+
+def without_tables(made: Path, into: Path) -> Path:
+    """The lake as an earlier release wrote it: no digests of tables in the manifest."""
+    shutil.copytree(made, into)
+    manifest = Folder(into).load()
+    for _, part in manifest.parts():
+        assert part.tables
+        part.tables = ""
+    (into / names.MANIFEST).write_bytes(manifest.dump())
+    return into
+
+
+def test_a_lake_of_an_earlier_release_has_the_same_tables(made: Path, tmp_path: Path) -> None:
+    earlier = without_tables(made, tmp_path / "lake")
+    assert tables(made) == tables(earlier)
+    assert lake.check(earlier).faults == []
+
+
+def test_a_part_with_tables_of_another_is_refused(made: Path, tmp_path: Path) -> None:
+    into = tmp_path / "lake"
+    shutil.copytree(made, into)
+    manifest = Folder(into).load()
+    for _, part in manifest.parts():
+        part.tables = "0" * 16
+    (into / names.MANIFEST).write_bytes(manifest.dump())
+    with pytest.raises(InputError, match="the manifest and a document disagree"):
+        zlens.open(into)

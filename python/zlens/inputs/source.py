@@ -198,6 +198,14 @@ class WithoutFiles:
 
 
 @runtime_checkable
+class Sized(Protocol):
+    """A source that knows the bytes of its files without reading what `info` says of each."""
+
+    @property
+    def size(self) -> int: ...
+
+
+@runtime_checkable
 class Accompanied(Protocol):
     """A source that takes name and machine of its systems from another one, `beside`."""
 

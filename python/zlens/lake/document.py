@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from functools import cached_property
 from typing import Any
@@ -87,6 +88,11 @@ class PartDocument(Struct, dict=True):
     subjects: dict[str, list[str]] = field(default_factory=dict)
     listed: _Listed | None = None
     spans: list[Span] = field(default_factory=list)
+
+    @cached_property
+    def tables_key(self) -> str:
+        """A digest of the tables and their schemas."""
+        return hashlib.sha256(dump(sorted(self.schemas.items()))).hexdigest()[:16]
 
     @cached_property
     def files(self) -> list[File]:

@@ -433,8 +433,10 @@ def base_name(imported: Input, part: Part, file: File, seam: SeamDocument | None
 
 def part_of(stored: Document, part: Part, folder: Folder) -> PartDocument:
     """The part of a document."""
-    if part.place < len(stored.parts) and stored.parts[part.place].info.system == part.system:
-        return stored.parts[part.place]
+    if part.place < len(stored.parts):
+        own = stored.parts[part.place]
+        if own.info.system == part.system and part.tables in ("", own.tables_key):
+            return own
     raise InputError(
         f"the manifest and a document disagree on {part.system!r}",
         file=folder.absolute(names.MANIFEST),

@@ -48,6 +48,8 @@ class Part(Struct):
     sources: list[str] = field(default_factory=list)
     #: False: its raw tables were forgotten; what its neighbors need remains.
     raw: bool = True
+    #: A digest of its tables and their schemas; empty: imported by an earlier release.
+    tables: str = ""
 
     def own_sources(self, imported: Input) -> list[str]:
         """The sources of its rows."""
@@ -186,8 +188,10 @@ def input_facts(imported: Input) -> dict[str, Any]:
 
 
 def _part_facts(part: Part) -> dict[str, Any]:
-    # Written only if they say something: older releases do not know `raw` and `sources`.
-    rare = ({} if part.raw else {"raw": False}) | ({"sources": part.sources} if part.sources else {})
+    # Written only if they say something: older releases do not know them.
+    rare: dict[str, Any] = {} if part.raw else {"raw": False}
+    rare |= {"sources": part.sources} if part.sources else {}
+    rare |= {"tables": part.tables} if part.tables else {}
     return rare | {
         "system": part.system,
         "document": part.document,
@@ -220,6 +224,7 @@ _PART = Spec(
         Key("seam", Spec((Key("key", kinds.KEY), Key("sha256", kinds.SHA256)), Seam), default=None),
         Key("sources", kinds.many(kinds.TEXT), default=()),
         Key("raw", Flag(), default=True),
+        Key("tables", kinds.KEY, default=""),
     ),
     Part,
 )

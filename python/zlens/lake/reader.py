@@ -9,6 +9,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct, field
@@ -85,6 +86,11 @@ class _StoredPart(Struct, dict=True):
     def document(self) -> PartDocument:
         return part_of(self.full_document, self.part, self.lake)
 
+    @property
+    def tables(self) -> str:
+        """A digest of the tables and their schemas; only of an earlier release's part a document says it."""
+        return self.part.tables or self.document.tables_key
+
     @cached_property
     def seam(self) -> SeamDocument | None:
         return self.lake.seam(self.input, self.part)
@@ -134,7 +140,8 @@ class LakeTable(Struct, dict=True):
     constants: Mapping[str, str]
     find: Callable[[], tuple[Column, ...]]
     source: LakeSource
-    parts: list[_StoredPart] = field(default_factory=list)
+    #: Its parts: those with the same tables in a list of their own, which all these tables share.
+    groups: list[list[_StoredPart]] = field(default_factory=list)
     known: tuple[Column, ...] | None = None
     is_verified: bool = False
 
@@ -144,10 +151,11 @@ class LakeTable(Struct, dict=True):
 
     @cached_property
     def files(self) -> dict[str, File]:
-        """The files by their paths."""
+        """The files by their paths, in order of time."""
+        parts = self.groups[0] if len(self.groups) == 1 else sorted(chain(*self.groups), key=_order)
         return {
             stored.lake.absolute(file.name(stored.input.sha256, stored.part.system)): file
-            for stored in self.parts
+            for stored in parts
             for file in self.source.files(stored).get(self.name, ())
         }
 
@@ -178,25 +186,33 @@ class LakeTable(Struct, dict=True):
             self.is_verified = True
 
 
+def _order(stored: _StoredPart) -> tuple[int, str]:
+    """The order of parts in a manifest."""
+    return stored.part.first_us or 0, stored.input.sha256
+
+
 class _Tables(Mapping[str, list[RawTable]]):
-    """Raw tables by name. Documents are read when a name is first asked for."""
+    """Raw tables by name. A document of each kind of parts is read when a name is first asked for."""
 
     def __init__(self, source: LakeSource) -> None:
         self._source = source
 
     @cached_property
     def _found(self) -> dict[str, list[LakeTable]]:
-        tables: dict[tuple[str, str, str, tuple[str, ...]], LakeTable] = {}
+        # By what their tables have in common: a year of a system has as many parts as days.
+        alike: dict[tuple[str, tuple[str, ...], str], list[_StoredPart]] = {}
         for stored in self._source.chosen:
-            system, schemas = stored.part.system, stored.document.schemas
-            for table, schema in schemas.items():
-                key = table, system, schema, stored.sources
+            alike.setdefault((stored.part.system, stored.sources, stored.tables), []).append(stored)
+        tables: dict[tuple[str, str, str, tuple[str, ...]], LakeTable] = {}
+        for (system, sources, _), parts in alike.items():
+            for table, schema in self._source.schemas(parts[0]).items():
+                key = table, system, schema, sources
                 if key not in tables:
                     constants = {"system": system}
-                    if len(stored.sources) == 1:
-                        constants["source"] = stored.sources[0]
+                    if len(sources) == 1:
+                        constants["source"] = sources[0]
                     tables[key] = LakeTable(table, constants, self._source.schema(schema), self._source)
-                tables[key].parts.append(stored)
+                tables[key].groups.append(parts)
         by_name: dict[str, list[LakeTable]] = {}
         for lake_table in tables.values():
             by_name.setdefault(lake_table.name, []).append(lake_table)
@@ -207,9 +223,10 @@ class _Tables(Mapping[str, list[RawTable]]):
 
     @cached_property
     def _names(self) -> dict[str, None]:
-        # Systems mostly have the same tables.
-        distinct = {frozenset(stored.document.schemas) for stored in self._source.chosen}
-        return dict.fromkeys(sorted(frozenset().union(*distinct)))
+        # Systems mostly have the same tables. The document of a first part is read anyway.
+        distinct = {stored.tables: stored for stored in reversed(self._source.chosen)}
+        schemas = map(self._source.schemas, distinct.values())
+        return dict.fromkeys(sorted({name for each in schemas for name in each}))
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -250,6 +267,7 @@ class LakeSource:
         #: Systems of which raw tables within the options are forgotten.
         self.forgotten = {stored.part.system for stored in self._selected if not stored.part.raw}
         self._schemas: dict[str, tuple[Column, ...]] = {}
+        self._alike: dict[str, Mapping[str, str]] = {}
         self._files: dict[tuple[str, str], dict[str, list[File]]] = {}
         self.tables: Mapping[str, list[RawTable]] = _Tables(self)
 
@@ -339,6 +357,13 @@ class LakeSource:
         # A later input closes the rows after the last end.
         ends_before = low is not None and last <= low and part.open_us is None
         return not ends_before and (high is None or first <= high)
+
+    def schemas(self, stored: _StoredPart) -> Mapping[str, str]:
+        """The tables of a part with their schemas, from the document of one with the same tables."""
+        key = stored.tables
+        if key not in self._alike:
+            self._alike[key] = stored.document.schemas
+        return self._alike[key]
 
     def files(self, stored: _StoredPart) -> dict[str, list[File]]:
         """The files of a part that may contain what the options ask for, by table."""
@@ -470,6 +495,11 @@ class LakeSource:
                 if row.system in (None, stored.part.system):
                     unique[replace(row, file=stored.shown)] = None
         return list(unique)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the inputs within the options."""
+        return sum({stored.input.sha256: stored.input.bytes for stored in self._selected}.values())
 
     def info(self) -> list[dict[str, Any]]:
         """One object per input, from its reader; inputs whose raw tables are forgotten say so."""

@@ -306,7 +306,8 @@ class Writer:
         imported = self.draft.input
         imported.documents[key] = digest
         for part in imported.parts.values():
-            part.document = part.document or key
+            if not part.document:
+                part.document, part.tables = key, self.parts[part.system].tables_key
         for name, path in paths.items():
             self.draft.moves[f"{names.document(imported.sha256, key)}/{name}"] = os.fspath(path)
 

@@ -18,7 +18,7 @@ from zlens.errors import QueryError
 from zlens.inputs import record_intervals
 from zlens.inputs.options import Moment, Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, KeptTable, Progress, RawTable, Source, SystemInfo, table_of
+from zlens.inputs.source import Interval, KeptTable, Progress, RawTable, Sized, Source, SystemInfo, table_of
 from zlens.schema.wording import say
 from zlens.session.opening import open_inputs
 
@@ -68,6 +68,13 @@ class Tables(Mapping[str, list[RawTable]]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def _size(source: Source) -> int:
+    """Bytes of a source's files."""
+    if isinstance(source, Sized):
+        return source.size
+    return sum(int(file.get("bytes") or 0) for file in source.info())
 
 
 class Session:
@@ -499,7 +506,7 @@ class Session:
             trust=self._trust,
             groups=self._groups,
             published=self.options.as_published,
-            size=sum(int(file.get("bytes") or 0) for source in self.sources for file in source.info()),
+            size=sum(map(_size, self.sources)),
             records=self._record_bytes,
             brief=self.brief,
         )
