@@ -41,11 +41,18 @@ reach AS (
     FROM seen
     WHERE NOT alone
 ),
+-- Mostly the first reporter covers the intervals of all others.
+uncovered AS (
+    SELECT a.*
+    FROM (SELECT * FROM seen WHERE NOT alone) AS a
+    ASOF LEFT JOIN (SELECT * FROM reach WHERE place = 1) AS first
+        ON first.machine = a.machine AND a.middle <= first.interval_end
+    WHERE a.place = 1 OR coalesce(first.since >= a.middle, true)
+),
 pair AS (
     SELECT a.*, b.place AS before
-    FROM seen AS a
+    FROM uncovered AS a
     JOIN (SELECT DISTINCT machine, place FROM reach) AS b ON b.machine = a.machine AND b.place < a.place
-    WHERE NOT a.alone
 ),
 covered AS (
     SELECT pair.system, pair.source, pair.interval_end, pair.interval_start
@@ -56,4 +63,8 @@ covered AS (
 )
 SELECT system, source, interval_end, machine
 FROM seen
+WHERE alone
+UNION ALL
+SELECT system, source, interval_end, machine
+FROM uncovered
 ANTI JOIN covered USING (system, source, interval_end, interval_start)
