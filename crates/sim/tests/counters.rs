@@ -418,4 +418,27 @@ proptest! {
             before = now;
         }
     }
+
+    #[test]
+    fn a_thread_counts_the_same_whatever_others_ran(
+        kinds in prop::array::uniform2(memory()),
+        pieces in prop::collection::vec((any::<bool>(), any::<bool>(), 0_u32..3, 0_u32..3), 1..60),
+    ) {
+        let table = table(TABLES[1]);
+        let mut alone = counters(&table, &[0, 1]);
+        let mut among = alone.clone();
+        let kinds = kinds.map(|memory| alone.profile(&memory));
+        for (other, kind, work, sharers) in pieces {
+            let piece = Piece {
+                other_work_on_chip: f64::from(work) * 300.0,
+                sharers: Sharers::new([sharers, 1, sharers]),
+                ..piece(&kinds[usize::from(kind)], MILLISECOND)
+            };
+            among.run(usize::from(other), piece);
+            if !other {
+                alone.run(0, piece);
+            }
+        }
+        prop_assert_eq!(values(&alone, &table, 0), values(&among, &table, 0));
+    }
 }
