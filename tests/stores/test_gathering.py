@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from zlens.inputs.options import Options, parse_moment
 from zlens.lake import measures, names
 from zlens.lake.folder import Folder
 from zlens.lake.manifest import Manifest
-from zlens.stores import gathering
+from zlens.stores import buckets, gathering
 
 SYSTEMS = ["FIRST", "SECOND", "THIRD", "FOURTH"]
 QUERY = "SELECT * FROM cpu_hour ORDER BY ALL"
@@ -28,13 +29,24 @@ def three_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "MANY", 3)
 
 
-@pytest.fixture
-def made(tmp_path: Path, few_measures: None) -> Path:
-    """A lake of four systems with an hour of one day, rolled up."""
-    into = tmp_path / "lake"
-    lake.add([recording(tmp_path, name) for name in SYSTEMS], into)
-    stores.rollup(into)
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake of four systems with an hour of one day, rolled up: not to be changed."""
+    folder = tmp_path_factory.mktemp("gathering")
+    into = folder / "lake"
+    lake.add([recording(folder, name) for name in SYSTEMS], into)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(buckets, "measures", lambda: ["cpu", "guest", "load"])
+        for module in (measures, gathering):
+            patch.setattr(module, "MANY", 3)
+        stores.rollup(into)
     return into
+
+
+@pytest.fixture
+def made(original: Path, tmp_path: Path, few_measures: None) -> Path:
+    """A copy of it."""
+    return shutil.copytree(original, tmp_path / "lake")
 
 
 def recording(folder: Path, system: str, begin: int = 0, end: int = 6) -> str:
