@@ -98,6 +98,7 @@ class Answer:
         return self._stream(leaving).__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
+        """The schema of the stream; computes no rows."""
         return self._stream(leaving).__arrow_c_schema__()
 
     def read(self, work: Callable[[Any], _T]) -> _T:
@@ -140,8 +141,7 @@ def distinct(columns: Sequence[str]) -> list[str]:
 class Stream:
     """The rows of a relation with columns of the types of `leaving`, computed each time that they are read.
 
-    Its schema is known without them. The engine asks for it before it reads, and of a relation alone would
-    compute all rows to find it.
+    The engine asks for the schema before it reads; of a relation alone it would compute all rows to find it.
     """
 
     def __init__(self, relation: Any) -> None:
@@ -201,7 +201,7 @@ def first_rows(
 
 #: The types of answers outside the program, by their name here.
 _LEAVING = {"int": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "bool": "BOOLEAN", "time": "TIMESTAMPTZ"}
-#: Their names here.
+#: The names of these types by the engine's.
 _ARROW = {type: name for name, type in _LEAVING.items()} | {"TIMESTAMP WITH TIME ZONE": "time"}
 
 

@@ -57,20 +57,15 @@ class Lists(Struct, frozen=True, dict=True):
     @cached_property
     def _forms(self) -> list[type]:
         """The types of a file that zlens writes, and of one that an earlier release wrote."""
-        lengths = [{name: len(row.of) for name, row in self.rows.items()}]
-        lengths += [{name: row.short or len(row.of) for name, row in self.rows.items()}]
-        return [
-            msgspec.defstruct(
-                "Lists",
-                [(name, list[_row(row, of[name])]) for name, row in self.rows.items()],  # type: ignore[misc]
-                forbid_unknown_fields=True,
-            )
-            for of in (lengths if lengths[0] != lengths[1] else lengths[:1])
-        ]
+        whole = {name: row.of for name, row in self.rows.items()}
+        short = {name: row.of[: row.short or None] for name, row in self.rows.items()}
+        return [_form(whole)] if short == whole else [_form(whole), _form(short)]
 
 
-def _row(row: Row, length: int) -> Any:
-    return tuple[tuple(_type(kind) for kind in row.of[:length])]  # type: ignore[misc]
+def _form(places: Mapping[str, tuple[Kind, ...]]) -> type:
+    """The type of a file whose rows have these places."""
+    lists = [(name, list[tuple[tuple(map(_type, row))]]) for name, row in places.items()]  # type: ignore[misc]
+    return msgspec.defstruct("Lists", lists, forbid_unknown_fields=True)
 
 
 def _type(kind: Kind) -> Any:
