@@ -20,6 +20,8 @@ from zlens.session.session import Session
 from zlens.version import VERSION
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+#: The raw tables of each system's own records, by system and source.
+_Own = dict[tuple[str, str], frozenset[str]]
 
 
 def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
@@ -31,7 +33,8 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
 def _schema(place: Place) -> dict[str, Any]:
     session = place.session
     gone = forgotten(session.sources)
-    fills = _fills(session)
+    own = _own_tables(session)
+    fills = _fills(session, own)
     return {
         "version": VERSION,
         "made": any(info.made for info in session.systems),
@@ -41,7 +44,7 @@ def _schema(place: Place) -> dict[str, Any]:
             for info in session.systems
         ],
         "tables": _tables(place),
-        "reports": _reports(place),
+        "reports": _reports(place, own),
         "subjects": subjects.entries(),
         "events": session.fills("event"),
         "runs": place.runs is not None,
@@ -107,12 +110,11 @@ def system(info: SystemInfo, gone: Container[str], *, many: bool = False) -> dic
     }
 
 
-def _own_tables(session: Session) -> dict[tuple[str, str], frozenset[str]]:
-    """The raw tables of each system's own records, by system and source."""
+def _own_tables(session: Session) -> _Own:
     records: dict[tuple[str, str], set[str]] = {}
     for system, source, name in session.sql("SELECT system, source, name FROM inventory").rows:
         records.setdefault((system, source), set()).add(table_of(name))
-    own: dict[tuple[str, str], frozenset[str]] = {}
+    own: _Own = {}
     for source in session.sources:
         keys = [(info.system, info.source) for info in source.systems]
         known = {record for key in keys for record in records.get(key, ())}
@@ -128,11 +130,11 @@ def _own_tables(session: Session) -> dict[tuple[str, str], frozenset[str]]:
     return own
 
 
-def _fills(session: Session) -> dict[tuple[str, str], list[str]]:
+def _fills(session: Session, own: _Own) -> dict[tuple[str, str], list[str]]:
     """Measures that the records in each system's own inputs fill, by system and source."""
     filled: dict[frozenset[str], list[str]] = {}
     by_system = {}
-    for key, tables in _own_tables(session).items():
+    for key, tables in own.items():
         if tables not in filled:
             filled[tables] = [name for name in metrics.tables() if session.fills(name, tables)]
         by_system[key] = filled[tables]
@@ -193,7 +195,7 @@ def _tables(place: Place) -> list[dict[str, Any]]:
     return tables
 
 
-def _reports(place: Place) -> list[dict[str, Any]]:
+def _reports(place: Place, own: _Own) -> list[dict[str, Any]]:
     """The reports, without decoding. fills: whether the inputs fill a measure or role that the report reads;
     possible: number of columns whose measures the inputs fill."""
     filled: dict[str, bool] = {}
@@ -206,8 +208,8 @@ def _reports(place: Place) -> list[dict[str, Any]]:
     tables = {*metrics.tables(), *(f"role.{name}" for name in roles.entities())}
     engine = place.session.engine
     tables_of: dict[str, frozenset[str]] = {}
-    for (system, _), own in _own_tables(place.session).items():
-        tables_of[system] = tables_of.get(system, frozenset()) | own
+    for (system, _), raw in own.items():
+        tables_of[system] = tables_of.get(system, frozenset()) | raw
     # Most systems have the same tables.
     distinct = {*tables_of.values()}
     listed = []
@@ -216,8 +218,8 @@ def _reports(place: Place) -> list[dict[str, Any]]:
         read = {table for item in report.tables for table in engine.tables(item.query)} & tables
         # The first table is what a report is about; others may add a line of a more common measure.
         about = report.tables[0].query
-        filling = {own for own in distinct if engine.fills_query(about, own)}
-        systems = [system for system, own in tables_of.items() if own in filling]
+        filling = {raw for raw in distinct if engine.fills_query(about, raw)}
+        systems = [system for system, raw in tables_of.items() if raw in filling]
         columns = [column for table in report.tables for column in table.columns]
         possible = sum(
             all(fills(measure.partition(".")[0]) for measure in column.measures)
