@@ -33,6 +33,24 @@ def test_all_systems_are_searched_grouped_and_opened(page: Page, address: str):
     assert "system=ZLSIM" in page.url
 
 
+def test_the_strip_of_one_system_waits_for_the_fleet(page: Page, address: str):
+    done: list[str] = []
+    page.on("requestfinished", lambda request: done.append(request.url))
+    asked: list[bool] = []
+    page.on(
+        "request",
+        lambda request: (
+            asked.append(any("/fleet?" in url for url in done))
+            if request.url.endswith("/aggregate")
+            else None
+        ),
+    )
+    with page.expect_request("**/aggregate"):
+        opened(page, address, "fleet")
+    assert asked == [True]
+    expect(page.get_by_test_id("strip").locator("canvas, svg").first).to_be_visible()
+
+
 def test_findings_of_all_systems_lead_to_one(page: Page, address: str):
     opened(page, address, "fleet", find="zldemo")
     findings = page.get_by_role("region", name="findings of all systems")
