@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from browsing import opened, ready, served
 
@@ -49,6 +49,21 @@ def test_the_strip_of_one_system_waits_for_the_fleet(page: Page, address: str):
         opened(page, address, "fleet")
     assert asked == [True]
     expect(page.get_by_test_id("strip").locator("canvas, svg").first).to_be_visible()
+
+
+def test_of_many_systems_the_page_asks_for_findings_of_one(page: Page, address: str):
+    def many(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"wide": True})
+
+    page.route("**/api/v1/schema*", many)
+    asked: list[str] = []
+    page.on(
+        "request", lambda request: asked.append(request.url) if "/findings/stream" in request.url else None
+    )
+    opened(page, address, "overview")
+    assert len(asked) == 1
+    assert "system=ZLDEMO" in asked[0]
 
 
 def test_findings_of_all_systems_lead_to_one(page: Page, address: str):

@@ -10,9 +10,10 @@ import zlens
 from conftest import Serve
 from lake_made import piece, write
 from zlens import lake, stores
+from zlens.inputs import doubts
 from zlens.inputs.options import Options
 from zlens.inputs.source import SystemInfo
-from zlens.server import place, schema
+from zlens.server import place, problems, schema
 from zlens.server.place import Place
 
 SYSTEMS = ("FIRST", "SECOND", "THIRD")
@@ -133,6 +134,23 @@ def test_hours_that_arrived_since_are_computed(made: Path, tmp_path: Path) -> No
     assert found["SECOND"].mean == pytest.approx(rolled["SECOND"].mean)
     assert found["FIRST"] == before["FIRST"] == rolled["FIRST"]
     assert found["SECOND"].hours != before["SECOND"].hours
+
+
+def test_problems_of_many_are_those_that_reading_finds(
+    made: Path, two_are_many: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def computed(*_: object) -> None:
+        raise AssertionError("measures of all systems were computed")
+
+    with zlens.open(made) as session:
+        own = Place(session, [str(made)])
+        assert schema.answer(own, {})["wide"] is True
+        monkeypatch.setattr(doubts, "doubts", computed)
+        assert problems.answer(own, {})["count"] == len(session.noted_problems())
+        own.live = True
+        with pytest.raises(AssertionError, match="were computed"):
+            problems.answer(own, {})
+        own.close()
 
 
 def test_a_server_of_many_warms_what_is_asked_of_all(made: Path, two_are_many: None) -> None:

@@ -122,6 +122,7 @@ ENDPOINTS = (
             "events": "whether events are recorded",
             "runs": "whether there are runs of the rig",
             "live": "whether data still arrive: /follow has an event for each closed interval",
+            "wide": "whether systems are too many to compute measures of all for a page",
         },
     ),
     Endpoint(
@@ -147,7 +148,8 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "problems",
-        "All problems of the inputs by kind; decodes everything once",
+        "All problems of the inputs by kind, of many systems without those that measures show; "
+        "decodes everything once",
         "problems:answer",
         (),
         {

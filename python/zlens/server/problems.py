@@ -11,8 +11,10 @@ from zlens.server.place import Place
 
 def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     """All problems by kind; the first question decodes the inputs completely."""
+    session = place.session
     kinds: dict[str, list[Problem]] = defaultdict(list)
-    for problem in place.session.all_problems():
+    # Those of the other kind need measures of all systems.
+    for problem in session.noted_problems() if place.wide else session.all_problems():
         kinds[problem.kind].append(problem)
     rows = [
         {

@@ -49,6 +49,7 @@ def _schema(place: Place) -> dict[str, Any]:
         "events": session.fills("event"),
         "runs": place.runs is not None,
         "live": place.live,
+        "wide": place.wide,
         "throughput": session.throughput is not None,
         "models": [
             {

@@ -89,6 +89,8 @@ export interface Schema {
   runs: boolean;
   /** Whether data still arrive. */
   live?: boolean;
+  /** Whether systems are too many to compute measures of all for a page. */
+  wide?: boolean;
   /** Measures of processor users, and how each is shown. */
   subjects: Subject[];
   /** The LSPR workload hint table as regions of L1MP and RNI. */

@@ -1,5 +1,6 @@
 /** Findings and events of the selected system, asked once and shown on every time axis. */
 
+import { untrack } from "svelte";
 import { api } from "./api";
 import type { Finding, FindingsPart } from "./answers";
 import { ask, type Asked } from "./ask.svelte";
@@ -23,20 +24,27 @@ export interface SystemEvent {
 /** An event kind is frequent if it occurs more often than this. */
 const MANY = 30;
 
+/** The view of all systems comes before what is noted of one. */
+async function waited(signal: AbortSignal): Promise<void> {
+  if (untrack(() => place.view) === "fleet") await api.quiet(signal);
+}
+
 class Notable {
   #asked: Asked<void> | null = $state.raw(null);
   #parts = $state.raw<FindingsPart[]>([]);
   #found = $derived(gathered(this.#parts, session.system));
   #events: Asked<SystemEvent[]> | null = $state.raw(null);
-  // The system that the address names; all of them while it names none, or none of these inputs.
-  #of = $derived(session.schema && session.system !== place.system ? null : place.system);
+  #ready = $derived(session.schema !== null);
+  // The system that the address names; all of them if it names none, or none of these inputs. Of many systems
+  // only the one that is shown: findings of a thousand take minutes.
+  #of = $derived(session.schema?.wide || session.system === place.system ? session.system : null);
 
   /** Called once, by a component that lives as long as the page. */
   begin(): void {
-    // Before the schema says which systems there are: the first findings come with the first charts. A system
-    // that the address names may not be among them, so that it waits.
     this.#asked = ask((signal) => {
-      if (this.#of !== null && !session.schema) return null;
+      // The schema says which systems there are.
+      if (!this.#ready) return null;
+      const of = this.#of;
       let parts: FindingsPart[] = [];
       const show = (): void => void (this.#parts = parts);
       const take = (part: FindingsPart): void => {
@@ -44,27 +52,29 @@ class Notable {
         // Those of the interval before stay until all are there.
         if (!follow.live) show();
       };
-      return api.findings(this.#of, take, signal).then(show);
+      return waited(signal).then(() => api.findings(of, take, signal).then(show));
     });
     this.#events = ask((signal) => {
       if (!session.schema || !session.fills("event")) return null;
       const columns = ["time", "kind", "subject", "detail", "inferred"];
       const question = { table: "event", columns, system: session.system, limit: 5000 };
-      return api.rows(question, signal).then((answer) =>
-        answer.rows.flatMap(([time, kind, subject, detail, inferred]) => {
-          const t = seconds(time as string | null);
-          if (t === null) return [];
-          return [
-            {
-              t,
-              kind: String(kind),
-              subject: subject as string | null,
-              detail: detail as string | null,
-              inferred: inferred as boolean | null,
-            },
-          ];
-        }),
-      );
+      return waited(signal)
+        .then(() => api.rows(question, signal))
+        .then((answer) =>
+          answer.rows.flatMap(([time, kind, subject, detail, inferred]) => {
+            const t = seconds(time as string | null);
+            if (t === null) return [];
+            return [
+              {
+                t,
+                kind: String(kind),
+                subject: subject as string | null,
+                detail: detail as string | null,
+                inferred: inferred as boolean | null,
+              },
+            ];
+          }),
+        );
     });
   }
 
