@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from zlens import lake, stores
 from zlens.inputs import doubts
 from zlens.inputs.options import Options
 from zlens.inputs.source import SystemInfo
-from zlens.server import place, problems, schema
+from zlens.server import findings, place, problems, schema
 from zlens.server.place import Place
 
 SYSTEMS = ("FIRST", "SECOND", "THIRD")
@@ -150,6 +152,36 @@ def test_problems_of_many_are_those_that_reading_finds(
         own.live = True
         with pytest.raises(AssertionError, match="were computed"):
             problems.answer(own, {})
+        own.close()
+
+
+def test_findings_of_many_are_found_machine_by_machine(
+    made: Path, two_are_many: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = {"classes": None, "from": None, "to": None, "input": None, "system": None}
+
+    def rows(answer: dict[str, Any]) -> list[Any]:
+        return sorted(json.dumps(row, default=str) for row in answer["rows"])
+
+    with zlens.open(made) as session:
+        own = Place(session, [str(made)])
+        own.live = True
+        whole = findings.answer(own, request)
+        own.close()
+    assert {row["system"] for row in whole["rows"]} == {*SYSTEMS}
+    with zlens.open(made) as session:
+        own = Place(session, [str(made)])
+        machines = {"FIRST": "8561-1", "SECOND": None, "THIRD": "8561-1"}
+        monkeypatch.setattr(SystemInfo, "machine", property(lambda info: machines[info.system]))
+        assert own.machines() == [("FIRST", "THIRD"), ("SECOND",)]
+        stream = findings.stream(own, request)
+        first = next(stream)
+        assert {row["system"] for row in first["rows"]} == {"FIRST", "THIRD"}
+        # A reader that leaves: the next one goes on with what is there.
+        stream.close()
+        answer = findings.answer(own, request)
+        assert rows(answer) == rows(whole)
+        assert (answer["asked"], len(answer["missing"])) == (whole["asked"], len(whole["missing"]))
         own.close()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zlens.catalog.rules import CLASSES
+from zlens.engine import cancelling
 from zlens.engine.cancelling import held
 from zlens.findings import Finding, Findings
 from zlens.findings import evidence as evidences
@@ -75,7 +76,8 @@ def _stages(place: Place, request: dict[str, Any]) -> _Stages:
         place.system_names(request["system"])
     key = ("findings", window, None if classes is None else tuple(sorted(set(classes))))
     # All systems at once: evaluating each alone would compute all measures again.
-    stages: _Stages = place.once(key, lambda: _Stages(place, window, classes))
+    kind = _Machines if place.wide and request["input"] is None else _Stages
+    stages: _Stages = place.once(key, lambda: kind(place, window, classes))
     return stages
 
 
@@ -127,8 +129,8 @@ class _Stages:
         if part is None:
             self._pending, self._ended = None, True
             return
+        part.rows = self._new(part.rows)
         part.off = [rule for rule in part.off if rule.id not in self._seen]
-        part.rows = [row for row in part.rows if row.rule.id not in self._seen]
         part.asked = [rule for rule in part.asked if rule.id not in self._seen]
         part.missing = [(rule, names) for rule, names in part.missing if rule.id not in self._seen]
         self._seen |= {rule.id for rule in (*part.off, *part.asked, *(rule for rule, _ in part.missing))}
@@ -137,6 +139,30 @@ class _Stages:
     def _evaluate(self) -> Iterator[Findings]:
         with self._place.narrowed(None, *self._window) as session:
             yield from find_in_stages(session, classes=self._classes)
+
+    def _new(self, rows: list[Finding]) -> list[Finding]:
+        """The findings of rules that were not evaluated before."""
+        return [row for row in rows if row.rule.id not in self._seen]
+
+
+class _Machines(_Stages):
+    """The same machine by machine, all rules at a time: measures of all would need too much memory.
+
+    Rules are listed with the first machine that has values for them, or lacks some.
+    """
+
+    def _evaluate(self) -> Iterator[Findings]:
+        machines = self._place.machines()
+        for at in range(len(self._done), len(machines)):
+            cancelling.tell(at, len(machines), f"findings of {machines[at][0]} and others of its machine")
+            with self._place.alone(machines[at]) as own, own.narrowed(None, *self._window) as session:
+                findings = Findings(session)
+                for part in find_in_stages(session, classes=self._classes):
+                    findings.add(part)
+            yield findings
+
+    def _new(self, rows: list[Finding]) -> list[Finding]:
+        return rows
 
 
 def evidence(place: Place, request: dict[str, Any]) -> dict[str, Any]:

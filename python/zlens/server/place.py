@@ -121,13 +121,27 @@ class Place(Struct):
     @contextmanager
     def of_systems(self, request: dict[str, Any]) -> Iterator[Place]:
         """The place of the system or the machine that a request is about, if this one is wide."""
-        systems = self._asked(request) if self.wide else ()
+        with self.alone(self._asked(request) if self.wide else ()) as place:
+            yield place
+
+    @contextmanager
+    def alone(self, systems: tuple[str, ...]) -> Iterator[Place]:
+        """The place of these systems; without any, this one."""
         if not systems:
             yield self
             return
         options = replace(self.session.options, systems=systems)
         with self._opened_systems.use(systems, lambda: Place(self._reopened(options), self.inputs)) as place:
             yield place
+
+    def machines(self) -> list[tuple[str, ...]]:
+        """The systems of each machine; one of no known machine is by itself."""
+        known = {info.system: info.machine for info in self.session.systems if info.machine}
+        found: dict[tuple[str | None, str | None], list[str]] = {}
+        for name in dict.fromkeys(info.system for info in self.session.systems):
+            machine = known.get(name)
+            found.setdefault((machine, None if machine else name), []).append(name)
+        return [tuple(sorted(names)) for names in found.values()]
 
     def _asked(self, request: dict[str, Any]) -> tuple[str, ...]:
         """The systems that a request is about; none if it is about all, or names one that is not here."""
