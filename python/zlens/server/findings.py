@@ -155,7 +155,7 @@ class _Machines(_Stages):
         machines = self._place.machines()
         for at in range(len(self._done), len(machines)):
             cancelling.tell(at, len(machines), f"findings of {machines[at][0]} and others of its machine")
-            with self._place.alone(machines[at]) as own, own.narrowed(None, *self._window) as session:
+            with self._place.alone(machines[at], *self._window[:2]) as session:
                 findings = Findings(session)
                 for part in find_in_stages(session, classes=self._classes):
                     findings.add(part)

@@ -121,12 +121,7 @@ class Place(Struct):
     @contextmanager
     def of_systems(self, request: dict[str, Any]) -> Iterator[Place]:
         """The place of the system or the machine that a request is about, if this one is wide."""
-        with self.alone(self._asked(request) if self.wide else ()) as place:
-            yield place
-
-    @contextmanager
-    def alone(self, systems: tuple[str, ...]) -> Iterator[Place]:
-        """The place of these systems; without any, this one."""
+        systems = self._asked(request) if self.wide else ()
         if not systems:
             yield self
             return
@@ -142,6 +137,14 @@ class Place(Struct):
             machine = known.get(name)
             found.setdefault((machine, None if machine else name), []).append(name)
         return [tuple(sorted(names)) for names in found.values()]
+
+    @contextmanager
+    def alone(
+        self, systems: tuple[str, ...], start: str | float | None, end: str | float | None
+    ) -> Iterator[Session]:
+        """A session of these systems in a time window, not kept: a thousand are read one after another."""
+        with self._reopened(replace(self._options(None, start, end), systems=systems)) as session:
+            yield session
 
     def _asked(self, request: dict[str, Any]) -> tuple[str, ...]:
         """The systems that a request is about; none if it is about all, or names one that is not here."""
