@@ -158,7 +158,7 @@ def test_problems_of_many_are_those_that_reading_finds(
 def test_findings_of_many_are_found_machine_by_machine(
     made: Path, two_are_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = {"classes": None, "from": None, "to": None, "input": None, "system": None}
+    request = {"classes": None, "from": None, "to": None, "input": None, "system": None, "few": False}
 
     def rows(answer: dict[str, Any]) -> list[Any]:
         return sorted(json.dumps(row, default=str) for row in answer["rows"])
@@ -179,6 +179,8 @@ def test_findings_of_many_are_found_machine_by_machine(
         assert {row["system"] for row in first["rows"]} == {"FIRST", "THIRD"}
         # A reader that leaves: the next one goes on with what is there.
         stream.close()
+        # The page asks before it knows how many there are.
+        assert [*findings.stream(own, request | {"few": True})] == []
         answer = findings.answer(own, request)
         assert rows(answer) == rows(whole)
         assert (answer["asked"], len(answer["missing"])) == (whole["asked"], len(whole["missing"]))

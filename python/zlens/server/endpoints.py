@@ -323,6 +323,7 @@ ENDPOINTS = (
         "findings:stream",
         (
             Key("classes", Many(_NAME, 0, 10), "classes of rules; all: every class", default=None),
+            Key("few", Flag(), "of too many systems for a page (wide), no findings", default=False),
             *_WINDOW,
         ),
         {

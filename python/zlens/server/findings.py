@@ -34,6 +34,8 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
 
 def stream(place: Place, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The findings of some rules at a time, those that are computed soonest first."""
+    if request["few"] and place.wide:
+        return
     for part in _stages(place, request).parts():
         answer = _part(part, request["system"])
         orders = [list(row.order) for row in _rows(part, request["system"])]

@@ -34,17 +34,20 @@ class Notable {
   #parts = $state.raw<FindingsPart[]>([]);
   #found = $derived(gathered(this.#parts, session.system));
   #events: Asked<SystemEvent[]> | null = $state.raw(null);
-  #ready = $derived(session.schema !== null);
-  // The system that the address names; all of them if it names none, or none of these inputs. Of many systems
+  // The system that the address names; all of them while it names none, or none of these inputs. Of many systems
   // only the one that is shown: findings of a thousand take minutes.
-  #of = $derived(session.schema?.wide || session.system === place.system ? session.system : null);
+  #of = $derived.by(() => {
+    if (!session.schema) return place.system;
+    return session.schema.wide || session.system === place.system ? session.system : null;
+  });
 
   /** Called once, by a component that lives as long as the page. */
   begin(): void {
+    // Before the schema says which systems there are: the first findings come with the first charts. A system
+    // that the address names may not be among them, so that it waits.
     this.#asked = ask((signal) => {
-      // The schema says which systems there are.
-      if (!this.#ready) return null;
       const of = this.#of;
+      if (of !== null && !session.schema) return null;
       let parts: FindingsPart[] = [];
       const show = (): void => void (this.#parts = parts);
       const take = (part: FindingsPart): void => {
@@ -52,7 +55,7 @@ class Notable {
         // Those of the interval before stay until all are there.
         if (!follow.live) show();
       };
-      return waited(signal).then(() => api.findings(of, take, signal).then(show));
+      return waited(signal).then(() => api.findings(of, take, signal, of === null).then(show));
     });
     this.#events = ask((signal) => {
       if (!session.schema || !session.fills("event")) return null;
