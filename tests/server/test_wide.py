@@ -187,6 +187,34 @@ def test_findings_of_many_are_found_machine_by_machine(
         own.close()
 
 
+def test_a_rule_that_one_machine_cannot_check_is_checked_for_another(
+    made: Path, two_are_many: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = {"classes": None, "from": None, "to": None, "input": None, "system": None}
+    stages = findings.find_in_stages
+    calls = []
+
+    def lacking(*given: Any, **how: Any) -> Any:
+        calls.append(given)
+        for part in stages(*given, **how):
+            if len(calls) == 1:
+                part.missing += [(rule, ("load.busy_pct",)) for rule in part.asked]
+                part.asked, part.rows = [], []
+            yield part
+
+    with zlens.open(made) as session:
+        own = Place(session, [str(made)])
+        whole = findings.answer(own, request)
+        own.close()
+    monkeypatch.setattr(findings, "find_in_stages", lacking)
+    with zlens.open(made) as session:
+        own = Place(session, [str(made)])
+        answer = findings.answer(own, request)
+        own.close()
+    assert len(calls) == len(SYSTEMS)
+    assert (answer["asked"], answer["missing"]) == (whole["asked"], whole["missing"])
+
+
 def test_a_server_of_many_warms_what_is_asked_of_all(made: Path, two_are_many: None) -> None:
     from zlens.server import warming
 

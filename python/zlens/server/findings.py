@@ -21,7 +21,11 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     findings = Findings(place.session)
     for part in _stages(place, request).parts():
         findings.add(part)
-    findings.missing.sort(key=lambda entry: entry[0].id)
+    # What one machine lacks, another may have.
+    checked = {rule.id for rule in findings.asked}
+    findings.missing = sorted(
+        (entry for entry in findings.missing if entry[0].id not in checked), key=lambda entry: entry[0].id
+    )
     whole = _part(findings, request["system"])
     applying = [rule for rule in whole["asked"] if _applies(rule, request["system"])]
     elsewhere = [
@@ -94,6 +98,7 @@ class _Stages:
         self._guard = threading.Lock()
         self._done: list[Findings] = []
         self._seen: set[str] = set()
+        self._lacking: set[str] = set()
         self._ended = False
         self._readers = 0
         self._pending: Iterator[Findings] | None = None
@@ -134,8 +139,11 @@ class _Stages:
         part.rows = self._new(part.rows)
         part.off = [rule for rule in part.off if rule.id not in self._seen]
         part.asked = [rule for rule in part.asked if rule.id not in self._seen]
-        part.missing = [(rule, names) for rule, names in part.missing if rule.id not in self._seen]
-        self._seen |= {rule.id for rule in (*part.off, *part.asked, *(rule for rule, _ in part.missing))}
+        part.missing = [
+            (rule, names) for rule, names in part.missing if rule.id not in self._seen | self._lacking
+        ]
+        self._seen |= {rule.id for rule in (*part.off, *part.asked)}
+        self._lacking |= {rule.id for rule, _ in part.missing}
         self._done.append(part)
 
     def _evaluate(self) -> Iterator[Findings]:
@@ -150,7 +158,7 @@ class _Stages:
 class _Machines(_Stages):
     """The same machine by machine, all rules at a time: measures of all would need too much memory.
 
-    Rules are listed with the first machine that has values for them, or lacks some.
+    A rule is listed with the first machine that has values for it, and with the first that lacks some before.
     """
 
     def _evaluate(self) -> Iterator[Findings]:
