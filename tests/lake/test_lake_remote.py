@@ -25,6 +25,7 @@ from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options, parse_moment
 from zlens.lake import measures, remote
 from zlens.lake.folder import Folder
+from zlens.lake.retention import UNMEASURED
 from zlens.stores import gathering
 
 ADD = "import sys; from zlens import lake; lake.add(sys.argv[2:], sys.argv[1])"
@@ -126,7 +127,7 @@ def test_the_life_of_a_lake(url: str, demo_folder: Path, monkeypatch: pytest.Mon
     assert [rolled.systems for rolled in stores.rollup(url)] == [["ZLZ1"]]
     with zlens.open(url) as session:
         before = session.sql("SELECT * FROM load_day ORDER BY ALL").rows
-    gone = lake.forget_raw(url, 86_400)
+    gone = lake.forget_raw(url, 86_400, even_if_lost=[UNMEASURED])
     assert len(gone.gone) == 1
     assert gone.waiting > 0
     with zlens.open(url) as session:

@@ -11,6 +11,7 @@ import pytest
 import zlens
 from job_made import COUNTS, INTERVAL, JOB, LAST, MILLION, STEP, SYSTEM, TIMES, record
 from readers import smf_made
+from zlens.errors import QueryError
 from zlens.inputs.options import parse_moment
 
 
@@ -110,7 +111,6 @@ def test_levels_without_ziips_and_counts(tmp_path: Path) -> None:
         ({}, ["interval", "step", "interval"]),
         ({"start": parse_moment("23:14:10")}, ["step", "interval"]),
         ({"end": parse_moment("23:14:10")}, ["interval"]),
-        ({"start": parse_moment("23:50")}, []),
         ({"every_s": 3600}, ["interval", "step", "interval"]),
     ],
 )
@@ -118,3 +118,5 @@ def test_times_asked_for(tmp_path: Path, options: dict[str, Any], kinds: list[st
     """Times of day are local ones. Jobs are no sums of an interval: --every leaves them as they are."""
     made = [record(INTERVAL), record(STEP, 30), record(INTERVAL, 60)]
     assert [row[0] for row in asked(tmp_path, "kind", made, **options)] == kinds
+    with pytest.raises(QueryError, match="no interval lies in the selected times"):
+        asked(tmp_path, "kind", made, start=parse_moment("23:50"))

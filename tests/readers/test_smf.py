@@ -329,8 +329,8 @@ class TestSample:
         assert source.problems(complete=True) == []
         (info,) = source.systems
         assert (info.system, info.machine, info.nominal_s) == ("SY00", "3931-ABCDE", 900)
-        # Those of the counters; RMF's, whose records were made with another clock, are their own.
-        assert len(info.intervals) == 4
+        # Four of the counters and four of RMF, whose records have another clock: none covers another.
+        assert [interval.layer for interval in info.intervals] == [1, 1, 1, 1, 0, 0, 0, 0]
 
     def test_its_columns(self) -> None:
         found = rows(opened(SAMPLE))

@@ -125,17 +125,28 @@ def test_a_system_is_known_by_its_records(tmp_path: Path) -> None:
     assert source.resets() == []
 
 
-def test_a_system_has_the_intervals_of_its_counters_where_it_has_them(tmp_path: Path) -> None:
-    """Records of RMF keep to their own beside them."""
+def test_counters_divide_intervals_of_rmf_and_replace_none(tmp_path: Path) -> None:
+    """Two intervals of RMF: counters cover two thirds of the first, and nothing of the second."""
+    before = (COUNTERS_US - START_US) / SECOND
     path = dump(
-        tmp_path / "both.smf", [record(1, 0, 300), record(1, 0, 600), *rmf(70, 900, {"control": [{}]})]
+        tmp_path / "both.smf",
+        [
+            *(record(1, 0, 300), record(1, 0, 600)),
+            *(one for end in (900, 1800) for one in rmf(70, before + end, {"control": [{}]})),
+        ],
     )
     source = opened(path)
     (info,) = source.systems
     assert info.nominal_s == 300
-    assert [one.seconds for one in info.intervals] == [300, 300]
+    assert [((one.end_us - COUNTERS_US) / SECOND, one.seconds) for one in info.intervals] == [
+        (300, 300), (600, 300), (900, 900), (1800, 900),
+    ]  # fmt: skip
     assert len(rows(source)) == 2
-    assert len(rows(source, table="smf70_control")) == 1
+    assert len(rows(source, table="smf70_control")) == 2
+    with zlens.open(path) as session:
+        # No second is in two intervals.
+        found = session.sql("SELECT seconds, epoch(interval_end - interval_start) FROM interval").rows
+        assert found == [(seconds, seconds) for seconds in (300, 300, 300, 900)]
 
 
 def test_partitions_are_told_beside_counters_whose_intervals_end_a_moment_later(tmp_path: Path) -> None:

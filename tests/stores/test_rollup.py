@@ -24,6 +24,7 @@ from zlens.inputs.options import Options, parse_moment
 from zlens.inputs.source import forgotten
 from zlens.lake import names
 from zlens.lake.folder import Folder
+from zlens.lake.retention import UNMEASURED
 from zlens.lake.rollups import Machine
 from zlens.stores import buckets, rolling
 
@@ -252,16 +253,16 @@ def test_raw_tables_go_and_measures_stay(parts: list[str], tmp_path: Path) -> No
     made = tmp_path / "lake"
     lake.add(parts[:2], made)
     with pytest.raises(LakeError, match=r"the measures of LAKETEST, 2026-03-02, are not in the lake"):
-        lake.forget_raw(made, DAY_S, now_us=LATER_US)
+        lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
     stores.rollup(made)
     hours = rows(made, "SELECT * FROM cpu_hour ORDER BY ALL")
     files = days_of(made)
     # An age that cuts the day.
     assert lake.forget_raw(made, 99 * DAY_S + DAY_S // 2, now_us=LATER_US).gone == []
     version = Folder(made).load()
-    tried = lake.forget_raw(made, DAY_S, now_us=LATER_US, dry_run=True)
+    tried = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US, dry_run=True)
     assert Folder(made).load() == version
-    gone = lake.forget_raw(made, DAY_S, now_us=LATER_US)
+    gone = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
     assert gone == tried
     assert gone.gone == [("LAKETEST", path) for path in parts[:2]]
     assert gone.rows > 0
@@ -284,7 +285,7 @@ def test_what_follows_keeps_its_differences(parts: list[str], tmp_path: Path) ->
     for folder in (kept, made):
         lake.add(parts[:2], folder)
         stores.rollup(folder)
-    lake.forget_raw(made, DAY_S, now_us=LATER_US)
+    lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
     for folder in (kept, made):
         lake.add(parts[2:], folder)
     after = f"SELECT * EXCLUDE (file) FROM d0r2 WHERE epoch_us(interval_end) > {end_us(11)} ORDER BY ALL"
@@ -296,7 +297,7 @@ def test_what_follows_keeps_its_differences(parts: list[str], tmp_path: Path) ->
     [rolled] = stores.rollup(made)
     assert (rolled.days, rolled.sealed) == ([], ["2026-03-02"])
     assert rows(made, "SELECT * FROM cpu_hour ORDER BY ALL") == hours
-    forgotten = lake.forget_raw(made, DAY_S, now_us=LATER_US)
+    forgotten = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
     assert (forgotten.gone, forgotten.unmeasured) == ([], [("LAKETEST", parts[2])])
 
 
@@ -314,7 +315,7 @@ def test_measures_go_with_their_data(parts: list[str], tmp_path: Path) -> None:
     stores.rollup(alone)
     assert differences(tables(made), tables(alone)) == []
     gc.collect()
-    lake.forget_raw(made, DAY_S, now_us=LATER_US)
+    lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
     lake.forget(made, Options(systems=("LAKETEST",)))
     assert days_of(made) == {}
     assert lake.check(made).faults == []
@@ -380,9 +381,16 @@ def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFix
     assert run("lake", "rollup", made, "--system", "LAKETEST")[1] == "LAKETEST: up to date\n"
     assert "1 day of measures by hour and day" in run("lake", "show", made)[1]
     status, out, _ = run("lake", "forget", made, "--raw", "--older-than", "1d", "--dry-run")
-    assert out.startswith(f"would remove LAKETEST of {parts[0]}\n")
-    status, out, _ = run("lake", "forget", made, "--raw", "--older-than", "1d")
-    assert (status, out.splitlines()[0]) == (0, f"removed LAKETEST of {parts[0]}")
+    assert f"would remove LAKETEST of {parts[0]}\n" in out
+    # Three processors in 18 intervals, one of them offline in two; the first interval has no difference.
+    assert "kept as measures: LAKETEST, 2026-03-02: d0r2, 52 rows: 17 intervals, in cpu, load\n" in out
+    status, out, err = run("lake", "forget", made, "--raw", "--older-than", "1d")
+    assert (status, out) == (2, "")
+    assert "--even-if-lost unmeasured" in err
+    remove = ["--raw", "--older-than", "1d", "--even-if-lost", "unmeasured"]
+    status, out, _ = run("lake", "forget", made, *remove)
+    assert status == 0
+    assert f"\nremoved LAKETEST of {parts[0]}\n" in out
     assert "3 inputs without raw tables" in run("lake", "show", made)[1]
     status, out, _ = run("info", made)
     assert out.count("forgotten; measures by hour and day remain") == 3
@@ -393,6 +401,9 @@ def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFix
         status, _, err = run("lake", "forget", made, *words)
         assert status == 2
         assert "--raw and --older-than belong together" in err
+    status, _, err = run("lake", "forget", made, "--system", "LAKETEST", "--even-if-lost", "unmeasured")
+    assert status == 2
+    assert "--even-if-lost belongs to --raw" in err
 
 
 def test_wrong_calls(tmp_path: Path, parts: list[str]) -> None:

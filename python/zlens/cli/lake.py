@@ -29,7 +29,7 @@ Examples:
   zlens lake check lake
   zlens lake commit lake staged
   zlens lake forget lake --system ZVM1 --to 2026-01-01
-  zlens lake rollup lake && zlens lake forget lake --raw --older-than 90d
+  zlens lake rollup lake && zlens lake forget lake --raw --older-than 90d --even-if-lost unmeasured
 """
 
 
@@ -69,7 +69,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "remove systems and times",
         "\nRemoves whole inputs, or all data of a system in an input; only those can be imported again."
         "\nInputs that lie only partly within the times are kept and listed."
-        "\nWith --raw, only raw tables go; the measures that `zlens lake rollup` keeps stay.",
+        "\nWith --raw, only raw tables go; the measures that `zlens lake rollup` keeps stay. Table by table,"
+        "\nday by day and interval by interval it proves that measures have what is removed, or refuses.",
         "zlens lake forget lake --system ZVM1 --to 2026-01-01",
     )
     forget.add_argument(
@@ -82,6 +83,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     forget.add_argument("--utc", action="store_true", help="times are UTC instead of the system's local time")
     forget.add_argument("--raw", action="store_true", help="remove raw tables only; needs --older-than")
     forget.add_argument("--older-than", metavar="AGE", help="inputs whose days are all this old: 90d")
+    forget.add_argument(
+        "--even-if-lost",
+        action="append",
+        default=[],
+        metavar="TABLES",
+        help="with --raw: raw tables, separated by commas, that may be removed though measures lack their "
+        "rows; 'unmeasured': all that no measure reads",
+    )
     forget.add_argument("--dry-run", action="store_true", help="show what would be removed; remove nothing")
     forget.set_defaults(act=_forget)
     commit = action(
@@ -232,7 +241,7 @@ def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import lake
     from zlens.inputs.options import Options, parse_duration, parse_moment
     from zlens.lake.names import is_url
-    from zlens.progress import bytes_text
+    from zlens.progress import Progress, bytes_text
 
     options = Options(
         systems=tuple(arguments.system),
@@ -247,9 +256,22 @@ def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
                 expected="something like --raw --older-than 90d",
             )
         age = parse_duration(arguments.older_than, longest=100 * 366)
-        removed = lake.forget_raw(arguments.lake, age, systems=options.systems, dry_run=arguments.dry_run)
+        even_if_lost = [name for each in arguments.even_if_lost for name in each.split(",")]
+        with Progress() as progress:
+            removed = lake.forget_raw(
+                arguments.lake,
+                age,
+                systems=options.systems,
+                even_if_lost=even_if_lost,
+                dry_run=arguments.dry_run,
+                progress=progress,
+            )
+    elif arguments.even_if_lost:
+        raise QueryError("--even-if-lost belongs to --raw", expected="--raw --older-than 90d")
     else:
         removed = lake.forget(arguments.lake, options, dry_run=arguments.dry_run)
+    for entry in removed.proof:
+        out.write(f"{'kept as measures' if entry.is_retained else 'lost'}: {_safe(str(entry))}\n")
     for system, path in removed.unmeasured:
         out.write(f"kept {_safe(system)} of {_safe(path)}: imported too late to be in the measures\n")
     for system, path in removed.gone:

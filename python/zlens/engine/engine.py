@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from zlens import _native
 from zlens.catalog import expressions, metrics, roles
+from zlens.catalog.compile import roles as role_sql
 from zlens.catalog.compile import tree
 from zlens.catalog.compile.kept import Kept, digest
 from zlens.catalog.compile.plan import Input, Kinds
@@ -192,13 +193,32 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
 
-    def unselected(self, names: Sequence[str], columns: Sequence[str], query: str) -> list[tuple[Any, ...]]:
-        """Rows of one of zlens' own queries over `records`: the union of raw tables, with all their rows."""
+    def tables_of(self, measure: str) -> set[str]:
+        """The raw tables of the input that a measure reads."""
+        try:
+            return self._store.compiler.raw_tables(measure)
+        except Error as error:
+            raise query_error(error) from None
+
+    def unselected(
+        self, names: Sequence[str], columns: Sequence[str], query: str, *, only_taken: bool = False
+    ) -> list[tuple[Any, ...]]:
+        """Rows of one of zlens' own queries over `records`: the union of raw tables, whatever is selected.
+
+        The column `table` of `records` has the name of the raw table. `only_taken` leaves out rows that no
+        entity takes, such as totals of a printed report.
+        """
         cursor = self._store.cursor()
-        parts = [self._store.raw_rows(cursor, name, columns, fill=False, selected=False) for name in names]
         selected = ", ".join(map(expressions.quote, columns))
-        union = " UNION ALL ".join(f"SELECT {selected} FROM ({part})" for part in parts)
-        text = f"WITH records AS ({union}) {query}"
+        parts = []
+        for name in names:
+            condition, named = "true", set[str]()
+            if only_taken:
+                condition, named = role_sql.taken(name, self._store.raw_columns(name))
+            rows = self._store.raw_rows(cursor, name, {*columns, *named}, selected=False)
+            table = expressions.literal(name)
+            parts.append(f'SELECT {table} AS "table", {selected} FROM ({rows}) WHERE {condition}')
+        text = f"WITH records AS ({' UNION ALL '.join(parts)}) {query}"
         return interruptible(cursor, lambda: cursor.execute(text).fetchall())
 
     # -- asking --------------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
-"""Intervals of records that have their own: RMF's next to those of the counters of SMF 113, or SMF 30's.
+"""Intervals of record types that have their own: RMF's next to those of the counters of SMF 113, or SMF 30's.
 
-A source gives the intervals of its first kind of record. If a system has others, whose intervals end at
-other moments, their rows belong to these.
+The intervals of a system are the union over its record types: finer intervals divide coarser ones, and where
+there are no finer ones the coarser ones remain. The rows of each record type belong to its own intervals.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,7 +23,53 @@ QUERY = (
 #: An interval may be a little longer than its nominal length: RMF ends it when it can.
 SLACK = 1.02
 
+#: Ends that differ by less, in microseconds, are of one interval: each processor's record has its own time.
+SAME_US = 20_000
+
 Found = tuple[SystemInfo, Interval]
+
+
+def union(intervals: Iterable[Interval]) -> list[Interval]:
+    """Return the intervals of a system from those of its record types, in order of time.
+
+    An interval counts where those of lower layers leave more than 2 % of it uncovered, unless one of them
+    ends when it ends. Of several with the same end and layer, the first counts.
+    """
+    layers: dict[int, dict[int, Interval]] = {}
+    for interval in intervals:
+        layers.setdefault(interval.layer, {}).setdefault(interval.end_us, interval)
+    result: list[Interval] = []
+    for _, by_end in sorted(layers.items()):
+        added = _uncovered(result, by_end.values()) if result else by_end.values()
+        result = sorted([*result, *added], key=lambda interval: interval.end_us)
+    return result
+
+
+def _uncovered(finer: list[Interval], coarser: Iterable[Interval]) -> list[Interval]:
+    """The coarser intervals that the finer ones, which are in order of time, do not cover."""
+    ends = [interval.end_us for interval in finer]
+    # Covered time as spans that do not touch.
+    starts: list[int] = []
+    stops: list[int] = []
+    for start, end in sorted((_start(interval), interval.end_us) for interval in finer):
+        if stops and start <= stops[-1]:
+            stops[-1] = max(stops[-1], end)
+        else:
+            starts.append(start)
+            stops.append(end)
+
+    def is_covered(interval: Interval) -> bool:
+        nearest = bisect_left(ends, interval.end_us - SAME_US + 1)
+        if nearest < len(ends) and ends[nearest] < interval.end_us + SAME_US:
+            return True
+        start, end = _start(interval), interval.end_us
+        first, last = bisect_left(stops, start), bisect_right(starts, end)
+        spans = zip(starts[first:last], stops[first:last], strict=True)
+        covered = sum(min(stop, end) - max(begin, start) for begin, stop in spans)
+        # An interval of unknown length is a point in time.
+        return covered * SLACK >= end - start if start < end else first < last
+
+    return [interval for interval in coarser if not is_covered(interval)]
 
 
 def find(systems: Iterable[SystemInfo], rows: Iterable[tuple[Any, ...]]) -> list[Found]:

@@ -61,6 +61,9 @@ class Interval(Struct, frozen=True):
     seconds: float | None
     flag: str | None = None
     samples: int | None = None
+    #: Of intervals of different record types, those of a higher layer count where lower ones leave time
+    #: uncovered (inputs.record_intervals.union).
+    layer: int = 0
 
 
 class SystemInfo(Struct):

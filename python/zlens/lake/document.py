@@ -15,6 +15,7 @@ from zlens.catalog.columns import Column
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
 from zlens.lake import kinds, names
+from zlens.lake.retained import RETAINED, Retained
 from zlens.lake.rows import Lists
 from zlens.readers.joints import Digest, Mark
 from zlens.schema.kinds import Choice, Flag, Key, Many, Maybe, Named, Number, Raw, Row, Spec, Text
@@ -384,15 +385,20 @@ class MeasuresFile(Struct, frozen=True):
 
 
 class MeasuresDocument(Struct):
-    """The measures of one day of a system: the inputs of its machine, the schema of each table, the files."""
+    """The measures of one day of a system: the inputs of its machine, the schema of each table, the files.
+
+    retained   the intervals that they have rows of; empty if an earlier release computed them
+    """
 
     inputs: list[str] = field(default_factory=list)
     schemas: dict[str, str] = field(default_factory=dict)
     files: list[MeasuresFile] = field(default_factory=list)
+    retained: Retained = field(default_factory=Retained)
 
     def dump(self) -> bytes:
         files = [_measures_row(file) for file in self.files]
-        return dump({"inputs": self.inputs, "schemas": self.schemas, "files": files})
+        value = {"inputs": self.inputs, "schemas": self.schemas, "files": files}
+        return dump(value | {"retained": self.retained.facts()})
 
 
 class GatheredDocument(Struct):
@@ -421,6 +427,7 @@ _MEASURES = Spec(
         Key("inputs", kinds.many(kinds.SHA256)),
         Key("schemas", Named(kinds.KEY, 0)),
         Key("files", kinds.many(_MEASURES_FILE)),
+        Key("retained", RETAINED, default=Retained()),
     ),
     MeasuresDocument,
 )
@@ -482,7 +489,12 @@ class Intervals(Struct):
 
 
 def _interval_rows(intervals: list[Interval]) -> list[list[Any]]:
-    return [[interval.end_us, interval.seconds, interval.flag, interval.samples] for interval in intervals]
+    rows: list[list[Any]] = []
+    for interval in intervals:
+        row = [interval.end_us, interval.seconds, interval.flag, interval.samples]
+        # Written only if it says something: earlier releases do not know it.
+        rows.append([*row, interval.layer] if interval.layer else row)
+    return rows
 
 
 def _mark_row(mark: Mark) -> list[int]:
@@ -497,9 +509,10 @@ def _marked(end_us: int, samples: int, offset: int, begin: int | None = None, *d
 
 
 _INTERVAL = Row(
-    (kinds.WHOLE, Maybe(Number()), kinds.MAYBE_TEXT, kinds.MAYBE_WHOLE),
-    "end, seconds, flag and samples",
+    (kinds.WHOLE, Maybe(Number()), kinds.MAYBE_TEXT, kinds.MAYBE_WHOLE, kinds.COUNT),
+    "end, seconds, flag, samples and layer",
     Interval,
+    short=4,
 )
 #: The end of an interval; lakes of earlier releases have no begin and digest.
 _MARK = Row(

@@ -38,7 +38,7 @@ class Part(Struct):
     first_end_us: int | None = None
     last_end_us: int | None = None
     open_us: tuple[int, int] | None = None
-    #: The first and last interval end of records that other inputs may also have.
+    #: The first and last interval end of all rows, where record types have intervals of their own.
     records_us: tuple[int, int] | None = None
     local_time: bool = False
     #: Whether differences continue from one input to the next.
@@ -54,6 +54,13 @@ class Part(Struct):
     def own_sources(self, imported: Input) -> list[str]:
         """The sources of its rows."""
         return self.sources or [imported.source]
+
+    def ends_us(self) -> tuple[int, int] | None:
+        """The first and last interval end of all rows; None if it has no intervals."""
+        ends = [
+            end for end in (self.first_end_us, self.last_end_us, *(self.records_us or ())) if end is not None
+        ]
+        return (min(ends), max(ends)) if ends else None
 
 
 class Input(Struct):
@@ -77,12 +84,14 @@ class Rollup(Struct):
 
     state    a digest of the parts that they were computed from
     sha256   of the document that lists the files
+    lost     intervals of raw tables that no measure has rows of
     """
 
     system: str
     day: str
     state: str
     sha256: str
+    lost: int = 0
 
 
 class Gathered(Struct):
@@ -125,7 +134,8 @@ class Manifest(Struct):
             value["since"] = self.since
         if self.rollups:
             value["measures"] = [
-                [one.system, one.day, one.state, one.sha256] for _, one in sorted(self.rollups.items())
+                [one.system, one.day, one.state, one.sha256, *([one.lost] if one.lost else [])]
+                for _, one in sorted(self.rollups.items())
             ]
         if self.gathered:
             value["gathered"] = [[one.day, one.key, one.sha256] for _, one in sorted(self.gathered.items())]
@@ -243,7 +253,12 @@ INPUT = Spec(
     )
 )
 _DAY = Text(10, 10, re.compile(r"\d{4}-\d\d-\d\d"), "a date")
-_ROLLUP = Row((kinds.TEXT, _DAY, kinds.KEY, kinds.SHA256), "system, day, state and SHA-256", Rollup)
+_ROLLUP = Row(
+    (kinds.TEXT, _DAY, kinds.KEY, kinds.SHA256, kinds.COUNT),
+    "system, day, state, SHA-256 and lost intervals",
+    Rollup,
+    short=4,
+)
 _GATHERED = Row((_DAY, kinds.KEY, kinds.SHA256), "day, key and SHA-256", Gathered)
 _MANIFEST = Spec(
     (

@@ -20,6 +20,7 @@ from zlens.catalog.columns import Column
 from zlens.catalog.interval_flags import flag
 from zlens.catalog.roles import lasting_tables
 from zlens.errors import InputError
+from zlens.inputs import record_intervals
 from zlens.inputs.options import Moment, Options
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable, SystemInfo
@@ -296,8 +297,10 @@ class LakeSource:
     # -- systems -------------------------------------------------------------------------------------
 
     def _info(self, system: str, source: str) -> SystemInfo:
-        parts = self._interval_parts(system, source)
-        first = parts[0].document.info
+        parts = self._parts_of(system, source)
+        # The usual interval of a system is that of its counters, if any dump has them.
+        counted = [stored for stored in parts if stored.part.joined] if self.name in NEAR_US else []
+        first = (counted or parts)[0].document.info
         spans = [stored.span(source) for stored in parts] if parts[0].part.sources else []
         times = [(stored.part.first_us, stored.part.last_us) for stored in parts]
         times = [(span.first_us, span.last_us) for span in spans] or times
@@ -329,31 +332,22 @@ class LakeSource:
         """The first and the last interval end of all parts; None if options or documents have to say more."""
         if self._options.start is not None or self._options.end is not None:
             return None
-        ends = [
-            end
-            for stored in parts
-            if not stored.part.sources
-            for end in (stored.part.first_end_us, stored.part.last_end_us)
-        ]
-        known = [end for end in ends if end is not None]
+        ends = [stored.part.ends_us() for stored in parts if not stored.part.sources]
+        known = [end for span in ends if span is not None for end in span]
         return (min(known), max(known)) if len(known) == 2 * len(parts) else None
 
-    def _interval_parts(self, system: str, source: str) -> list[_StoredPart]:
-        """The parts with a system's intervals: among dumps those with counters, if there are any."""
-        parts = [stored for stored in self._by_system[system] if source in stored.sources]
-        counted = [stored for stored in parts if stored.part.joined] if self.name in NEAR_US else []
-        return counted or parts
+    def _parts_of(self, system: str, source: str) -> list[_StoredPart]:
+        return [stored for stored in self._by_system[system] if source in stored.sources]
 
     def _is_selected(self, stored: _StoredPart) -> bool:
         part = stored.part
         if self._options.systems and part.system not in self._options.systems:
             return False
         low, high = self._bounds[part.system]
-        if part.first_end_us is None or part.last_end_us is None:
+        span = part.ends_us()
+        if span is None:
             return True
-        # Records with intervals of their own may begin earlier and end later than counters do.
-        first = min((part.first_end_us, *(part.records_us or ())))
-        last = max((part.last_end_us, *(part.records_us or ())))
+        first, last = span
         # A later input closes the rows after the last end.
         ends_before = low is not None and last <= low and part.open_us is None
         return not ends_before and (high is None or first <= high)
@@ -400,7 +394,7 @@ class LakeSource:
 
     def _intervals(self, info: SystemInfo) -> list[Interval]:
         """Intervals of a system, each once; only those of the selected times, if there are any."""
-        parts = self._interval_parts(info.system, info.source)
+        parts = self._parts_of(info.system, info.source)
         with_rows = [stored for stored in parts if stored.part.raw]
         chosen = [stored for stored in with_rows if self._is_selected(stored)]
         return self._intervals_of(info, chosen, parts) or self._intervals_of(info, with_rows, parts)
@@ -408,19 +402,27 @@ class LakeSource:
     def _intervals_of(
         self, info: SystemInfo, chosen: list[_StoredPart], parts: list[_StoredPart]
     ) -> list[Interval]:
-        by_end: dict[int, Interval] = {}
+        found: list[Interval] = []
         marks = False
         for stored in chosen:
             stored_intervals = stored.intervals(info.source)
             if stored.seam is not None and stored.seam.intervals is not None:
-                stored_intervals = Intervals(stored.seam.intervals)
+                found += stored.seam.intervals
+                found += [interval for interval in stored_intervals.intervals if interval.layer]
+                continue
             marks = marks or bool(stored_intervals.marks)
-            for interval in stored_intervals.intervals:
-                by_end.setdefault(interval.end_us, interval)
-            for mark in stored_intervals.marks:
-                if mark.samples:
-                    by_end.setdefault(mark.end_us, Interval(mark.end_us, None, None, mark.samples))
-        ordered = [by_end[end] for end in sorted(by_end)]
+            # An earlier release stored the intervals of one record type: of counters, if there were any.
+            counted = stored.part.joined or self.name not in NEAR_US
+            found += [
+                interval if counted or interval.layer else replace(interval, layer=1)
+                for interval in stored_intervals.intervals
+            ]
+            found += [
+                Interval(mark.end_us, None, None, mark.samples)
+                for mark in stored_intervals.marks
+                if mark.samples
+            ]
+        ordered = record_intervals.union(found)
         if not marks or not ordered:
             return ordered
         # The previous end is in a part that was not chosen, or does not exist.

@@ -11,13 +11,14 @@ import datetime as dt
 import os
 import time
 from collections.abc import Iterable
+from functools import partial
 
 from msgspec import Struct, field
 
 from zlens.errors import InputError, LakeError, QueryError
 from zlens.inputs.options import Moment, Options
-from zlens.inputs.source import SystemInfo
-from zlens.lake import folder, names, rollups
+from zlens.inputs.source import Progress, SystemInfo
+from zlens.lake import folder, names, retention, rollups
 from zlens.lake.folder import Folder, part_of
 from zlens.lake.manifest import Input, Manifest, Part
 from zlens.lake.parquet_engine import ParquetEngine
@@ -34,6 +35,8 @@ class Forgotten(Struct):
     kept: list[tuple[str, str]] = field(default_factory=list)
     #: Parts whose measures are not kept: others of their days were forgotten before they were imported.
     unmeasured: list[tuple[str, str]] = field(default_factory=list)
+    #: What the measures retain of each raw table that is removed.
+    proof: list[retention.Proof] = field(default_factory=list)
     rows: int = 0
     bytes: int = 0
     #: Files still there because somebody reads; the next import or removal removes them.
@@ -91,57 +94,106 @@ def forget_raw(
     older_than_s: int,
     *,
     systems: Iterable[str] = (),
+    even_if_lost: Iterable[str] = (),
     dry_run: bool = False,
     now_us: int | None = None,
+    progress: Progress | None = None,
 ) -> Forgotten:
     """Remove the raw tables of what is older than so many seconds; measures by hour and day stay.
 
     A part goes when all its local days are that old. What its neighbors and later imports need of it stays,
-    so their differences do not change, and the same bytes are not imported again. LakeError if the
-    measures of one of its days are not up to date.
+    so their differences do not change, and the same bytes are not imported again.
+
+    even_if_lost   raw tables whose rows may be lost; UNMEASURED: all that no measure reads
+
+    Raises LakeError if the measures of one of its days are not up to date, or if an interval of a raw table
+    is in no measure (`Forgotten.proof`), unless `even_if_lost` names the table. With `dry_run` nothing is
+    removed, and the proof says what would be lost.
     """
     path = os.fspath(lake)
     if not names.is_lake(path):
         raise InputError("this is not a lake", file=path, cure=say("lake_make"))
     into = folder.at(path)
     before_us = (time.time_ns() // 1000 if now_us is None else now_us) - older_than_s * 1_000_000
+    wanted, accepted = set(systems), frozenset(even_if_lost)
     with folder.typed(into, "make room on the disk for a new manifest"):
-        return into.repeat(lambda: _forget_raw(into, before_us, set(systems), dry_run))
+        while True:
+            with into.reading():
+                chosen = _choose_raw(into, into.load(), before_us, wanted)
+                forgotten = chosen.forgotten
+                forgotten.proof = retention.proof(into, chosen.removed, progress)
+            lost = [entry for entry in forgotten.proof if not entry.is_accepted(accepted)]
+            if dry_run or not chosen.removed:
+                return forgotten
+            if lost:
+                raise retention.refusal(path, lost)
+            removed = into.repeat(partial(_remove_raw, into, before_us, wanted, chosen))
+            if removed is not None:
+                return removed
+            # Another process changed what was checked.
 
 
-def _forget_raw(into: Folder, before_us: int, chosen: set[str], dry_run: bool) -> Forgotten:
+class _Chosen(Struct):
+    """The parts whose raw tables are to be removed, each with the measures of its days."""
+
+    forgotten: Forgotten
+    removed: list[retention.Removed] = field(default_factory=list)
+
+    def facts(self) -> list[object]:
+        """What the proof depends on."""
+        return [
+            (each.imported.sha256, each.part.system, each.part.document, each.part.seam, each.rollups)
+            for each in self.removed
+        ]
+
+
+def _choose_raw(into: Folder, manifest: Manifest, before_us: int, systems: set[str]) -> _Chosen:
+    _known(manifest, systems)
+    forgotten = Forgotten()
+    chosen = _Chosen(forgotten)
+    for machine in rollups.machines(into, manifest):
+        measured = _Measured(into, manifest, machine)
+        for imported, part, days in machine.parts:
+            if not part.raw or not days or (systems and part.system not in systems):
+                continue
+            offset_us = machine.offsets[part.system, part.own_sources(imported)[0]] * 1_000_000
+            first_new = (before_us + offset_us) // rollups.DAY_US
+            if days[-1] >= first_new:
+                if days[0] < first_new:
+                    forgotten.kept.append((part.system, imported.path))
+                continue
+            in_measures = [measured.has(imported, part, day) for day in days]
+            if not all(in_measures):
+                forgotten.unmeasured.append((part.system, imported.path))
+                continue
+            files = part_of(into.document(imported, part.document), part, into).files
+            forgotten.gone.append((part.system, imported.path))
+            forgotten.rows += sum(file.rows for file in files)
+            forgotten.bytes += sum(file.bytes for file in files)
+            # A row may count to the day before or after, as its own length says.
+            around = {day + step for day in days for step in (-1, 0, 1)}
+            named = [(part.system, rollups.day_name(day)) for day in sorted(around)]
+            found = [manifest.rollups[key] for key in named if key in manifest.rollups]
+            chosen.removed.append(retention.Removed(imported, part, found))
+    return chosen
+
+
+def _remove_raw(into: Folder, before_us: int, systems: set[str], proven: _Chosen) -> Forgotten | None:
+    """Remove what was proven to be retained; None if the lake has changed since then."""
     with into.staging() as staged, into.locked():
         manifest = into.load()
         into.clean(manifest)
-        _known(manifest, chosen)
-        forgotten = Forgotten()
+        chosen = _choose_raw(into, manifest, before_us, systems)
+        if chosen.facts() != proven.facts():
+            return None
         before = into.listed(manifest)
-        for machine in rollups.machines(into, manifest):
-            measured = _Measured(into, manifest, machine)
-            for imported, part, days in machine.parts:
-                if not part.raw or not days or (chosen and part.system not in chosen):
-                    continue
-                offset_us = machine.offsets[part.system, part.own_sources(imported)[0]] * 1_000_000
-                first_new = (before_us + offset_us) // rollups.DAY_US
-                if days[-1] >= first_new:
-                    if days[0] < first_new:
-                        forgotten.kept.append((part.system, imported.path))
-                    continue
-                in_measures = [measured.has(imported, part, day) for day in days]
-                if not all(in_measures):
-                    forgotten.unmeasured.append((part.system, imported.path))
-                    continue
-                files = part_of(into.document(imported, part.document), part, into).files
-                forgotten.gone.append((part.system, imported.path))
-                forgotten.rows += sum(file.rows for file in files)
-                forgotten.bytes += sum(file.bytes for file in files)
-                part.raw, part.seam = False, None
-        if dry_run or not forgotten.gone:
-            return forgotten
+        for each in chosen.removed:
+            each.part.raw, each.part.seam = False, None
         manifest.retired += sorted(before.keys() - into.listed(manifest).keys() - set(manifest.retired))
         into.commit(manifest, staged, {})
-        forgotten.waiting = into.sweep(manifest)
-        return forgotten
+        chosen.forgotten.waiting = into.sweep(manifest)
+        chosen.forgotten.proof = proven.forgotten.proof
+        return chosen.forgotten
 
 
 class _Measured:
@@ -226,8 +278,7 @@ def _coverage(part: Part, info: SystemInfo, options: Options) -> tuple[bool, boo
         return (moment.utc(zone, moment.date) - _EPOCH) // dt.timedelta(microseconds=1)
 
     low, high = to_us(options.start, -(2**63)), to_us(options.end, 2**63)
-    first = part.first_end_us if part.first_end_us is not None else part.first_us
-    last = part.last_end_us if part.last_end_us is not None else part.last_us
+    first, last = part.ends_us() or (part.first_us, part.last_us)
     if first is None or last is None:
         return options.start is None and options.end is None, True
     half = rollups.half_us(info)

@@ -27,12 +27,13 @@ _PLACES = frozenset({"system", "source", "file", "offset"})
 
 
 def span(source: str, files: Iterable[File]) -> Span | None:
-    """The first and the last interval end of records that are compared with those of other inputs."""
-    tables = {table for source_tables in copied(source).values() for table in source_tables}
+    """The first and the last interval end of all rows; None for a source whose records are not compared."""
+    if not copied(source):
+        return None
     ends = [
         (file.first_us, file.last_us)
         for file in files
-        if file.table in tables and file.first_us is not None and file.last_us is not None
+        if file.first_us is not None and file.last_us is not None
     ]
     return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else None
 

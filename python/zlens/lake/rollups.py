@@ -19,7 +19,7 @@ from zlens.lake.manifest import Input, Manifest, Part
 
 DAY_US = 86_400_000_000
 #: Part of every state: a new version computes all measures again.
-_VERSION = 1
+_VERSION = 2
 _EPOCH = dt.date(1970, 1, 1)
 
 
@@ -141,8 +141,6 @@ def _days(part: Part, info: SystemInfo) -> tuple[int, ...]:
 
 
 def _times(part: Part) -> Iterator[int]:
-    ends = (part.first_end_us, part.last_end_us, *(part.records_us or ()))
-    known = [end for end in ends if end is not None]
     # Records before the first interval end, as a configuration is, are in no bucket of their own.
-    yield from known or (time for time in (part.first_us, part.last_us) if time is not None)
+    yield from part.ends_us() or (time for time in (part.first_us, part.last_us) if time is not None)
     yield from part.open_us or ()

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from zlens.inputs import record_intervals
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, RawTable, Source, SystemInfo, WithoutFiles
 
@@ -63,8 +64,7 @@ class _Nothing(WithoutFiles):
 
 
 def _with_intervals(info: SystemInfo, intervals: Intervals) -> SystemInfo:
-    kept = intervals.get((info.system, info.source), {})
-    ordered = [kept[end] for end in sorted(kept)]
+    ordered = record_intervals.union(intervals.get((info.system, info.source), {}).values())
     if not ordered:
         return info
     begin = ordered[0].end_us - round((ordered[0].seconds or 0) * 1e6)

@@ -497,18 +497,24 @@ class Live:
 
 
 def _import(parts: list[tuple[int, Path]], lake: str, options: Options) -> tuple[list[int], str | None]:
-    """Import numbered parts in their order: the numbers of those in the lake, and why others are not."""
+    """Import numbered parts in their order: the numbers of those in the lake, and what went wrong."""
     from zlens.lake import add
+    from zlens.stores.coverage import lost_error
+    from zlens.stores.rolling import lost_of
 
     numbers: list[int] = []
+    trouble: list[str] = []
     for number, path in parts:
         try:
             # Again the same bytes, if it was imported just before a sudden end: they are there once.
-            add([path], lake, options=options)
+            added, _ = add([path], lake, options=options)
+            numbers.append(number)
+            if lost := [lost for each in added for lost in lost_of(lake, each)]:
+                trouble.append(str(lost_error(lake, lost)))
         except (ZlensError, OSError) as error:
-            return numbers, f"{lake}: {error}"
-        numbers.append(number)
-    return numbers, None
+            trouble.append(f"{lake}: {error}")
+            break
+    return numbers, "; ".join(trouble) or None
 
 
 def _folder_name(name: str) -> str:

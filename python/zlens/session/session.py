@@ -362,6 +362,16 @@ class Session:
 
     # -- intervals -----------------------------------------------------------------------------------
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any interval lies within the options, of any record type."""
+        return any(self._is_selected(*each) for each in self._all_intervals())
+
+    def _all_intervals(self) -> Iterator[tuple[SystemInfo, Interval]]:
+        yield from ((info, interval) for info in self.systems for interval in info.intervals)
+        # Last: they are read from records.
+        yield from self._other_intervals
+
     def _selected_intervals(self) -> list[tuple[SystemInfo, Interval]]:
         """The intervals that the options select, in order of system and time."""
         rows: list[tuple[SystemInfo, Interval]] = []
@@ -373,6 +383,8 @@ class Session:
                 )
             rows += [(info, interval) for interval in info.intervals if self._is_selected(info, interval)]
         if not rows and self.options.selects and any(info.intervals for info in self.systems):
+            if self.has_intervals:
+                return rows
             spans = ", ".join(_span(self, info) for info in self.systems if info.intervals)
             raise QueryError("no interval lies in the selected times", expected=f"times within {spans}")
         return rows

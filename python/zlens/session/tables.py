@@ -138,12 +138,15 @@ def tables(
             for info, interval in others()
             if (info.system, info.source, interval.end_us) not in known_ends
         ]
-        return [(*row, _longest(every_s, row[4])) for row in rows] + [
-            (*row, _longest(every_s)) for row in flagged(additional)
-        ]
+        usual_s = {(info.system, info.source): info.nominal_s for info in session.systems}
+        return [
+            (*row, _longest(every_s, row[4], None if row[5] else usual_s.get((row[0], row[1]))))
+            for row in rows
+        ] + [(*row, _longest(every_s)) for row in flagged(additional)]
 
     def shown() -> list[tuple[Any, ...]]:
-        rows = _sum_buckets(own()) if every_s else [row[:7] for row in own()]
+        rows = _without_overlap(own())
+        rows = _sum_buckets(rows) if every_s else [row[:7] for row in rows]
         # The measure `interval` has its own column order: the length comes before the start.
         return [
             (system, source, end, seconds, flag, start, samples)
@@ -254,9 +257,30 @@ def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> 
     )
 
 
-def _longest(every_s: int | None, seconds: float | None = None) -> float | None:
+def _longest(every_s: int | None, seconds: float | None = None, usual_s: float | None = None) -> float | None:
     """Intervals of this length or more are not summed: they span several buckets."""
-    return max(record_intervals.SLACK * every_s, GAP * (seconds or 0.0)) if every_s else None
+    if not every_s:
+        return None
+    # A record type with longer intervals than usual, where the finer one is missing, spans several too.
+    is_usual = usual_s is None or (seconds or 0.0) <= GAP * usual_s
+    return max(record_intervals.SLACK * every_s, GAP * (seconds or 0.0) if is_usual else 0.0)
+
+
+def _without_overlap(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The intervals of each source in order, each from where the one before it ended: no second twice.
+
+    Where finer intervals cover a part of a coarser one, the coarser one has the rest.
+    """
+    ends: dict[tuple[str, str], int] = {}
+    divided = []
+    for row in sorted(rows, key=itemgetter(0, 1, 2)):
+        system, source, end, start, seconds = row[:5]
+        previous_end = ends.get((system, source), start)
+        ends[system, source] = end
+        if seconds is not None and source == record_intervals.SOURCE and start < previous_end:
+            row = (*row[:3], previous_end, (end - previous_end) / _MICROSECONDS, *row[5:])
+        divided.append(row)
+    return divided
 
 
 def _with_bucket_flags(rows: list[tuple[Any, ...]], every_s: int) -> list[tuple[Any, ...]]:

@@ -26,7 +26,8 @@ from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.rollups import Machine
 from zlens.schema.wording import say
 from zlens.stores import buckets
-from zlens.stores.rolling import of_days, spans
+from zlens.stores.coverage import Lost, coverage, lost_error
+from zlens.stores.rolling import measures_of, of_days, spans
 from zlens.stores.targets import TARGETS, Target
 
 _STATE, _LOCK, _STAGING = "zlens-export.json", ".zlens-export.lock", ".zlens-export"
@@ -34,10 +35,14 @@ _VERSION = 1
 
 
 class Exported(Struct):
-    """The systems of a machine and the days that were written; rows over all tables."""
+    """The systems of a machine and the days that were written; rows over all tables.
+
+    lost   intervals of raw tables on these days that no exported measure which reads the table has rows of
+    """
 
     systems: list[str]
     days: list[str] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
     rows: int = 0
     tables: int = 0
 
@@ -60,7 +65,8 @@ def export(
 
     Only days whose inputs have changed since the last export are written. Days that the lake has forgotten
     stay. Raises InputError for a lake that is none, QueryError for names that are not there, and LakeError
-    for a destination that cannot be used.
+    for a destination that cannot be used and, after everything else is done, if intervals of raw tables are
+    in no measure: such days are written again by the next call.
     """
     path = os.fspath(lake)
     if not is_lake(path):
@@ -83,6 +89,8 @@ def export(
                     results.append(_machine(into, machine, sorted(wanted), state, target, engine, base))
                 if report is not None:
                     report(results[-1])
+    if lost := [each for exported in results for each in exported.lost]:
+        raise lost_error(path, lost)
     return results
 
 
@@ -115,12 +123,13 @@ def _machine(
     for span in spans(sorted(stale)):
         days = [rollups.day_name(day) for day in span]
         with of_days(into, machine, span) as session:
+            present = measures_of(session)
             for name in tables:
                 columns, query = buckets.intervals(
                     name, machine.systems, machine.offsets, (span[0], span[-1])
                 )
                 staged = os.fspath(base / _STAGING / f"{name}.parquet")
-                if session is not None and session.fills(name):
+                if name in present:
                     session.announce(name, [column.name for column in metrics.table(name).columns])
                     session.engine.write_parquet(query, staged)
                 elif target.has(name):
@@ -132,7 +141,14 @@ def _machine(
                 exported.rows += rows
                 written |= {name} if rows else set()
                 os.unlink(staged)
-        state.days |= {_place(system, day): states[day] for system, day in machine.days() if day in span}
+            lost = coverage(session, tables).lost(machine.offsets, span)
+        exported.lost += lost
+        again = {each.day for each in lost}
+        state.days |= {
+            _place(system, day): states[day]
+            for system, day in machine.days()
+            if day in span and rollups.day_name(day) not in again
+        }
         state.save(base)
         exported.days += days
     exported.tables = len(written)

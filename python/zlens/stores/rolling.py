@@ -18,15 +18,18 @@ from zlens.inputs.source import Progress
 from zlens.lake import document, folder, names, rollups
 from zlens.lake.document import MeasuresDocument, MeasuresFile
 from zlens.lake.folder import Folder, Staging
+from zlens.lake.imports import Added
 from zlens.lake.manifest import Manifest, Rollup
 from zlens.lake.measures import TIME
 from zlens.lake.names import is_lake
 from zlens.lake.parquet_engine import ParquetEngine, Written
 from zlens.lake.reader import LakeSource
+from zlens.lake.retained import Retained
 from zlens.lake.rollups import Machine
 from zlens.schema.wording import say
 from zlens.session.session import Session
 from zlens.stores import buckets, gathering
+from zlens.stores.coverage import Lost, coverage, lost_error
 
 #: Days computed together, of one system or of several: more take more memory, and fewer read more edges twice
 #: and plan the statements of all measures more often.
@@ -37,11 +40,15 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 class Rolled(Struct):
-    """The systems of a machine, the days computed, and the days sealed although data arrived later."""
+    """The systems of a machine, the days computed, and the days sealed although data arrived later.
+
+    lost   intervals of raw tables on these days that no measure has rows of
+    """
 
     systems: list[str]
     days: list[str] = field(default_factory=list)
     sealed: list[str] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
     rows: int = 0
     bytes: int = 0
 
@@ -57,6 +64,9 @@ def rollup(
 
     Only days whose inputs have changed are computed. `report` is called for every machine whose measures
     are part of the lake. Days of which raw data were forgotten stay as they are.
+
+    Raises LakeError, after everything else is done, if intervals of raw tables are in no measure: such days
+    are computed again by the next call.
     """
     path = os.fspath(lake)
     if not is_lake(path):
@@ -88,6 +98,8 @@ def rollup(
             for one in rolled:
                 report(one)
     gathering.gather(into, progress)
+    if lost := [each for rolled in results for each in rolled.lost]:
+        raise lost_error(path, lost)
     return results
 
 
@@ -112,6 +124,7 @@ def _stale(into: Folder, manifest: Manifest, machine: Machine) -> _Stale:
         for system, day in machine.days()
         if (known := manifest.rollups.get((system, rollups.day_name(day)))) is None
         or known.state != states[day]
+        or known.lost
     }
     late = sorted(
         {day for system, day in stale if day in sealed and _is_late(into, manifest, machine, system, day)}
@@ -161,7 +174,7 @@ def _compute(into: Folder, group: list[_Stale]) -> list[Rolled]:
                     if now.get(rollups.day_number(entry.day)) != entry.state:
                         continue
                     before = current.rollups.get((entry.system, entry.day))
-                    if before is not None and before.state == entry.state:
+                    if before is not None and before.state == entry.state and not before.lost:
                         continue
                     replaced += [before] if before is not None else []
                     current.rollups[entry.system, entry.day] = entry
@@ -179,6 +192,7 @@ def _compute(into: Folder, group: list[_Stale]) -> list[Rolled]:
             into.sweep(current)
         for one, rolled in zip(group, results, strict=True):
             rolled.days = sorted(set(rolled.days))
+            rolled.lost = [each for each in work.lost if each.system in rolled.systems]
             rolled.rows, rolled.bytes = work.written(one.machine)
     return results
 
@@ -225,15 +239,21 @@ class _Work:
         self.engine = ParquetEngine(os.fspath(staged.path / "spill"))
         self._files: dict[tuple[str, int], list[tuple[MeasuresFile, str]]] = {}
         self._schemas: dict[str, str] = {}
+        self._retained: dict[tuple[str, int], Retained] = {}
+        self.lost: list[Lost] = []
 
     def compute(self, days: list[int]) -> None:
         """Write the buckets of some neighboring days of all systems of the machine."""
         # Closed before the manifest is replaced: the files that it retires can then be removed.
         with of_days(self.into, self.machine, days) as session:
-            for name in buckets.measures():
-                if session is not None and session.fills(name):
-                    session.announce(name, [column.name for column in metrics.table(name).columns])
-                    self._write(session, name, days)
+            for name in measures_of(session):
+                session.announce(name, [column.name for column in metrics.table(name).columns])
+                self._write(session, name, days)
+            covered = coverage(session, buckets.measures())
+        self.lost += covered.lost(self.machine.offsets, days)
+        for system in self.machine.systems:
+            for day in days:
+                self._retained[system, day] = covered.retained_on(system, day, self.machine.offsets)
 
     def _write(self, session: Session, name: str, days: list[int]) -> None:
         area = self.staged.path / "measures" / str(days[0])
@@ -285,7 +305,8 @@ class _Work:
             place = system, rollups.day_name(day), states[day]
             files = self._files.get((system, day), [])
             schemas = {file.table: self._schemas[file.table] for file, _ in files}
-            data = MeasuresDocument(sorted(inputs[day]), schemas, [file for file, _ in files]).dump()
+            stored = [file for file, _ in files]
+            data = MeasuresDocument(sorted(inputs[day]), schemas, stored, self._retained[system, day]).dump()
             name = names.measures_document(*place)
             self.staged.write(name, data)
             moves[name] = os.fspath(self.staged.path / name)
@@ -293,31 +314,51 @@ class _Work:
                 moves[names.measure(file.table, *place)] = path
             for key in schemas.values():
                 moves[names.schema(key)] = os.fspath(self.staged.path / names.schema(key))
-            found.append(Rollup(*place, hashlib.sha256(data).hexdigest()))
+            lost = sum(each.intervals for each in self.lost if (each.system, each.day) == place[:2])
+            found.append(Rollup(*place, hashlib.sha256(data).hexdigest(), lost))
         return found, moves
 
 
+def lost_of(lake: str, added: Added) -> list[Lost]:
+    """The intervals in the time of an imported file that are in a raw table of the lake but in no measure."""
+    if added.first_us is None or added.last_us is None:
+        return []
+    with of_times(lake, added.systems, added.first_us, added.last_us) as session:
+        offsets = {(info.system, info.source): info.utc_offset_s or 0 for info in session.systems}
+        covered = coverage(session, buckets.measures())
+        return covered.lost(offsets)
+
+
+def measures_of(session: Session) -> list[str]:
+    """The measures that a session can have rows of."""
+    return [name for name in buckets.measures() if session.fills(name)] if session.has_intervals else []
+
+
 @contextmanager
-def of_days(into: Folder, machine: Machine, days: list[int]) -> Iterator[Session | None]:
-    """The lake as far as some neighboring days of a machine need it; None if no interval is in them."""
+def of_days(into: Folder, machine: Machine, days: list[int]) -> Iterator[Session]:
+    """The lake as far as some neighboring days of a machine need it."""
     offsets_us = [offset * 1_000_000 for offset in machine.offsets.values()]
     first_us = days[0] * rollups.DAY_US - max(offsets_us)
     last_us = (days[-1] + 1) * rollups.DAY_US - min(offsets_us) + _LATE_US
     last_us = max([last_us, *(machine.gaps.get(day, 0) for day in days)])
-    options = Options(systems=tuple(machine.systems), start=_moment(first_us), end=_moment(last_us), utc=True)
-    with Session([into.name], options) as session, _closing_sources(session):
-        ends = (interval.end_us for info in session.systems for interval in info.intervals)
-        yield session if any(first_us < end_us <= last_us for end_us in ends) else None
+    with of_times(into.name, machine.systems, first_us, last_us) as session:
+        yield session
 
 
 @contextmanager
-def _closing_sources(session: Session) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        for source in session.sources:
-            if isinstance(source, LakeSource):
-                source.close()
+def of_times(lake: str, systems: Iterable[str], first_us: int, last_us: int) -> Iterator[Session]:
+    """A session over the intervals of some systems of a lake that end after a time and up to another one.
+
+    Times are in microseconds since 1970, UTC.
+    """
+    options = Options(systems=tuple(systems), start=_moment(first_us), end=_moment(last_us), utc=True)
+    with Session([lake], options) as session:
+        try:
+            yield session
+        finally:
+            for source in session.sources:
+                if isinstance(source, LakeSource):
+                    source.close()
 
 
 def _moment(us: int) -> Moment:

@@ -123,6 +123,21 @@ class Compiler:
         """Whether a statement can have rows in the input, or if these are the raw tables."""
         return self.nodes.can_hold(tree.rows_of(parsed), self.input.raw if tables is None else tables)
 
+    def raw_tables(self, name: str) -> set[str]:
+        """The raw tables of the input that a measure reads with all its columns."""
+        found: set[str] = set()
+        done: set[str] = set()
+        pending = [(name, self.nodes.columns(name))]
+        while pending:
+            below, columns = pending.pop()
+            if below in done or below in self.input.session:
+                continue
+            done.add(below)
+            plan = self.plan(below, columns)
+            found |= {table.removesuffix(WHOLE) for table in plan.reads}
+            pending += [(made, sorted(names)) for made, names in plan.makes.items()]
+        return found
+
     # -- compiling -----------------------------------------------------------------------------------
 
     def plan(self, name: str, wanted: Collection[str], *, ordered: bool = False, kinds: Kinds = None) -> Plan:

@@ -20,6 +20,7 @@ from zlens.catalog.roles import (
     Unless,
     bounded,
     coded,
+    entities,
     entity,
     fields,
     read,
@@ -80,6 +81,26 @@ def origins(name: str, tables: Tables) -> list[Origin]:
     """
     available = (origin for origin in entity(name).origins if origin.table in tables)
     return [origin for origin in available if not set(FIXED).issuperset(tables[origin.table])]
+
+
+def taken(table: str, columns: Collection[str]) -> tuple[str, set[str]]:
+    """The condition on a raw table's rows that entities with intervals take, and the columns that it names.
+
+    A condition that depends on joined tables counts as true.
+    """
+    conditions: list[str] = []
+    named: set[str] = set()
+    for role_entity in map(entity, entities()):
+        for origin in role_entity.origins:
+            if origin.table != table or role_entity.lasting:
+                continue
+            names = {*expressions.names(origin.where)} if origin.where else set()
+            if not names or (origin.joins and not names <= {*columns}):
+                return "true", set()
+            resolve = {name: expressions.quote(name) if name in columns else "NULL" for name in names}
+            conditions.append(f"({expressions.compile_sql(origin.where, resolve.__getitem__)})")
+            named |= names.intersection(columns)
+    return " OR ".join(conditions) or "true", named
 
 
 def rows(

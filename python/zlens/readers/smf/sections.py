@@ -15,8 +15,9 @@ from zlens import _native
 from zlens.catalog import codes, processor_types, smf_record, smf_sections
 from zlens.catalog.columns import Column
 from zlens.catalog.interval_flags import SHORT
+from zlens.inputs import record_intervals
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import ArrowSource, Interval, RawTable
+from zlens.inputs.source import ArrowSource, Interval, RawTable, SystemInfo
 from zlens.readers.smf.systems import Dump, Group, offset_s, release
 
 NAME = "smf"
@@ -33,8 +34,10 @@ HEADER = (
     Column("flag", "text", "", "short if the interval is below half of its nominal length"),
 )
 
-#: Types that give the intervals of a system, in order of preference.
-_INTERVAL_TYPES = (70, 72)
+#: Types of RMF, whose interval is the system's: the first that a system has gives its usual length.
+_RMF_TYPES = (70, 72)
+#: Types that give intervals of a system, finer ones first: those of jobs end when the jobs do.
+_INTERVAL_TYPES = (*_RMF_TYPES, 30)
 #: Subtypes of type 30 that end an interval.
 _ENDING_INTERVALS = (2, 3, 6)
 #: Processor types with a thread count in the table of systems, by SMF70TYP.
@@ -95,28 +98,15 @@ class Sections:
         return _native.SectionsDecoder(NAME, systems, files, plans, self._leap)
 
     def intervals(self) -> None:
-        """Set the intervals of systems without counter records from these records.
-
-        If a system has both, these records keep their own intervals: see inputs.record_intervals.
-        """
-        complete = {name for name, group in self._groups.items() if group.ends}
+        """Add the intervals of these records to those of counter records (inputs.record_intervals.union)."""
         for record in _INTERVAL_TYPES:
-            kinds = {(record, subtype) for subtype in smf_sections.layout(record).subtypes}
-            if self.owners(kinds) <= complete:
+            if record not in self.records:
                 continue
             intervals: dict[str, list[tuple[int, float | None, bool, int]]] = {}
             for name, end_us, seconds, short, count in self.decoder.intervals(record):
                 intervals.setdefault(name, []).append((end_us, seconds, short, count))
-            for name in intervals.keys() - complete:
-                _set_intervals(self._groups[name], intervals[name])
-            complete |= intervals.keys()
-
-    def owners(self, kinds: set[tuple[int, int]]) -> set[str]:
-        """Return the systems with records of these types and subtypes."""
-        ids = {
-            row["id"] for dump in self._dumps for row in dump.rows if (row["record"], row["subtype"]) in kinds
-        }
-        return {name for name, group in self._groups.items() if group.id in ids}
+            for name, of_system in intervals.items():
+                _add_intervals(self._groups[name].info, record, of_system)
 
     def problems(self, *, complete: bool = False) -> Iterator[Problem]:
         """Yield the problems of decoding; `complete` decodes everything first."""
@@ -129,24 +119,36 @@ class Sections:
             yield Problem(system, NAME, file, offset, record_name, kind, detail, lost)
 
 
-def _set_intervals(group: Group, intervals: list[tuple[int, float | None, bool, int]]) -> None:
-    info = group.info
-    lengths = [round(seconds) for _, seconds, _, _ in intervals if seconds]
-    if info.nominal_s is None and lengths:
-        info.nominal_s = float(max(set(lengths), key=lambda length: (lengths.count(length), length)))
+def _add_intervals(
+    info: SystemInfo, record: int, intervals: list[tuple[int, float | None, bool, int]]
+) -> None:
+    of_jobs, layer = record not in _RMF_TYPES, 1 + _INTERVAL_TYPES.index(record)
+    usual_s = _usual_s([round(seconds) for _, seconds, _, _ in intervals if seconds])
+    if info.nominal_s is None and not of_jobs:
+        info.nominal_s = usual_s
+    added = []
     for end_us, seconds, short, records in intervals:
-        stub = seconds is not None and info.nominal_s is not None and seconds < SHORT * info.nominal_s
-        flag = "short" if short or stub else None
-        info.intervals.append(Interval(end_us, seconds, flag, records))
-    first_end, first_seconds = intervals[0][:2]
-    info.first_us = first_end - round((first_seconds or 0) * 1e6)
-    info.last_us = intervals[-1][0]
+        below_usual = not of_jobs and seconds is not None and usual_s and seconds < SHORT * usual_s
+        added.append(Interval(end_us, seconds, "short" if short or below_usual else None, records, layer))
+    if info.intervals or not of_jobs:
+        # A job may have started long before: only the ends of its intervals are times of the system.
+        lengths = [0.0 if of_jobs else interval.seconds or 0.0 for interval in added]
+        first_us = min(each.end_us - round(s * 1e6) for each, s in zip(added, lengths, strict=True))
+        last_us = max(interval.end_us for interval in added)
+        known = info.intervals != [] and info.first_us is not None and info.last_us is not None
+        info.first_us = min(first_us, info.first_us or first_us) if known else first_us
+        info.last_us = max(last_us, info.last_us or last_us) if known else last_us
+    info.intervals = record_intervals.union([*info.intervals, *added])
+
+
+def _usual_s(lengths: list[int]) -> float | None:
+    return float(max(set(lengths), key=lambda length: (lengths.count(length), length))) if lengths else None
 
 
 def identify(group: Group) -> None:
     """Set machine, release, partition and zone of a system from its first records, unless already known."""
     # RMF records the zone; type 30 only implies it.
-    for record in (*_INTERVAL_TYPES, 30):
+    for record in _INTERVAL_TYPES:
         layout = smf_sections.layout(record)
         data = _first(group, layout)
         if data is not None:

@@ -1,0 +1,181 @@
+"""Proof that what is removed from a lake is kept: each raw table, day and interval is in a measure."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+
+from msgspec import Struct, field
+
+from zlens.catalog.expressions import literal
+from zlens.errors import LakeError
+from zlens.inputs.source import Progress
+from zlens.lake import document, names, rollups
+from zlens.lake.document import File
+from zlens.lake.folder import Folder, part_of
+from zlens.lake.manifest import Input, Part, Rollup
+from zlens.lake.parquet_engine import ParquetEngine
+from zlens.lake.streams import parquet
+from zlens.schema.wording import say
+
+#: Stands for all raw tables that no measure reads.
+UNMEASURED = "unmeasured"
+#: Entries that an error names.
+_MOST = 8
+
+
+class Removed(Struct):
+    """A part whose raw tables are to be removed, and the measures that have its rows."""
+
+    imported: Input
+    part: Part
+    rollups: list[Rollup]
+
+
+class Proof(Struct):
+    """What measures retain of the rows of a raw table on some local days.
+
+    measures    the measures that its rows are in; empty: no measure reads it
+    intervals   its intervals; rows before the first difference and rows of lasting states are of none
+    lost        those of them that no measure has rows of
+    """
+
+    system: str
+    table: str
+    days: list[str]
+    rows: int
+    intervals: int
+    lost: int
+    measures: list[str] = field(default_factory=list)
+
+    @property
+    def is_retained(self) -> bool:
+        return bool(self.measures) and not self.lost
+
+    def is_accepted(self, tables: Collection[str]) -> bool:
+        """Whether it may be removed: retained, or its loss is accepted."""
+        return self.is_retained or self.table in tables or (not self.measures and UNMEASURED in tables)
+
+    def __str__(self) -> str:
+        days = self.days[0] if len(self.days) == 1 else f"{self.days[0]} to {self.days[-1]}"
+        what = f"{self.system}, {days}: {self.table}, {_count(self.rows, 'row')}"
+        if not self.measures:
+            return f"{what}: read by no measure"
+        where = f"in {', '.join(self.measures)}"
+        if self.lost:
+            return f"{what}: {self.lost:,} of {_count(self.intervals, 'interval')} not {where}"
+        return (
+            f"{what}: {_count(self.intervals, 'interval') if self.intervals else 'of no interval'}, {where}"
+        )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def proof(into: Folder, removed: Iterable[Removed], progress: Progress | None = None) -> list[Proof]:
+    """Compare the intervals of the raw tables of some parts with those that measures retain."""
+    parts = list(removed)
+    if not parts:
+        return []
+    entries: dict[tuple[str, str, str], Proof] = {}
+    with tempfile.TemporaryDirectory(prefix="zlens-") as spill:
+        engine = ParquetEngine(spill)
+        try:
+            for number, each in enumerate(parts):
+                if progress is not None:
+                    progress(number, len(parts), each.imported.path)
+                for entry in _proof_of(into, each, engine):
+                    known = entries.setdefault((entry.system, entry.table, entry.days[0]), entry)
+                    if known is not entry:
+                        known.rows += entry.rows
+                        known.intervals += entry.intervals
+                        known.lost += entry.lost
+                        known.measures = sorted({*known.measures, *entry.measures})
+        finally:
+            engine.close()
+    return _by_table(entry for _, entry in sorted(entries.items()))
+
+
+def _by_table(entries: Iterable[Proof]) -> list[Proof]:
+    """Days of a table one after the other as one entry, but for those on which something is lost."""
+    joined: list[Proof] = []
+    for entry in entries:
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and (last.system, last.table, last.measures) == (entry.system, entry.table, entry.measures)
+            and not last.lost
+            and not entry.lost
+        ):
+            last.days += entry.days
+            last.rows += entry.rows
+            last.intervals += entry.intervals
+        else:
+            joined.append(entry)
+    return joined
+
+
+def _proof_of(into: Folder, removed: Removed, engine: ParquetEngine) -> Iterator[Proof]:
+    imported, part = removed.imported, removed.part
+    days = [into.measures(rollup).retained for rollup in removed.rollups]
+    stored = part_of(into.document(imported, part.document), part, into)
+    seam = into.seam(imported, part)
+    by_place = {file.place: file for file in stored.files}
+    by_place.update({file.place: file for file in (seam.files if seam is not None else ())})
+    by_table: dict[str, list[File]] = {}
+    for file in by_place.values():
+        if file.rows:
+            by_table.setdefault(file.table, []).append(file)
+    into.bring(file.name(imported.sha256, part.system) for files in by_table.values() for file in files)
+
+    @cache
+    def columns(key: str) -> frozenset[str]:
+        name = names.schema(key)
+        schema = document.load_schema(into.read(name, None), into.absolute(name))
+        return frozenset(column.name for column in schema)
+
+    sources = part.own_sources(imported)
+    offset_us = (stored.info.utc_offset_s or 0) * 1_000_000
+    selects = []
+    for table, files in sorted(by_table.items()):
+        paths = [into.absolute(file.name(imported.sha256, part.system)) for file in files]
+        present = columns(stored.schemas[table])
+        end = "epoch_us(interval_end)" if "interval_end" in present else "NULL"
+        known = "seconds IS NOT NULL" if "seconds" in present else "false"
+        source = "source" if len(sources) > 1 else literal(sources[0])
+        written = "epoch_us(tod)" if "tod" in present else "NULL"
+        # A day contains its end, not its start.
+        day = f"(coalesce({end}, {written}) + {offset_us - 1}) // {rollups.DAY_US}"
+        selects.append(
+            f"SELECT {literal(table)}, {source}, {end}, {day}, coalesce({known}, false), count(*) "
+            f"FROM {parquet(paths, 'union_by_name = true')} GROUP BY ALL"
+        )
+    entries: dict[tuple[str, int | None], Proof] = {}
+    if not selects:
+        return
+    for table, source, end_us, day, has_length, rows in engine.rows(" UNION ALL ".join(selects)):
+        entry = entries.get((table, day))
+        if entry is None:
+            name = names.UNKNOWN if day is None else rollups.day_name(day)
+            entry = entries[table, day] = Proof(part.system, table, [name], 0, 0, 0)
+            entry.measures = sorted({name for one in days for name in one.feeds.get(table, ())})
+        entry.rows += rows
+        if end_us is not None and has_length and entry.measures:
+            entry.intervals += 1
+            entry.lost += not any(one.measures(table, source, end_us) for one in days)
+    yield from entries.values()
+
+
+def refusal(lake: str, lost: list[Proof]) -> LakeError:
+    """The error that names what no measure has."""
+    unmeasured = any(not entry.measures for entry in lost)
+    tables = sorted({entry.table for entry in lost if entry.measures})
+    listed = [str(entry) for entry in sorted(lost, key=lambda entry: (not entry.measures, entry.days))]
+    more = f"; and {len(listed) - _MOST:,} more" if len(listed) > _MOST else ""
+    return LakeError(
+        f"what is in no measure would be lost: {'; '.join(listed[:_MOST])}{more}",
+        file=lake,
+        cure=say("lake_lost", tables=",".join([*([UNMEASURED] if unmeasured else []), *tables])),
+    )

@@ -1,0 +1,190 @@
+"""Which intervals of raw tables the measures have rows of: what is kept when raw tables are removed.
+
+A row of a raw table is retained if a measure that reads the table has a row of the same system and interval.
+Partitions and processors of a machine are shown as one of its systems reported them (the column observer):
+intervals of the others are retained by rows of the machine for the same time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from zlens.catalog import metrics, roles
+from zlens.errors import LakeError
+from zlens.lake.retained import Retained, retained
+from zlens.lake.rollups import DAY_US, day_name
+from zlens.schema.wording import say
+from zlens.session.session import Session
+
+#: Days and tables that an error names.
+_MOST = 8
+#: System, source, and interval end in microseconds since 1970, UTC.
+End = tuple[str, str, int]
+
+_COLUMNS = ("system", "source", "interval_end", "seconds")
+_RAW_COLUMNS = (*_COLUMNS, "flag")
+#: The first sample of a subject has no difference and is of no interval; a report that was cut is a problem.
+_RAW = (
+    'SELECT "table", system, source, epoch_us(interval_end), max(seconds) FROM records '
+    "WHERE interval_end IS NOT NULL AND seconds IS NOT NULL AND flag IS DISTINCT FROM 'cut' GROUP BY ALL"
+)
+
+
+class Lost(Struct, frozen=True):
+    """Intervals of a raw table on a local day that no measure has rows of."""
+
+    system: str
+    day: str
+    table: str
+    intervals: int
+
+    def __str__(self) -> str:
+        number = f"{self.intervals:,} interval{'' if self.intervals == 1 else 's'}"
+        return f"{self.system}, {self.day}: {number} of {self.table}"
+
+
+class Coverage(Struct):
+    """The intervals of an input's raw tables, and those of them that measures have rows of.
+
+    feeds     the measures whose rows come from each raw table; if there are none, those that read it
+    only_adds the raw tables that only add columns to rows of others: they need not be in a measure
+    withheld  intervals of each raw table whose rows no measure shows, as a problem says
+    raw       the length in seconds of each interval of each raw table
+    retained  the intervals that each measure has rows of, or of which another system reported the rows
+    """
+
+    feeds: dict[str, list[str]] = field(default_factory=dict)
+    only_adds: set[str] = field(default_factory=set)
+    withheld: dict[str, set[End]] = field(default_factory=dict)
+    raw: dict[str, dict[End, float]] = field(default_factory=dict)
+    retained: dict[str, set[End]] = field(default_factory=dict)
+
+    def lost(self, offsets: Mapping[tuple[str, str], int], days: Iterable[int] | None = None) -> list[Lost]:
+        """The intervals that no measure has rows of, on some local days (counted from 1970) or on all.
+
+        offsets   seconds between local time and UTC, by system and source
+        """
+        chosen = None if days is None else {*days}
+        counts: dict[tuple[str, int, str], int] = {}
+        for table, ends in self.raw.items():
+            if table in self.only_adds:
+                continue
+            kept: set[End] = set().union(*(self.retained[name] for name in self.feeds[table]))
+            for end in ends.keys() - kept - self.withheld.get(table, set()):
+                system, source, end_us = end
+                local_us = end_us - round(ends[end] * 500_000) + offsets.get((system, source), 0) * 1_000_000
+                # A day contains its end, not its start.
+                day = (local_us - 1) // DAY_US
+                if chosen is None or day in chosen:
+                    counts[system, day, table] = counts.get((system, day, table), 0) + 1
+        return [Lost(system, day_name(day), table, n) for (system, day, table), n in sorted(counts.items())]
+
+    def retained_on(self, system: str, day: int, offsets: Mapping[tuple[str, str], int]) -> Retained:
+        """What the measures of a system retain of a local day, for the lake."""
+        ends: dict[tuple[str, str], list[int]] = {}
+        for name, of_measure in self.retained.items():
+            for owner, source, end_us in of_measure:
+                if owner == system:
+                    local_us = end_us + offsets.get((system, source), 0) * 1_000_000
+                    if (local_us - 1) // DAY_US == day:
+                        ends.setdefault((source, name), []).append(end_us)
+        return retained(self.feeds, ends)
+
+
+def lost_error(path: str, lost: Sequence[Lost]) -> LakeError:
+    """The error for intervals of raw tables that no measure has rows of."""
+    more = f"; and {len(lost) - _MOST:,} more" if len(lost) > _MOST else ""
+    return LakeError(
+        f"rows of raw tables are in no measure: {'; '.join(map(str, lost[:_MOST]))}{more}",
+        file=path,
+        cure=say("rows_in_no_measure"),
+    )
+
+
+def coverage(session: Session, names: Sequence[str]) -> Coverage:
+    """The coverage of a session's raw tables by some measures."""
+    found = Coverage()
+    lengths: dict[str, dict[End, float]] = {}
+    is_measured = session.has_intervals
+    if not is_measured:
+        # Without an interval nothing is measured, but there may be rows.
+        session = session.narrowed(replace(session.options, start=None, end=None))
+    for name in names:
+        if not session.fills(name):
+            continue
+        for table in sorted(session.engine.tables_of(name)):
+            found.feeds.setdefault(table, []).append(name)
+        found.retained[name] = set()
+        if not is_measured:
+            continue
+        rows = session.select(
+            f"SELECT system, source, epoch_us(interval_end), max(seconds) FROM {name} GROUP BY ALL",
+            {name: _COLUMNS},
+        ).rows
+        lengths[name] = {(system, source, end): seconds or 0.0 for system, source, end, seconds in rows}
+        found.retained[name] |= lengths[name].keys()
+    for table, measures in found.feeds.items():
+        if own := [name for name in measures if session.fills(name, {table})]:
+            found.feeds[table] = own
+        else:
+            found.only_adds.add(table)
+    with_intervals = [
+        table
+        for table in found.feeds
+        if {*_RAW_COLUMNS} <= {column for column, _ in session.engine.raw_columns(table)}
+    ]
+    if not with_intervals:
+        return found
+    rows = session.engine.unselected(with_intervals, _RAW_COLUMNS, _RAW, only_taken=True)
+    for table, system, source, end, seconds in rows:
+        found.raw.setdefault(table, {})[system, source, end] = seconds
+    if counters := {origin.table for origin in roles.entity("counter").origins} & found.raw.keys():
+        found.withheld = _withheld(session, {table: found.raw[table].keys() for table in counters})
+    machines = {info.system: info.machine for info in session.systems if info.machine}
+    for name, of_measure in lengths.items():
+        if metrics.table(name).column("observer") is not None:
+            found.retained[name] |= _observed(found, name, of_measure, machines)
+    return found
+
+
+def _withheld(session: Session, counters: Mapping[str, Iterable[End]]) -> dict[str, set[End]]:
+    """Intervals with counters that contradict each other, and all of a system if many do (`_counted`)."""
+    ends = session.select(
+        "SELECT DISTINCT system, source, epoch_us(interval_end) FROM _breached",
+        {"_breached": ("system", "source", "interval_end")},
+    ).rows
+    systems = session.select(
+        "SELECT system, source FROM _breach WHERE of_system", {"_breach": ("system", "source", "of_system")}
+    ).rows
+    samples, full = {*map(tuple, ends)}, {*map(tuple, systems)}
+    return {
+        table: {end for end in of_table if end in samples or end[:2] in full}
+        for table, of_table in counters.items()
+    }
+
+
+def _observed(
+    found: Coverage, name: str, lengths: Mapping[End, float], machines: Mapping[str, str]
+) -> set[End]:
+    """Intervals for whose time a measure has rows that another system of the machine reported."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for (system, _, end), seconds in lengths.items():
+        if system in machines:
+            spans.setdefault(machines[system], []).append((end, end - round(seconds * 1e6)))
+    for of_machine in spans.values():
+        of_machine.sort()
+    observed: set[End] = set()
+    for table, measures in found.feeds.items():
+        if name not in measures:
+            continue
+        for interval, length_s in found.raw.get(table, {}).items():
+            system, _, end_us = interval
+            of_machine = spans.get(machines.get(system, ""), [])
+            following = bisect_left(of_machine, (end_us - round(length_s * 1e6) + 1, 0))
+            if following < len(of_machine) and of_machine[following][1] < end_us:
+                observed.add(interval)
+    return observed
