@@ -116,7 +116,7 @@ def _place(session: Session, files: list[str], runs: Runs | None, where: Address
     place = Place(session, files, runs=runs)
     if sys.platform == "linux":
         place.processes = Processes(
-            lambda request: app.answer_sql(place, request), where.listener, where.limits
+            lambda request, _: app.answer_sql(place, request), where.listener, where.limits
         )
     return place
 

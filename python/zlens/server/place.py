@@ -20,7 +20,7 @@ from zlens.engine import cancelling
 from zlens.errors import QueryError
 from zlens.inputs.options import Moment, Options, parse_moment
 from zlens.server.kept_open import KeptOpen
-from zlens.server.processes import Processes
+from zlens.server.processes import Processes, ProcessesOf
 from zlens.server.runs import Runs
 from zlens.session.session import Session
 
@@ -51,7 +51,7 @@ class Place(Struct):
 
     session: Session
     inputs: Sequence[str]
-    processes: Processes | None = None
+    processes: Processes | ProcessesOf | None = None
     runs: Runs | None = None
     live: bool = False
     _guard: threading.Lock = field(default_factory=threading.Lock)
