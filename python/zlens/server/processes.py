@@ -314,9 +314,10 @@ class _Process:
             while (answer := _receive(self._channel)) is not None and answer.startswith(_ASKED):
                 continue
             self.reusable = answer is not None
-            self._channel.settimeout(None)
         except OSError:
             self.reusable = False
+        finally:
+            self._channel.settimeout(None)
 
     def _received(self, look: Callable[[], None] | None) -> bytes | None:
         """The next message; None if the process has ended."""
