@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from programs import Program, program
 from test_processes import DEAF, in_background, is_running, until
@@ -103,9 +104,7 @@ def test_answers_are_of_the_newest_intervals(growing: Growing) -> None:
 
 
 @pytest.mark.parametrize("query", [LIST, DEAF["nesting"]], ids=["list", "nesting"])
-def test_what_takes_much_memory_ends_in_an_error_and_not_in_the_monitor(
-    growing: Growing, query: str
-) -> None:
+def test_what_takes_much_memory_ends_in_an_error_and_not_in_the_monitor(growing: Growing, query: str) -> None:
     monitor = growing.served.process.pid
     before = resident(monitor)
     thread, found = in_background(lambda: growing.served.sql(query))
@@ -136,6 +135,39 @@ def test_the_monitor_follows_while_a_query_runs_and_after_its_process_is_killed(
     until(lambda: not {*worker} & {*growing.workers()})
     growing.grow()
     assert growing.newest() == growing.end()
+
+
+def scenario(stations: int) -> str:
+    """Three classes of customers, exactly solved: time and memory grow with the stations."""
+    names = [f"s{number}" for number in range(stations)]
+    demand = ", ".join(f"{name} = 0.1" for name in names)
+    return "".join(
+        [
+            *(f'[[station]]\nname = "{name}"\n' for name in names),
+            *(f'[[class]]\nname = "c{n}"\ncustomers = 110\ndemand = {{ {demand} }}\n' for n in range(3)),
+        ]
+    )
+
+
+def solve(served: Program, stations: int, id: str | None = None) -> httpx.Response:
+    with served.client() as client:
+        asked = {"model": "queueing", "scenario": scenario(stations), "id": id}
+        return client.post("/solve", json=asked)
+
+
+def test_a_scenario_has_the_limits_of_a_query(growing: Growing) -> None:
+    monitor = growing.served.process.pid
+    before = resident(monitor)
+    error = error_of([solve(growing.served, 2000)])
+    assert f"{MEMORY} GB of memory" in error["message"]
+    assert resident(monitor) - before < 200
+    thread, found = in_background(lambda: solve(growing.served, 40, id="long"))
+    until(lambda: is_running(growing.served, "long") and growing.workers())
+    worker = growing.workers()
+    assert growing.served.cancel("long") == 1
+    thread.join(20)
+    assert error_of(found)["kind"] == "Cancelled"
+    until(lambda: not {*worker} & {*growing.workers()})
 
 
 def test_a_query_that_nobody_waits_for_ends(growing: Growing) -> None:

@@ -204,14 +204,14 @@ def _address(arguments: argparse.Namespace) -> Iterator[Address | None]:
 
 @contextmanager
 def _processes(where: Address | None) -> Iterator[Processes | None]:
-    """Processes for SQL of the user, where there is a page and the system can make them."""
+    """Processes for SQL and scenarios of the user, where there is a page and the system can make them."""
     if where is None or sys.platform != "linux":
         yield None
         return
-    from zlens.server.app import live_sql
+    from zlens.server.app import live_answers
     from zlens.server.processes import Processes
 
-    with closing(Processes(live_sql(), where.listener, where.limits)) as processes:
+    with closing(Processes(live_answers(), where.listener, where.limits)) as processes:
         yield processes
 
 

@@ -26,8 +26,8 @@ from zlens.errors import CatalogError, InputError, QueryError, Wording, ZlensErr
 from zlens.exposition import content
 from zlens.exposition import limits as exposition
 from zlens.schema.kinds import Many
+from zlens.server import endpoints, metrics, openapi, static_files, users, values
 from zlens.server import guard as guards
-from zlens.server import metrics, openapi, sql, static_files, users, values
 from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterError
 from zlens.server.following import MOST, Events, Following, Served
 from zlens.server.guard import BODY, Guard, Refusal
@@ -196,17 +196,19 @@ async def _gone(request: Request) -> None:
         pass
 
 
-def answer_sql(place: Place, request: dict[str, Any]) -> Ready:
-    """The response to a SQL query, in a process of its own."""
+def answer_apart(place: Place, request: dict[str, Any]) -> Ready:
+    """The response to a request to an endpoint that is `apart`, in a process of its own."""
+    endpoint, parameters = endpoints.find("POST", request["name"]), request["parameters"]
     try:
-        with place.of_run(request["run"]) as own:
-            return Ready(200, len(own.session.problems), values.body(sql.answer(own, request)))
+        with place.of_run(parameters["run"]) as own:
+            body = values.body(endpoint.answer(own, parameters))
+            return Ready(200, len(own.session.problems), body)
     except Exception as error:
         return _ready(error, len(place.session.problems))
 
 
-def live_sql() -> Work:
-    """What answers SQL queries of live data, in a process of its own that opens them for the first one."""
+def live_answers() -> Work:
+    """What answers requests about live data, in a process of its own that opens them for the first one."""
     # Loaded before the process is forked.
     from zlens.live import published
 
@@ -222,7 +224,7 @@ def live_sql() -> Work:
             except Exception as error:
                 return _ready(error, 0)
             opened.append(Place(session, (), live=True))
-        return answer_sql(opened[0], request)
+        return answer_apart(opened[0], request)
 
     return answer
 
@@ -260,9 +262,9 @@ async def _answer(endpoint: Endpoint, request: Request, served: Served, running:
     def work() -> Ready:
         while True:
             with served.use() as place:
-                if endpoint.name == "sql" and place.processes is not None:
+                if endpoint.apart and place.processes is not None:
                     try:
-                        return place.processes.ask(parameters)
+                        return place.processes.ask({"name": endpoint.name, "parameters": parameters})
                     except GoneError:
                         if place is served.newest:
                             raise

@@ -44,7 +44,7 @@ class Place(Struct):
     """The data that requests read.
 
     inputs      as named by the user; no other file is ever read
-    processes   answer SQL of the user; None: this process does
+    processes   answer SQL and scenarios of the user; None: this process does
     runs        the runs of the rig that can be opened, if any
     live        whether data still arrive
     """

@@ -1,4 +1,4 @@
-"""Questions in the user's own SQL, each in a process that can be ended.
+"""Questions in the user's own SQL, and scenarios of models, each in a process that can be ended.
 
 A statement may fold a constant for hours, or build a value of gigabytes, where the engine neither looks for
 an interrupt nor counts memory. So it runs in another process: with a bound on its memory, and killed if it
