@@ -79,7 +79,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         default=LIMITS.questions,
-        help="requests that a user of --user-header may have in progress (%(default)s), of SQL and scenarios one at a time",
+        help="requests that a user of --user-header may have in progress (%(default)s); of SQL and scenarios "
+        "one at a time",
     )
     limits.add_argument(
         "--question-memory",
