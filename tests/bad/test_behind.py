@@ -11,6 +11,8 @@ import pytest
 
 import zlens
 from zlens.inputs.problems import Problem
+from zlens.readers import behind
+from zlens.readers.recognition import READERS
 
 
 def parts(demo_files: list[Path]) -> dict[str, bytes]:
@@ -50,6 +52,18 @@ def test_what_follows_is_named_and_can_be_cut_off(
     cut.write_bytes(path.read_bytes()[start : start + size])
     with zlens.open(cut) as session:
         assert {problem.kind for problem in session.problems} <= {"zone"}
+
+
+def test_text_that_follows_is_named(demo_files: list[Path], tmp_path: Path) -> None:
+    path = tmp_path / "both"
+    share = b"q share lnx1\nUSER LNX1    : RELATIVE SHARE = 100\n"
+    path.write_bytes(demo_files[0].read_bytes() + share * 100)
+    (problem,) = told(path)
+    assert "are z/VM console text;" in problem.detail
+
+
+def test_what_is_of_any_reader_has_a_name() -> None:
+    assert behind._NAMES.keys() == {*READERS}
 
 
 def test_what_stands_before_is_named(demo_files: list[Path], tmp_path: Path) -> None:

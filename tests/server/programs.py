@@ -61,9 +61,9 @@ class Program:
 
 
 @contextmanager
-def program(*words: str) -> Iterator[Program]:
+def program(*words: str, command: str = "serve") -> Iterator[Program]:
     with subprocess.Popen(
-        [sys.executable, "-m", "zlens", "serve", "--port", "0", *words],
+        [sys.executable, "-m", "zlens", command, "--port", "0", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from zlens.server import metrics
 from zlens.server.app import create
 from zlens.server.following import Following, event
 from zlens.server.place import Place
+from zlens.server.processes import GoneError, Ready
 
 #: Longer than any of these takes; nothing is measured by it.
 PATIENCE_S = 120
@@ -146,6 +147,33 @@ def test_a_place_in_use_stays_open_when_it_is_replaced(served: Served) -> None:
         assert before.session.sql("SELECT count(*) FROM load").rows[0][0] > 0
     with served.following.use() as after:
         assert after.session.sql("SELECT count(*) FROM load").rows[0][0] > 0
+
+
+class Changing:
+    """Processes that find the data of a place gone; meanwhile there are newer ones."""
+
+    def __init__(self, replace: Callable[[], None]) -> None:
+        self._replace = replace
+        self.asked = 0
+
+    def ask(self, request: dict[str, Any]) -> Ready:
+        self.asked += 1
+        self._replace()
+        raise GoneError("the data changed")
+
+    def close(self) -> None:
+        return None
+
+
+@pytest.mark.parametrize("newer", [True, False])
+def test_a_query_whose_data_are_gone_is_asked_of_newer_ones(served: Served, newer: bool) -> None:
+    served.pass_by(3)
+    changing = Changing((lambda: served.pass_by(2)) if newer else (lambda: None))
+    served.following.newest.processes = changing  # type: ignore[assignment]
+    asked = {"query": "SELECT count(*) FROM load"}
+    answer = httpx.post(f"{served.address}/api/v1/sql", json=asked, timeout=PATIENCE_S)
+    assert answer.status_code == (200 if newer else 400)
+    assert changing.asked == 1
 
 
 def test_many_clients_get_the_newest_event(served: Served) -> None:

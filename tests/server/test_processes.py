@@ -24,6 +24,8 @@ DEAF = {
     "a row": "SELECT levenshtein(repeat('a', 200000 + range::INT), 'b' || repeat('b', 200000)) FROM range(3)",
     "a list": "SELECT len(generate_series(TIMESTAMP '1900-01-01', TIMESTAMP '2100-01-01', "
     "INTERVAL 1 MICROSECOND)) + levenshtein(repeat('a', 200000), repeat('b', 200000))",
+    "padding": "SELECT " + ", ".join(f"length(lpad('', {50_000_000 + n}, 'ab'))" for n in range(900)),
+    "nesting": f"SELECT {'(' * 90_000}1{')' * 90_000}",
     "a plan": " UNION ALL ".join(["SELECT 1"] * 8000),
 }
 ENDLESS = {

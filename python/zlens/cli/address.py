@@ -79,14 +79,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         default=LIMITS.questions,
-        help="requests that a user of --user-header may have in progress (%(default)s), of SQL one at a time",
+        help="requests that a user of --user-header may have in progress (%(default)s); of SQL and scenarios "
+        "one at a time",
     )
     limits.add_argument(
         "--question-memory",
         type=float,
         metavar="GB",
         default=LIMITS.memory / _GB,
-        help="memory of a question in SQL (%(default)g)",
+        help="memory of a question in SQL, or of a scenario (%(default)g)",
     )
     limits.add_argument(
         "--question-time",

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from zlens.cli import INTERRUPTED, address, inputs, serve
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from zlens.live.sources import Feed, Many
     from zlens.live.watch import Live, Step
     from zlens.server.following import Following
+    from zlens.server.processes import Processes
 
 DESCRIPTION = """\
 Follow systems while they run, print a line for each interval that closes, and serve the page, which follows.
@@ -170,8 +171,10 @@ def run(arguments: argparse.Namespace) -> int:
     )
     options = inputs.options_of(arguments)
     with (
-        _hooks(arguments) as hooks,
         _address(arguments) as where,
+        # Forked before anything starts a thread.
+        _processes(where) as processes,
+        _hooks(arguments) as hooks,
         _forwarders(arguments) as received,
         _stopping() as stop,
     ):
@@ -183,7 +186,7 @@ def run(arguments: argparse.Namespace) -> int:
                 watching.run()
             else:
                 names = [feed.name for feed in live.streams] or arguments.sources
-                _serve(watching, where, names, open=arguments.open)
+                _serve(watching, where, names, processes, open=arguments.open)
         finally:
             watching.finish()
         return INTERRUPTED if stop.is_set() else watching.status
@@ -197,6 +200,19 @@ def _address(arguments: argparse.Namespace) -> Iterator[Address | None]:
         return
     with address.opened(arguments) as where:
         yield where
+
+
+@contextmanager
+def _processes(where: Address | None) -> Iterator[Processes | None]:
+    """Processes for SQL and scenarios of the user, where there is a page and the system can make them."""
+    if where is None or sys.platform != "linux":
+        yield None
+        return
+    from zlens.server.app import live_answers
+    from zlens.server.processes import Processes
+
+    with closing(Processes(live_answers(), where.listener, where.limits)) as processes:
+        yield processes
 
 
 @contextmanager
@@ -479,7 +495,10 @@ def _span(alert: Alert) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{seconds} s"
 
 
-def _serve(watching: _Watching, where: Address, names: list[str], *, open: bool) -> None:
+def _serve(
+    watching: _Watching, where: Address, names: list[str], processes: Processes | None, *, open: bool
+) -> None:
+    from zlens.live.published import Published
     from zlens.server.app import create
     from zlens.server.following import Following, event
     from zlens.server.place import Place
@@ -488,7 +507,9 @@ def _serve(watching: _Watching, where: Address, names: list[str], *, open: bool)
     live = watching.live
 
     def place() -> Place:
-        return Place(live.session(), names, live=True)
+        session = live.session()
+        own = None if processes is None else processes.of(Published(session))
+        return Place(session, names, own, live=True)
 
     following = Following(place())
     running = Running(where.limits)

@@ -108,7 +108,7 @@ def _runs(arguments: argparse.Namespace) -> tuple[Runs | None, list[str]]:
 
 
 def _place(session: Session, files: list[str], runs: Runs | None, where: Address) -> Place:
-    """What the server answers from, with processes for SQL of the user where the system can make them."""
+    """What the server answers from, with processes for SQL and scenarios where the system can make them."""
     from zlens.server import app
     from zlens.server.place import Place
     from zlens.server.processes import Processes
@@ -116,7 +116,7 @@ def _place(session: Session, files: list[str], runs: Runs | None, where: Address
     place = Place(session, files, runs=runs)
     if sys.platform == "linux":
         place.processes = Processes(
-            lambda request: app.answer_sql(place, request), where.listener, where.limits
+            lambda request, _: app.answer_apart(place, request), where.listener, where.limits
         )
     return place
 

@@ -16,7 +16,8 @@ _LAKE_FILE = re.compile(r'Cannot (?:access|open) file "[^"]*/system=[^"]*/day=[^
 
 
 _NO_MEMORY = re.compile(
-    r"bad alloc|[Oo]ut of [Mm]emory|[Ff]ailed to (?:allocate|pin|offload)|could not allocate"
+    r"bad alloc|[Aa]llocation failure|[Oo]ut of [Mm]emory|[Ff]ailed to (?:allocate|pin|offload)"
+    r"|could not allocate"
 )
 
 

@@ -5,38 +5,64 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.inputs import record_intervals
+from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, RawTable, Source, SystemInfo, WithoutFiles
+from zlens.readers import recognition
 
 Intervals = Mapping[tuple[str, str], Mapping[int, Interval]]
+
+
+class Parts(Struct, frozen=True):
+    """Files of a source: the name of their reader, and the size of each when it was opened."""
+
+    reader: str
+    sizes: dict[str, int]
+
+    def open(self, paths: list[str], options: Options) -> Source:
+        source: Source = recognition.reader(self.reader).open_files(paths, options, None)
+        return source
 
 
 class KeptSource:
     """A source with the intervals that are kept. Its own problems were reported when they arrived."""
 
     def __init__(
-        self, source: Source, infos: Mapping[tuple[str, str], SystemInfo], intervals: Intervals
+        self, source: Source, parts: Parts, systems: list[SystemInfo], problems: list[Problem]
     ) -> None:
-        self._source = source
-        self._problems: list[Problem] = []
+        self.parts = parts
         self.name = source.name
-        self.systems = [
+        self.systems = systems
+        self.tables: dict[str, list[RawTable]] = source.tables
+        self._source = source
+        self._problems = problems
+
+    @classmethod
+    def of(
+        cls,
+        parts: Parts,
+        options: Options,
+        infos: Mapping[tuple[str, str], SystemInfo],
+        intervals: Intervals,
+    ) -> KeptSource:
+        """The source of files, with the systems that are known."""
+        source = parts.open([*parts.sizes], options)
+        systems = [
             _with_intervals(replace(info, made=infos[info.system, info.source].made), intervals)
             for info in source.systems
             if (info.system, info.source) in infos
         ]
-        self.tables: dict[str, list[RawTable]] = source.tables
+        return cls(source, parts, systems, [])
 
     @classmethod
     def alone(cls, infos: Iterable[SystemInfo], intervals: Intervals, problems: list[Problem]) -> KeptSource:
         """Systems of which there are no raw records, and the problems of all."""
-        source = cls(_Nothing(), {}, {})
-        source.systems = [_with_intervals(info, intervals) for info in infos]
-        source._problems = problems
-        return source
+        systems = [_with_intervals(info, intervals) for info in infos]
+        return cls(NoFiles(), Parts("", {}), systems, problems)
 
     @property
     def paths(self) -> list[str]:
@@ -55,7 +81,7 @@ class KeptSource:
         return self._source.info()
 
 
-class _Nothing(WithoutFiles):
+class NoFiles(WithoutFiles):
     name = "live"
 
     def __init__(self) -> None:

@@ -276,6 +276,13 @@ def _columns(name: str, columns: list[str]) -> list[Column]:
     return [Column(column, by_name[column].type, "", "") for column in columns]
 
 
+def columns_of(name: str) -> tuple[Column, ...]:
+    """The columns of a measure as those of a table."""
+    return tuple(
+        Column(column.name, column.type, column.unit, column.text) for column in metrics.table(name).columns
+    )
+
+
 class Kept:
     """A measure as a table of a session: columns are read as they are needed."""
 
@@ -283,10 +290,7 @@ class Kept:
         self, measures: Measures, name: str, step: int, ends: list[End] | None, since_us: int | None = None
     ) -> None:
         self.name = name
-        self.columns = tuple(
-            Column(column.name, column.type, column.unit, column.text)
-            for column in metrics.table(name).columns
-        )
+        self.columns = columns_of(name)
         self._measures, self._step, self._ends, self._since_us = measures, step, ends, since_us
 
     def since(self, us: int) -> Kept:

@@ -171,18 +171,18 @@ class Stream(Struct):
         # Lines say what they are, and some come slowly.
         if not enough and (b"\0" in head or head.count(b"\n") < _LINES):
             return False
-        for reader in following.FOLLOWED:
-            found = following.form(reader)
-            known = recognition.reader(reader).detect(head, self._size)
-            if known and found is not None and found.follows(head):
-                self.spool.state.reader = reader
-                self._head()
-                if self.form().wrapped(os.fspath(self.spool.tail)):
-                    self.spool.state.wrapped = True
-                    os.replace(self.spool.tail, self.spool.raw)
-                    self._raw_positions, self._positions = self._positions, []
-                    self._unwrap()
-                return True
+        forms = {name: following.form(name) for name in following.FOLLOWED}
+        followed = [name for name, form in forms.items() if form is not None and form.follows(head)]
+        reader = recognition.recognized(head, self._size, followed)
+        if reader is not None:
+            self.spool.state.reader = reader
+            self._head()
+            if self.form().wrapped(os.fspath(self.spool.tail)):
+                self.spool.state.wrapped = True
+                os.replace(self.spool.tail, self.spool.raw)
+                self._raw_positions, self._positions = self._positions, []
+                self._unwrap()
+            return True
         if not enough:
             return False
         self.refused = True

@@ -25,12 +25,11 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, Source, SystemInfo
 from zlens.lake.names import LIVE, is_lake
 from zlens.live.alerts import Alert, Alerts
-from zlens.live.kept_source import KeptSource
+from zlens.live.kept_source import KeptSource, Parts
 from zlens.live.measures import End, Measures
 from zlens.live.sources import Feed, Many
 from zlens.live.spool import Spool
 from zlens.live.stream import Segment, Stream
-from zlens.readers import recognition
 from zlens.readers.following import Cut
 from zlens.session.session import Session
 
@@ -475,12 +474,10 @@ class Live:
         """A session over the raw records and the measures that are kept now."""
         sources: list[Source] = []
         for stream in self._streams.values():
-            parts = [path for path in stream.spool.parts() if path.stat().st_size]
-            if stream.spool.state.reader and parts:
-                opened = recognition.reader(stream.spool.state.reader).open_files(
-                    [os.fspath(path) for path in parts], self.options, None
-                )
-                sources.append(KeptSource(opened, self._infos, self._intervals))
+            sizes = {os.fspath(path): path.stat().st_size for path in stream.spool.parts()}
+            parts = Parts(stream.spool.state.reader, {path: size for path, size in sizes.items() if size})
+            if parts.reader and parts.sizes:
+                sources.append(KeptSource.of(parts, self.options, self._infos, self._intervals))
         shown = {(info.system, info.source) for source in sources for info in source.systems}
         sources.append(
             KeptSource.alone(

@@ -8,13 +8,14 @@ import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
-from zlens.readers.recognition import HEAD, READERS, packed, reader
+from zlens.readers.recognition import HEAD, packed, recognized
 from zlens.schema.wording import say
 
-#: Readers of records, which skip what is none; by name of READERS, what their files are.
+#: By name of READERS, what their files are.
 _NAMES = {
     "zvm.monwrite": "MONWRITE data",
     "rmf.postprocessor": "an RMF Postprocessor XML report",
@@ -23,7 +24,10 @@ _NAMES = {
     "linux.sysinfo": "a copy of the texts of a Linux",
     "openmetrics.hmc": "Prometheus text of an HMC exporter",
     "openmetrics.dds": "OpenMetrics text of RMF's Distributed Data Server",
+    "rmf.printed": "a printed RMF report",
+    "listing.reports": "a printed report",
     "zos.text": "z/OS console text",
+    "zvm.console": "z/VM console text",
     "linux.counters": "counters of Linux",
 }
 OF_RECORDS = ("zvm.monwrite", "smf.dump")
@@ -118,12 +122,9 @@ def _format(head: bytes, size: int, own: str | None) -> str | None:
     found = packed(head)
     if found is not None:
         return f"a {found[0]}"
-    for name in READERS:
-        try:
-            if reader(name).detect(head, size):
-                return _NAMES[name] if name != own else None
-        except InputError:
-            continue
+    with suppress(InputError):
+        name = recognized(head, size)
+        return _NAMES[name] if name is not None and name != own else None
     return None
 
 

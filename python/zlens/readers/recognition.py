@@ -134,6 +134,27 @@ def digest(path: str) -> bytes:
         return hashlib.file_digest(file, "sha256").digest()
 
 
+def recognized(head: bytes, size: int, names: Iterable[str] = READERS) -> str | None:
+    """The first of some readers that knows a file by its first bytes; None if none does.
+
+    Raises InputError, without the file, if none does and one of them takes it for damaged data of its format.
+    """
+    damage: InputError | None = None
+    for name in names:
+        # Imported when asked: mostly one of the first knows the file.
+        if name in FORMS and reader(FORMS[name]).form_of(head) is None:
+            continue
+        try:
+            if reader(name).detect(head, size):
+                return name
+        except InputError as error:
+            damage = damage or error
+    # Only the zeros of UTF-16 look like damaged data of another kind.
+    if damage is not None and _encoding(head) != "UTF-16":
+        raise damage
+    return None
+
+
 def find(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) -> InputFiles:
     """Recognize every file of the inputs by its first bytes. Folders that `skip` is true for are left out.
 
@@ -183,24 +204,16 @@ def find(inputs: Iterable[str], skip: Callable[[str], bool] | None = None) -> In
             empty = InputError("the file is empty", file=path, offset=0, cure="check how it was copied")
             errors.append((empty, "truncated"))
             continue
-        for name in READERS:
-            # Imported when asked: mostly one of the first knows the file.
-            if name in FORMS and reader(FORMS[name]).form_of(head) is None:
-                continue
-            try:
-                mine_too = reader(name).detect(head, status.st_size)
-            except InputError as error:
-                if _encoding(head) == "UTF-16":
-                    # Only its zeros look like damaged data of another kind.
-                    continue
-                error.file = path
-                errors.append((error, "transfer"))
-                break
-            if mine_too:
-                files.setdefault(name, []).append(path)
-                break
-        else:
+        try:
+            name = recognized(head, status.st_size)
+        except InputError as error:
+            error.file = path
+            errors.append((error, "transfer"))
+            continue
+        if name is None:
             errors.append((_unknown(path, head, status.st_size), "header"))
+        else:
+            files.setdefault(name, []).append(path)
     if not files and errors:
         raise errors[0][0]
     problems += [problem(error, kind) for error, kind in errors]

@@ -20,18 +20,19 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from zlens.catalog import metrics as catalog
 from zlens.engine.errors import out_of_memory
 from zlens.errors import CatalogError, InputError, QueryError, Wording, ZlensError
 from zlens.exposition import content
 from zlens.exposition import limits as exposition
 from zlens.schema.kinds import Many
+from zlens.server import endpoints, metrics, openapi, static_files, users, values
 from zlens.server import guard as guards
-from zlens.server import metrics, openapi, sql, static_files, users, values
 from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterError
 from zlens.server.following import MOST, Events, Following, Served
 from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.place import Place
-from zlens.server.processes import Ready
+from zlens.server.processes import GONE, GoneError, Ready, Server, Work
 from zlens.server.request_log import RequestLog
 from zlens.server.running import Running
 from zlens.server.sending import BusyError, Lines, Sending, TooManyError
@@ -195,14 +196,42 @@ async def _gone(request: Request) -> None:
         pass
 
 
-def answer_sql(place: Place, request: dict[str, Any]) -> Ready:
-    """The response to a SQL query, in a process of its own."""
+def answer_apart(place: Place, request: dict[str, Any]) -> Ready:
+    """The response to a request to an endpoint that is `apart`, in a process of its own."""
+    endpoint, parameters = endpoints.find("POST", request["name"]), request["parameters"]
     try:
-        with place.of_run(request["run"]) as own:
-            return Ready(200, len(own.session.problems), values.body(sql.answer(own, request)))
+        with place.of_run(parameters["run"]) as own:
+            body = values.body(endpoint.answer(own, parameters))
+            return Ready(200, len(own.session.problems), body)
     except Exception as error:
-        response = _failure(error)
-        return Ready(response.status_code, len(place.session.problems), bytes(response.body))
+        return _ready(error, len(place.session.problems))
+
+
+def live_answers() -> Work:
+    """What answers requests about live data, in a process of its own that opens them for the first one."""
+    # Loaded before the process is forked.
+    from zlens.live import published
+
+    catalog.tables()
+    opened: list[Place] = []
+
+    def answer(request: dict[str, Any], server: Server) -> Ready:
+        if not opened:
+            try:
+                session = published.opened(server.description(), server.folder, server.fetch)
+            except FileNotFoundError:
+                return Ready(GONE, 0, b"")
+            except Exception as error:
+                return _ready(error, 0)
+            opened.append(Place(session, (), live=True))
+        return answer_apart(opened[0], request)
+
+    return answer
+
+
+def _ready(error: Exception, problems: int) -> Ready:
+    response = _failure(error)
+    return Ready(response.status_code, problems, bytes(response.body))
 
 
 class _Any:
@@ -231,11 +260,17 @@ async def _answer(endpoint: Endpoint, request: Request, served: Served, running:
         return ready(running.rows())
 
     def work() -> Ready:
-        with served.use() as place:
-            if endpoint.name == "sql" and place.processes is not None:
-                return place.processes.ask(parameters)
-            with place.of_run(parameters["run"]) as whole, whole.of_systems(parameters) as own:
-                return ready(endpoint.answer(own, parameters), whole)
+        while True:
+            with served.use() as place:
+                if endpoint.apart and place.processes is not None:
+                    try:
+                        return place.processes.ask({"name": endpoint.name, "parameters": parameters})
+                    except GoneError:
+                        if place is served.newest:
+                            raise
+                        continue
+                with place.of_run(parameters["run"]) as whole, whole.of_systems(parameters) as own:
+                    return ready(endpoint.answer(own, parameters), whole)
 
     return await running.ask(parameters["id"], endpoint.name, work, lambda: _gone(request))
 

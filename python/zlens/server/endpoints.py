@@ -68,6 +68,7 @@ class Endpoint(Struct, frozen=True):
     gives    keys of the answer and their descriptions
     lists    description of the answer if it is a list
     lines    description of the answer if it is lines of JSON, each an object with these keys, sent one by one
+    apart    whether a process of its own answers: what the user writes may take any time and memory
     """
 
     method: str
@@ -78,6 +79,7 @@ class Endpoint(Struct, frozen=True):
     gives: dict[str, str]
     lists: str = ""
     lines: str = ""
+    apart: bool = False
 
     @property
     def path(self) -> str:
@@ -180,6 +182,7 @@ ENDPOINTS = (
             "more": "whether there are more rows",
             "seconds": "run time of the query",
         },
+        apart=True,
     ),
     Endpoint(
         "POST",
@@ -517,6 +520,7 @@ ENDPOINTS = (
             "numbers": "of a check: the numbers of the scenario by their keys for set, with allowed values",
             "wrong": "of a check: what is wrong with the scenario, as in an error, or null",
         },
+        apart=True,
     ),
     Endpoint(
         "POST",

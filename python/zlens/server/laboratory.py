@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from zlens import models
+from zlens.engine.bounds import memory_text
 from zlens.errors import InputError, QueryError, ScenarioError, Wording
 from zlens.models import moments, scenario, sweeps
 from zlens.models.answer import Answer
@@ -26,10 +27,15 @@ def solve(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         return _checked(request)
     model = request["model"]
     scenario_values = _read(request)
-    with user_files.sealed():
-        if request["sweep"]:
-            return {"answer": as_data(sweeps.solve(model, scenario_values, request["sweep"]))}
-        return {"answer": as_data(models.solve(model, scenario_values))}
+    try:
+        with user_files.sealed():
+            if request["sweep"]:
+                return {"answer": as_data(sweeps.solve(model, scenario_values, request["sweep"]))}
+            return {"answer": as_data(models.solve(model, scenario_values))}
+    except MemoryError:
+        raise ScenarioError(
+            f"the scenario needs more than its {memory_text()} of memory", cure="make it smaller"
+        ) from None
 
 
 def _checked(request: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ class Limits(Struct, frozen=True):
     """Limits of questions.
 
     seconds     time of any question; a longer one is canceled
-    memory      bytes that a question in the user's own SQL may take
+    memory      bytes that a question in the user's own SQL, or a scenario, may take
     questions   requests that one user, named by a proxy, may have in progress; a view asks a dozen
     """
 

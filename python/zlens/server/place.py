@@ -20,7 +20,7 @@ from zlens.engine import cancelling
 from zlens.errors import QueryError
 from zlens.inputs.options import Moment, Options, parse_moment
 from zlens.server.kept_open import KeptOpen
-from zlens.server.processes import Processes
+from zlens.server.processes import Processes, ProcessesOf
 from zlens.server.runs import Runs
 from zlens.session.session import Session
 
@@ -44,14 +44,14 @@ class Place(Struct):
     """The data that requests read.
 
     inputs      as named by the user; no other file is ever read
-    processes   answer SQL of the user; None: this process does
+    processes   answer SQL and scenarios of the user; None: this process does
     runs        the runs of the rig that can be opened, if any
     live        whether data still arrive
     """
 
     session: Session
     inputs: Sequence[str]
-    processes: Processes | None = None
+    processes: Processes | ProcessesOf | None = None
     runs: Runs | None = None
     live: bool = False
     _guard: threading.Lock = field(default_factory=threading.Lock)

@@ -1,9 +1,12 @@
-"""Questions in the user's own SQL, each in a process that can be ended.
+"""Questions in the user's own SQL, and scenarios of models, each in a process that can be ended.
 
 A statement may fold a constant for hours, or build a value of gigabytes, where the engine neither looks for
 an interrupt nor counts memory. So it runs in another process: with a bound on its memory, and killed if it
 does not end when it is canceled. These processes have the opened inputs, but no lock, table or connection in
 common with the server. They are forked from one that only waits, made while the server has a single thread.
+
+Of data that change, a process gets a description and then asks the server for what it does not find on disk.
+It answers for these data only: when the server closes them, or has newer ones, it is ended.
 """
 
 from __future__ import annotations
@@ -21,13 +24,15 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, NoReturn, Protocol
 
 from msgspec import Struct, field
 
 from zlens.engine import bounds, cancelling
 from zlens.engine.cancelling import Cancel
-from zlens.errors import Cancelled, QueryError
+from zlens.errors import Cancelled, QueryError, ZlensError
 from zlens.server import users
 from zlens.server.limits import Limits
 
@@ -39,8 +44,15 @@ _PATIENCE_S = 0.5
 _LOOK_S = 0.05
 #: A process is not used again if the tables and values it kept take more than this part of its memory.
 _FULL = 0.6
+#: Status of an answer that the data of a process are not there any more.
+GONE = 0
 _LENGTH = struct.Struct(">Q")
-_CANCEL = b""
+#: Messages to a process: to cancel its work, a question, and the answer to what it asked itself.
+_CANCEL, _QUESTION, _REPLY = b"C", b"Q", b"R"
+#: Message of a process: what it asks.
+_ASKED = b"?"
+#: The file in a process's folder that describes its data.
+_DESCRIPTION = "description"
 _LONGEST_NAME = 4096
 _GB = 1024**3
 
@@ -53,8 +65,24 @@ class Ready(Struct, frozen=True):
     body: bytes
 
 
+class Data(Protocol):
+    """Data that change, as they are now."""
+
+    def description(self) -> bytes:
+        """What a process needs to know of them."""
+        ...
+
+    def write(self, request: dict[str, Any], path: str) -> None:
+        """Write what a process asks for into a file."""
+        ...
+
+
+class GoneError(QueryError):
+    """The data of a question are no longer there; the server may have newer ones."""
+
+
 #: Answers a request, whatever happens.
-Work = Callable[[dict[str, Any]], Ready]
+Work = Callable[[dict[str, Any], "Server"], Ready]
 
 
 class _Turn(Struct, eq=False):
@@ -102,10 +130,17 @@ class Processes:
             os.waitpid(self._pid, 0)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def ask(self, request: dict[str, Any]) -> Ready:
-        """The answer of one of the processes; a Cancel ends it whatever it does."""
+    def of(self, data: Data) -> ProcessesOf:
+        """The processes that answer for data that change."""
+        return ProcessesOf(self, data)
+
+    def ask(self, request: dict[str, Any], data: Data | None = None) -> Ready:
+        """The answer of one of the processes; a Cancel ends it whatever it does.
+
+        Raises GoneError if the data are not there any more.
+        """
         with self._turn():
-            process = self._take()
+            process = self._take(data)
             try:
                 return process.ask(request)
             finally:
@@ -148,19 +183,31 @@ class Processes:
             self._waiting.remove(turn)
             turn.began.set()
 
-    def _take(self) -> _Process:
-        """The process used last, which has the most tables, or a new one."""
+    def end_idle(self, others: Callable[[Data | None], bool]) -> None:
+        """End the processes without work whose data fulfill a condition."""
+        with self._guard:
+            ended = [process for process in self._idle if others(process.data)]
+            self._idle = [process for process in self._idle if process not in ended]
+        for process in ended:
+            process.end()
+
+    def _take(self, data: Data | None) -> _Process:
+        """The process of these data used last, which has the most tables, or a new one."""
+        # Those of other data would not be used again, and their memory counts.
+        self.end_idle(lambda other: other is not data)
         while True:
             with self._guard:
                 process = self._idle.pop() if self._idle else None
             if process is None:
-                return self._fork()
-            if not process.ended():
+                return self._fork(data)
+            if process.data is data and not process.ended():
                 return process
             process.end()
 
-    def _fork(self) -> _Process:
+    def _fork(self, data: Data | None) -> _Process:
         folder = tempfile.mkdtemp(dir=self._folder)
+        if data is not None:
+            Path(folder, _DESCRIPTION).write_bytes(data.description())
         near, far = socket.socketpair()
         with far:
             try:
@@ -171,19 +218,35 @@ class Processes:
                 raise QueryError(
                     "the process that answers questions has ended", cure="start the server again"
                 ) from None
-        return _Process(near, folder, self._memory)
+        return _Process(near, folder, self._memory, data)
+
+
+class ProcessesOf:
+    """The processes that answer for some data; the data are open as long as it is."""
+
+    def __init__(self, processes: Processes, data: Data) -> None:
+        self._processes, self._data = processes, data
+
+    def ask(self, request: dict[str, Any]) -> Ready:
+        return self._processes.ask(request, self._data)
+
+    def close(self) -> None:
+        self._processes.end_idle(lambda data: data is self._data)
 
 
 class _Process:
     """One process, seen from the server.
 
     reusable   whether it may be asked again
+    data       what it answers for, if that changes
     """
 
-    def __init__(self, channel: socket.socket, folder: str, memory: int) -> None:
+    def __init__(self, channel: socket.socket, folder: str, memory: int, data: Data | None) -> None:
+        self.data = data
         self._channel = channel
         self._folder = folder
         self._memory = memory
+        self._written = 0
         self.reusable = False
         number = self._received(None)
         self._pid = int(number) if number is not None else None
@@ -207,8 +270,9 @@ class _Process:
     def ask(self, request: dict[str, Any]) -> Ready:
         self.reusable = False
         try:
-            _send(self._channel, json.dumps(request).encode())
-            answer = self._received(cancelling.check)
+            _send(self._channel, _QUESTION + json.dumps(request).encode())
+            while (answer := self._received(cancelling.check)) is not None and answer.startswith(_ASKED):
+                _send(self._channel, _REPLY + self._reply(json.loads(answer.removeprefix(_ASKED))))
         except OSError:
             answer = None
         except Cancelled:
@@ -221,23 +285,48 @@ class _Process:
             )
         head, _, body = answer.partition(b"\n")
         status, problems, reusable = map(int, head.split())
+        if status == GONE:
+            raise GoneError(
+                "the data changed while the query began", expected="newer data", cure="send the query again"
+            )
         self.reusable = bool(reusable)
         return Ready(status, problems, body)
+
+    def _reply(self, asked: dict[str, Any]) -> bytes:
+        """Write what the process asks for: the file, or why there is none."""
+        assert self.data is not None
+        self._written += 1
+        path = os.path.join(self._folder, f"{self._written}.parquet")
+        try:
+            self.data.write(asked, path)
+        except Cancelled:
+            raise
+        except (ZlensError, OSError) as error:
+            return json.dumps({"error": str(error)}).encode()
+        return json.dumps({"path": path}).encode()
 
     def _cancel(self) -> None:
         """Give the process a moment to end its work, so that its tables remain for the next question."""
         try:
             _send(self._channel, _CANCEL)
             self._channel.settimeout(_PATIENCE_S)
-            self.reusable = _receive(self._channel) is not None
-            self._channel.settimeout(None)
+            # What it asks for now, it no longer waits for.
+            while (answer := _receive(self._channel)) is not None and answer.startswith(_ASKED):
+                continue
+            self.reusable = answer is not None
         except OSError:
             self.reusable = False
+        finally:
+            self._channel.settimeout(None)
 
     def _received(self, look: Callable[[], None] | None) -> bytes | None:
         """The next message; None if the process has ended."""
-        while look is not None and not select.select([self._channel], [], [], _LOOK_S)[0]:
-            look()
+        if look is not None:
+            # Not `select`, which takes no descriptors above 1,023: many clients may follow.
+            arrived = select.poll()
+            arrived.register(self._channel, select.POLLIN)
+            while not arrived.poll(_LOOK_S * 1000):
+                look()
         try:
             return _receive(self._channel)
         except OSError:
@@ -293,29 +382,74 @@ def _answer(channel: socket.socket, folder: str, work: Work, memory: int) -> NoR
     try:
         tempfile.tempdir = folder
         os.nice(5)
+        # Where the system has too little memory for all, it ends this process before the server.
+        with contextlib.suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("1000")
         bounds.bound_memory(memory)
         _send(channel, str(os.getpid()).encode())
+        server = Server(channel, folder)
         cancel = Cancel()
         while (message := _receive(channel)) is not None:
-            if message == _CANCEL:
+            kind, content = message[:1], message[1:]
+            if kind == _CANCEL:
                 cancel.cancel("the request was canceled")
-                continue
-            cancel = Cancel()
-            threading.Thread(
-                target=_work, args=(channel, json.loads(message), work, cancel, memory), daemon=True
-            ).start()
+            elif kind == _REPLY:
+                server.replies.put(json.loads(content))
+            else:
+                cancel = Cancel()
+                server.replies = SimpleQueue()
+                threading.Thread(
+                    target=_work, args=(server, json.loads(content), work, cancel, memory), daemon=True
+                ).start()
     finally:
         # Without the end of the interpreter: a thread may still work.
         sys.stderr.flush()
         os._exit(0)
 
 
-def _work(channel: socket.socket, request: dict[str, Any], work: Work, cancel: Cancel, memory: int) -> None:
+class Server:
+    """The server, seen from a process that answers.
+
+    folder    for files of the process
+    replies   to what the current question asked
+    """
+
+    def __init__(self, channel: socket.socket, folder: str) -> None:
+        self.folder = folder
+        self.replies: SimpleQueue[dict[str, str]] = SimpleQueue()
+        self._channel = channel
+        self._sending = threading.Lock()
+        self._asking = threading.Lock()
+
+    def description(self) -> bytes:
+        """What the server says of the data."""
+        return Path(self.folder, _DESCRIPTION).read_bytes()
+
+    def fetch(self, request: dict[str, Any]) -> str:
+        """Ask for something that the server writes into a file, whose name is returned."""
+        with cancelling.held(self._asking):
+            self.send(_ASKED + json.dumps(request).encode())
+            while True:
+                cancelling.check()
+                try:
+                    reply = self.replies.get(timeout=_LOOK_S)
+                except Empty:
+                    continue
+                if "error" in reply:
+                    raise QueryError(f"rows of {request['name']} cannot be read: {reply['error']}")
+                return reply["path"]
+
+    def send(self, message: bytes) -> None:
+        with self._sending:
+            _send(self._channel, message)
+
+
+def _work(server: Server, request: dict[str, Any], work: Work, cancel: Cancel, memory: int) -> None:
     try:
         with cancel.current():
-            ready = work(request)
+            ready = work(request, server)
         reusable = bounds.memory_used() < _FULL * memory
-        _send(channel, b"%d %d %d\n" % (ready.status, ready.problems, reusable) + ready.body)
+        server.send(b"%d %d %d\n" % (ready.status, ready.problems, reusable) + ready.body)
     except BaseException:
         # Out of memory even for the answer: the server learns it from the end of this process.
         os._exit(1)

@@ -1,0 +1,89 @@
+"""What another process opens: the rows and records of a session, also after its files have grown."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from played import Pieces, differences, interval_cuts, play
+
+from zlens.api import Session
+from zlens.catalog import metrics
+from zlens.inputs.options import Options
+from zlens.live import published
+from zlens.live.watch import Live
+from zlens.server.place import moment
+
+
+def reopened(session: Session, folder: Path) -> Session:
+    """A session as another process opens it."""
+    folder.mkdir(exist_ok=True)
+    data = published.Published(session)
+    numbers = itertools.count()
+
+    def fetch(request: dict[str, Any]) -> str:
+        path = folder / f"{next(numbers)}.parquet"
+        data.write(request, str(path))
+        return str(path)
+
+    return published.opened(data.description(), str(folder), fetch)
+
+
+@pytest.mark.parametrize("name", ["zldemo.monwrite", "zlzos.smf"])
+def test_measures_records_and_systems_are_those_of_the_session(
+    demo_folder: Path, tmp_path: Path, name: str
+) -> None:
+    path = demo_folder / name
+    live = Live([Pieces(path, [path.stat().st_size])])
+    play(live)
+    with live.session() as whole, reopened(whole, tmp_path / "copies") as other:
+        assert differences(whole, other, [*metrics.tables()]) == []
+        raw = [name for (name, *_) in whole.sql("SHOW TABLES").rows if name not in metrics.tables()]
+        for query in [*(f"SELECT count(*) FROM {name}" for name in raw), "FROM system", "FROM problem"]:
+            assert whole.sql(query).rows == other.sql(query).rows
+    live.close()
+
+
+def test_a_part_that_has_grown_ends_where_it_ended(demo_folder: Path, tmp_path: Path) -> None:
+    path = demo_folder / "zldemo.monwrite"
+    live = Live([Pieces(path, interval_cuts(path, 4))])
+    query = "SELECT count(*), max(tod) FROM d0r2"
+    for _ in range(3):
+        live.step()
+    with live.session() as before:
+        expected = before.sql(query).rows
+        live.step()
+        with reopened(before, tmp_path / "copies") as other:
+            assert other.sql(query).rows == expected
+            assert differences(before, other, ["load", "cpu"]) == []
+        with live.session() as after:
+            assert after.sql(query).rows != expected
+    live.close()
+
+
+def test_a_part_that_is_gone_says_so(demo_folder: Path, tmp_path: Path) -> None:
+    path = demo_folder / "zldemo.monwrite"
+    live = Live([Pieces(path, interval_cuts(path, 4))])
+    for _ in range(3):
+        live.step()
+    with live.session() as session:
+        live.streams[0].spool.part.unlink()
+        with pytest.raises(FileNotFoundError):
+            reopened(session, tmp_path / "copies")
+    live.close()
+
+
+def test_a_window_of_a_session(demo_folder: Path, tmp_path: Path) -> None:
+    """Of measures only the rows that selected times need are fetched."""
+    path = demo_folder / "zldemo.monwrite"
+    live = Live([Pieces(path, [path.stat().st_size])])
+    play(live)
+    with live.session() as whole, reopened(whole, tmp_path / "copies") as other:
+        (info,) = whole.systems
+        assert info.first_us is not None
+        window = Options(start=moment((info.first_us + 1_200_000_000) / 1e6))
+        assert 0 < len(other.narrowed(window).sql("FROM load").rows) < len(whole.sql("FROM load").rows)
+        assert differences(whole.narrowed(window), other.narrowed(window), ["load", "cpu"]) == []
+    live.close()

@@ -1,0 +1,129 @@
+"""Which reader a file gets: the one that knows it, whatever the others take it for."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import runpy
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import smf_forms
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from smf_made import other, record
+from test_monreader import capture
+
+import monwrite_made
+from rounds import rounds
+from zlens.errors import InputError
+from zlens.live.sources import growing
+from zlens.live.watch import Live
+from zlens.readers import recognition
+from zlens.readers.recognition import HEAD, READERS, recognized
+
+ROOT = Path(__file__).parents[2]
+#: The readers of the inputs that the fuzzing of texts damages.
+TEXTS = {
+    "linux_counters": "linux.counters",
+    "sysinfo": "linux.sysinfo",
+    "hmc": "openmetrics.hmc",
+    "dds": "openmetrics.dds",
+    "rmf_xml": "rmf.postprocessor",
+    "rmf_monitor3": "rmf.monitor3",
+    "rmf_printed": "rmf.printed",
+    "zos_text": "zos.text",
+    "zvm_console": "zvm.console",
+    "listing": "listing.reports",
+}
+
+
+@pytest.fixture(scope="module")
+def valid(demo_files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bytes]]:
+    """Whole inputs of every reader."""
+    texts = runpy.run_path(str(ROOT / "fuzz" / "texts.py"))["seeds"]()
+    found = {reader: texts[name][1] for name, reader in TEXTS.items()}
+    records = [record(1, 3, 300, [1, 2, 3]), *(other(30, 4, 300 * n, 100 + n) for n in range(1, 5))]
+    dumps = [form(records) for form in (smf_forms.stream, smf_forms.blocked, smf_forms.spanned)]
+    found["smf.dump"] = [*dumps, smf_forms.segments(records, 70), gzip.compress(dumps[0])]
+    monwrite = tmp_path_factory.mktemp("valid") / "monwrite"
+    monwrite.write_bytes(demo_files[0].read_bytes()[: 64 * 4096])
+    small = monwrite_made.write(
+        monwrite.with_name("small"),
+        [monwrite_made.configuration(monwrite_made.START_US), *monwrite_made.minutes(3)],
+    )
+    found["zvm.monwrite"] = [path.read_bytes() for path in (monwrite, capture(small), small)]
+    assert found.keys() == {*READERS}
+    return found
+
+
+def test_a_file_gets_its_reader_whatever_others_take_it_for(
+    valid: dict[str, list[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every other reader that does not know it takes it for damaged data."""
+
+    def suspicious(detect: Callable[[bytes, int], bool]) -> Callable[[bytes, int], bool]:
+        def detect_or_raise(head: bytes, size: int) -> bool:
+            if not detect(head, size):
+                raise InputError("damaged")
+            return True
+
+        return detect_or_raise
+
+    recognized_before = {
+        name: [recognized(data[:HEAD], len(data)) for data in inputs] for name, inputs in valid.items()
+    }
+    for name in READERS:
+        module = recognition.reader(name)
+        monkeypatch.setattr(module, "detect", suspicious(module.detect))
+    for name, inputs in valid.items():
+        assert recognized_before[name] == [name] * len(inputs)
+        assert [recognized(data[:HEAD], len(data)) for data in inputs] == [name] * len(inputs)
+
+
+def test_damage_is_reported_if_no_reader_knows_the_file(demo_files: list[Path]) -> None:
+    data = demo_files[0].read_bytes()[: 16 * 4096].replace(b"\n", b"\r\n")
+    with pytest.raises(InputError, match="transfer"):
+        recognized(data[:HEAD], len(data))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_any_bytes_have_a_reader_or_an_error_of_the_input(valid: dict[str, list[bytes]], name: str) -> None:
+    """Beginnings of files, with some bytes changed, and bytes of no file."""
+    chance = random.Random(name)
+    for _ in range(rounds(400, 40)):
+        data = bytearray(chance.choice(valid[name]))
+        del data[chance.choice((chance.randrange(64), chance.randrange(len(data)) + 1)) :]
+        for _ in range(chance.choice((0, 1, 8)) if data else 0):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        size = max(len(data) + chance.choice((-1, 0, 1, 4096)), 0)
+        with suppress(InputError):
+            assert recognized(bytes(data[:HEAD]), size) in {*READERS, None}
+
+
+@given(st.binary(max_size=300), st.integers(0, 2**40))
+@settings(max_examples=rounds(1000, 50), deadline=None)
+def test_random_bytes_have_a_reader_or_an_error_of_the_input(data: bytes, size: int) -> None:
+    with suppress(InputError):
+        assert recognized(data, size) in {*READERS, None}
+
+
+def test_a_stream_gets_its_reader_too(tmp_path: Path) -> None:
+    """In this dump stands an S where monitor data that were translated to ASCII have one."""
+    first = other(30, 4, 300, 100)
+    data = bytearray(smf_forms.stream([first, *(other(30, 4, 300 * n, 100) for n in range(2, 400))]))
+    data[40:41] = b"S"
+    with pytest.raises(InputError):
+        recognition.reader("zvm.monwrite").detect(bytes(data), len(data))
+    path = tmp_path / "dump"
+    path.write_bytes(data)
+    live = Live([growing(str(path))])
+    try:
+        for _ in range(2):
+            step = live.step()
+            assert step is None or not step.errors
+        assert live.streams[0].spool.state.reader == "smf.dump"
+    finally:
+        live.close()
