@@ -397,7 +397,7 @@ class Engine:
         if query not in self._statements:
             if len(self._statements) >= _STATEMENTS:
                 self._statements.clear()
-            self._statements[query] = parse(cursor, query, self._kept)
+            self._statements[query] = parse(cursor, query, self._kept, self._store.is_table)
         return self._statements[query]
 
     def _own(self, cursor: Connection, queries: Sequence[str]) -> dict[str, Statement]:

@@ -90,6 +90,10 @@ class Store:
     def raw_names(self) -> list[str]:
         return [name for name in self._raw if name not in self._session]
 
+    def is_table(self, name: str) -> bool:
+        """Whether a query may name a table: ours, or one made of rows that no measure has."""
+        return name in self._derived.values() or self.names(name) is not None
+
     def columns(self, name: str) -> list[tuple[str, str]] | None:
         """Names and SQL types of a table that a query may name; None if it is not ours."""
         if name not in self._typed:
