@@ -92,7 +92,11 @@ class Store:
 
     def is_table(self, name: str) -> bool:
         """Whether a query may name a table: ours, or one made of rows that no measure has."""
-        return name in self._derived.values() or self.names(name) is not None
+        return self.is_derived(name) or self.names(name) is not None
+
+    def is_derived(self, name: str) -> bool:
+        """Whether a table has rows of a query, which no measure has."""
+        return name.startswith("derived#") and name in self._derived.values()
 
     def columns(self, name: str) -> list[tuple[str, str]] | None:
         """Names and SQL types of a table that a query may name; None if it is not ours."""
