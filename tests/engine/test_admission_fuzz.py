@@ -15,6 +15,7 @@ from rounds import rounds
 from zlens import demo
 from zlens.cli import main
 from zlens.engine.connection import connect
+from zlens.engine.errors import query_error
 from zlens.errors import QueryError
 from zlens.inputs.options import Options
 
@@ -315,3 +316,9 @@ def test_no_made_statement_shows_what_is_outside(asked: zlens.Session, lake: Pat
             shown = [name for name in (CANARY,) if name in str(error)]
         assert not OUTSIDE.search(str(shown)), query
     assert answered >= count // 20
+
+
+def test_errors_of_streams_are_those_of_the_engine() -> None:
+    for start in ("exporting a stream from the object", "reading the stream"):
+        told = f"Invalid Input Error: {start} registered as 'd0r2#1' failed: Error: don't know what type: x"
+        assert query_error(ValueError(told)).message == "a file of the lake is damaged"

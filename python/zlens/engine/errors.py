@@ -31,6 +31,11 @@ def out_of_memory() -> QueryError:
 _PARQUET = re.compile(r"""['"](/[^'"]*/system=[^'"]+\.parquet)['"]""")
 _PAGES = re.compile(r"don't know what type|TProtocolException|ZSTD Decompression|Failed to decompress|Snappy")
 
+#: What the engine says before the error of a stream that it reads.
+_STREAM = re.compile(
+    r"^(?:exporting a|reading the) stream (?:from the object )?registered as '[^']*' failed: "
+)
+
 _DEEP = re.compile(r"Max expression depth limit of (\d+) exceeded")
 
 
@@ -47,7 +52,8 @@ def missing_table(name: str, text: str = "") -> QueryError:
 def query_error(error: Exception) -> QueryError:
     """One sentence of the engine's message, without its sketch of the query and its suggestions."""
     text = str(error).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
-    text = re.sub(r"^[A-Za-z ]+ Error: ", "", text).rstrip("!")
+    text = _STREAM.sub("", re.sub(r"^[A-Za-z ]+ Error: ", "", text))
+    text = re.sub(r"^[A-Za-z ]*Error: ", "", text).rstrip("!")
     if isinstance(error, MemoryError) or _NO_MEMORY.search(text):
         return out_of_memory()
     cure = None
