@@ -84,7 +84,9 @@ def test_the_shape_of_an_answer_is_bound_once(files: list[Path], monkeypatch: py
     first = answers(files)
     bound: list[str] = []
     real = Asked.bound
-    monkeypatch.setattr(Asked, "bound", lambda cursor, text: bound.append(text) or real(cursor, text))
+    monkeypatch.setattr(
+        Asked, "bound", lambda cursor, text, working: bound.append(text) or real(cursor, text, working)
+    )
     assert answers(files) == first
     assert len(bound) == 2, "one with a star, and one with a semicolon"
 

@@ -6,7 +6,9 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -15,6 +17,8 @@ import pytest
 import zlens
 from lake_made import configuration, differences, interval, piece, tables, write
 from zlens import lake, stores
+from zlens.engine.connection import Connection
+from zlens.engine.isolated import IsolatedTables
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import Options, parse_moment, parse_zone
 from zlens.lake import names, parquet_engine
@@ -44,10 +48,19 @@ def made(folder: Path) -> Path:
 
 
 def opened(made: Path, question: str, options: Options) -> tuple[list[tuple[object, ...]], str]:
-    """The rows of an answer, and what the engine tells of the plan that gave them."""
-    with zlens.open(made, options=options) as session:
+    """The rows of an answer, and what the engine tells of the plan that read them from the lake."""
+    selects: list[Callable[[Connection], str]] = []
+    real = IsolatedTables.register
+
+    def register(*arguments: Any) -> str:
+        selects.append(arguments[-1])
+        return real(*arguments)
+
+    with zlens.open(made, options=options) as session, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(IsolatedTables, "register", register)
         rows = session.sql(question).rows
-        [(_, plan)] = session.sql(f"EXPLAIN ANALYZE {question}").rows
+        cursor = session.engine._store.cursor()
+        [(_, plan)] = cursor.execute(f"EXPLAIN ANALYZE {selects[0](cursor)}").fetchall()
         return rows, plan
 
 

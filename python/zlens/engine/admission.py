@@ -1,47 +1,28 @@
-"""Which user statements may run: SELECT and purely descriptive ones, checked on the parser's own tree.
+"""Which statements of the user may run: SELECT and purely descriptive ones, checked on the parser's own tree.
 
-The tree is that of DuckDB's `json_serialize_sql`. Anything that is not on a list here is refused: kinds of
-nodes, table functions, tables of the engine itself. A statement that the parser cannot serialize is not a
-SELECT.
+The tree is that of DuckDB's `json_serialize_sql`. Anything that is not on the list of the catalog
+(catalog/admitted) is refused: kinds of nodes, classes of expressions, types, functions, tables of the engine.
+A table is one of zlens or of a WITH clause whose scope the table is in. A statement that the parser cannot
+serialize is not a SELECT.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
 from msgspec import Struct, field
 
+from zlens.catalog.admitted import AllowList, allow_list
+from zlens.engine.errors import missing_table
 from zlens.errors import QueryError
 
 Tree = Mapping[str, Any]
 
-#: Query nodes that read. Others, such as UPDATE_QUERY_NODE in a WITH clause, write.
-_NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
-#: Functions allowed in FROM. Others read files, memory or settings, or run SQL from text.
-_TABLE_FUNCTIONS = frozenset(
-    {"range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree", "summary"}
-    | {
-        "duckdb_tables",
-        "duckdb_columns",
-        "duckdb_views",
-        "duckdb_functions",
-        "duckdb_types",
-        "duckdb_keywords",
-    }
-    | {"icu_calendar_names", "pg_timezone_names", "regexp_split_to_table", "generate_subscripts"}
-)
-#: Scalar functions that show settings, wait, write, or run SQL from text.
-_REFUSED_FUNCTIONS = frozenset(
-    {"current_setting", "getvariable", "getenv", "json_execute_serialized_sql", "json_serialize_plan"}
-    | {"nextval", "currval", "setval", "pg_sleep", "sleep_ms", "write_log", "add_parquet_key", "setseed"}
-    | {"copy_database", "import_database", "force_checkpoint"}
-)
-#: Tables of the engine that list the tables; its others show settings and paths.
-_CATALOG_TABLES = frozenset({"duckdb_tables", "duckdb_columns", "duckdb_views", "duckdb_types"})
-_ENGINE_PREFIXES = ("duckdb_", "pragma_", "sqlite_", "pg_")
-_LISTINGS = frozenset({"tables", "__show_tables_expanded"})
+#: Names of tables as people write them; others are paths, patterns and addresses.
+_PLAIN = frozenset("_#$- ")
 _CURE = "zlens changes no data and reads nothing but its inputs; ask with SELECT"
 
 
@@ -77,8 +58,12 @@ class Survey(Struct):
         return cls({*tables}, {*columns}, rows, listing, None if kinds is None else {*kinds})
 
 
-def admit(tree: Tree) -> Survey:
-    """The names in a statement; QueryError unless it only reads zlens' tables and lists of them."""
+def admit(tree: Tree, is_table: Callable[[str], bool]) -> Survey:
+    """The names in a statement; QueryError unless it only reads zlens' tables and lists of them.
+
+    `is_table` says whether a name in lower case (`cpu`, `role.processor`) is one of a table of zlens.
+    """
+    allowed = allow_list()
     survey = Survey()
     columns: set[str] = set()
     bare_names: set[str] = set()
@@ -86,18 +71,26 @@ def admit(tree: Tree) -> Survey:
     event_reads = 0
     event_selects: list[set[str]] = []
     complete = True
-    # Without recursion, so that depth does no harm.
-    pending: list[Any] = [tree]
+    # Without recursion, so that depth does no harm. Each node with the names of the WITH clauses around it.
+    pending: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
     while pending:
-        node = pending.pop()
-        if isinstance(node, list):
-            pending.extend(node)
+        node, scope = pending.pop()
+        if node.__class__ is list:
+            pending += [(value, scope) for value in node if value.__class__ in _CONTAINERS]
             continue
-        if not isinstance(node, dict):
-            continue
-        # Statements have hundreds of nodes: test a value's type only once.
-        pending += [value for value in node.values() if value.__class__ is dict or value.__class__ is list]
         kind, node_class = node.get("type"), node.get("class")
+        if node_class is not None:
+            _check_expression(node, allowed)
+        elif kind.__class__ is str and kind not in allowed.kinds:
+            raise _refusal(f"{kind.split('_')[0]} inside of a question")
+        if node.get("cte_map"):
+            scope = _add_common_tables(node["cte_map"], scope, pending)
+        # Statements have hundreds of nodes: test a value's type only once.
+        pending += [
+            (value, scope)
+            for name, value in node.items()
+            if value.__class__ in _CONTAINERS and name not in _SEPARATE
+        ]
         if node_class == "COLUMN_REF":
             path = [str(name).lower() for name in node["column_names"]]
             columns.update(path)
@@ -109,11 +102,8 @@ def admit(tree: Tree) -> Survey:
                 event_selects.append(selected_kinds)
         elif node_class == "STAR":
             complete = False
-        elif node_class == "FUNCTION":
-            if _name(node.get("function_name")) in _REFUSED_FUNCTIONS:
-                raise _refusal(f"function {node['function_name']}")
         elif kind == "BASE_TABLE":
-            survey.listing |= _table(node)
+            survey.listing |= _check_table(node, scope, allowed, is_table)
             schema, name = _name(node.get("schema_name")), _name(node.get("table_name"))
             table = f"{schema}.{name}" if schema and schema != "main" else name
             survey.tables.add(table)
@@ -121,22 +111,48 @@ def admit(tree: Tree) -> Survey:
             aliases.setdefault(str(node.get("alias") or name).lower(), set()).add(table)
             complete = complete and not node.get("column_name_alias")
         elif kind == "TABLE_FUNCTION":
-            survey.listing |= _function(node.get("function"))
+            survey.listing |= _check_table_function(node.get("function"), allowed)
+            # Its name is that of a table function, and its arguments are expressions like others.
+            pending += [
+                (value, scope) for value in node["function"].values() if value.__class__ in _CONTAINERS
+            ]
         elif kind == "SHOW_REF":
-            survey.listing |= _show(node)
+            survey.listing |= _check_show(node, allowed, is_table)
+            if node.get("show_type") == "SHOW":
+                survey.tables.add(_name(node.get("table_name")))
             complete = False
         elif kind == "JOIN":
             columns.update(name.lower() for name in node.get("using_columns") or ())
             complete = complete and node.get("ref_type") != "NATURAL"
         elif kind == "PIVOT":
             complete = False
-        elif isinstance(kind, str) and kind.endswith("_NODE") and kind not in _NODES:
-            raise _refusal(f"{kind.split('_')[0]} inside of a question")
     survey.columns = columns if complete else None
     if event_reads == len(event_selects):
         survey.kinds = {*chain.from_iterable(event_selects)}
     survey.rows = {name: aliases[name] for name in bare_names & aliases.keys()}
     return survey
+
+
+#: What a node may be or contain.
+_CONTAINERS = (dict, list)
+#: Values of nodes that are looked at with their node.
+_SEPARATE = frozenset({"cte_map", "function"})
+
+
+def _add_common_tables(
+    cte_map: Tree, scope: frozenset[str], pending: list[tuple[Any, frozenset[str]]]
+) -> frozenset[str]:
+    """Add the queries of a WITH clause to what is pending; returns the names around what follows it.
+
+    Each of its names exists for the queries after its own, and for its own if that is recursive.
+    """
+    for entry in cte_map.get("map") or ():
+        name, value = _folded(entry["key"]), entry["value"]
+        query = value.get("query_node") or {}
+        recursive = query.get("type") == "RECURSIVE_CTE_NODE"
+        pending.append((value, scope | {name, f"recurring.{name}"} if recursive else scope))
+        scope |= {name}
+    return scope
 
 
 def _event_kinds(node: Tree) -> set[str] | None:
@@ -172,39 +188,104 @@ def shows_tables(tree: Tree) -> bool:
     return table.get("show_type") == "SHOW_SPECIAL" and _name(table.get("table_name")) == "tables"
 
 
-def _function(function: object) -> bool:
+def _check_expression(node: Tree, allowed: AllowList) -> None:
+    """QueryError if an expression is of a class, a type or a function that is not allowed."""
+    node_class = node["class"]
+    if node_class not in allowed.classes:
+        raise _refusal("DEFAULT" if node_class == "DEFAULT" else f"a {str(node_class).lower()}")
+    if node_class in ("FUNCTION", "WINDOW"):
+        name = str(node.get("function_name")).lower()
+        if name not in allowed.functions or not _is_of_engine(node.get("schema"), node.get("catalog")):
+            raise _function_refusal("function", name, allowed.functions, allowed)
+    elif node_class == "OPERATOR":
+        if node["type"] not in allowed.operators:
+            raise _refusal(f"operator {node['type']}")
+    elif node_class == "TYPE":
+        name = str(node.get("type_name")).lower()
+        if name not in allowed.types or not _is_of_engine(node.get("schema"), node.get("catalog")):
+            raise _refusal(f"type {name}")
+
+
+def _is_of_engine(schema: object, catalog: object) -> bool:
+    return _name(schema) in ("", "main", "pg_catalog") and _name(catalog) in ("", "system")
+
+
+def _check_table_function(function: object, allowed: AllowList) -> bool:
+    """Whether a function in FROM lists tables; QueryError if it is not allowed."""
     # A table function given by a subquery, or without a name in the tree, is unknown here.
-    name = _name(function.get("function_name")) if isinstance(function, Mapping) else ""
-    if name not in _TABLE_FUNCTIONS:
-        raise _refusal(f"table function {name or '?'}")
+    facts = function if isinstance(function, Mapping) else {}
+    name = str(facts.get("function_name") or "?").lower()
+    if name not in allowed.table_functions or not _is_of_engine(facts.get("schema"), facts.get("catalog")):
+        raise _function_refusal("table function", name, allowed.table_functions, allowed)
     return name.startswith("duckdb_")
 
 
-def _table(node: Tree) -> bool:
-    schema, name = _name(node.get("schema_name")), _name(node.get("table_name"))
-    if schema == "information_schema":
+def _check_table(
+    node: Tree, scope: frozenset[str], allowed: AllowList, is_table: Callable[[str], bool]
+) -> bool:
+    """Whether a table is one of the engine's lists; QueryError if it is not allowed or does not exist."""
+    if node.get("at_clause"):
+        raise _refusal("a table AT an earlier time")
+    schema, name = _folded(node.get("schema_name")), _folded(node.get("table_name"))
+    catalog = _folded(node.get("catalog_name"))
+    qualified = f"{schema}.{name}" if schema and schema != "main" else name
+    if not catalog and (f"{schema}.{name}" if schema else name) in scope:
+        return False
+    if catalog in ("", "memory") and is_table(qualified):
+        return False
+    if catalog in ("", "memory", "system"):
+        if schema == "information_schema":
+            if name in allowed.information_schema:
+                return True
+        elif schema in ("", "main", "pg_catalog") and name in allowed.listings:
+            return True
+    full = ".".join(part for part in (catalog, schema, name) if part)
+    if not all(character.isalnum() or character in _PLAIN for character in f"{catalog}{schema}{name}"):
+        raise _refusal(f"the file {full}", "name a table; SHOW TABLES lists what the input has")
+    if schema in ("information_schema", "pg_catalog") or name.startswith(_ENGINE_PREFIXES):
+        raise _refusal(f"table {full}")
+    raise missing_table(full)
+
+
+#: Beginnings of the names of the engine's own tables.
+_ENGINE_PREFIXES = ("duckdb_", "pragma_", "sqlite_", "pg_")
+
+
+def _check_show(node: Tree, allowed: AllowList, is_table: Callable[[str], bool]) -> bool:
+    """Whether SHOW lists tables; QueryError unless it does, or describes a query or a table of zlens."""
+    name, show_type = _name(node.get("table_name")), node.get("show_type")
+    if show_type in ("DESCRIBE", "SUMMARY") and node.get("query"):
+        return False
+    if show_type == "SHOW_SPECIAL" and name in allowed.shown:
         return True
-    of_engine = schema == "pg_catalog" or name.startswith(_ENGINE_PREFIXES)
-    if of_engine and name not in _CATALOG_TABLES:
-        raise _refusal(f"table {name}")
-    return of_engine
-
-
-def _show(node: Tree) -> bool:
-    listing = _name(node.get("table_name"))
-    special = node.get("show_type") == "SHOW_SPECIAL"
-    if special and listing not in _LISTINGS:
-        raise _refusal(f"SHOW {listing}")
-    return special
+    if show_type == "SHOW" and (node.get("query") or is_table(_folded(node.get("table_name")))):
+        return False
+    raise _refusal(f"SHOW {name or 'of a schema'}", "SHOW TABLES lists what can be described")
 
 
 def _name(name: object) -> str:
     return str(name or "").strip('"').lower()
 
 
-def _refusal(subject: str) -> QueryError:
+def _folded(name: object) -> str:
+    """A name without its case, as the engine compares names: only ASCII letters have one."""
+    return str(name or "").encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+
+
+def _function_refusal(subject: str, name: str, functions: frozenset[str], allowed: AllowList) -> QueryError:
+    for refused in allowed.refused:
+        if name in refused.names or name.startswith(refused.prefixes or ("\0",)):
+            return _refusal(f"{subject} {name} ({refused.what})", refused.fix or _CURE)
+    near = difflib.get_close_matches(name, functions, 3)
+    suggestion = f"did you mean {' or '.join(near)}? " if near else ""
+    return _refusal(
+        f"{subject} {name}", f"{suggestion}`FROM duckdb_functions()` lists the engine's functions"
+    )
+
+
+def _refusal(subject: str, cure: str = _CURE) -> QueryError:
     return QueryError(
         f"not allowed in a question: {subject}",
         expected="a single SELECT (or DESCRIBE, SHOW TABLES, SUMMARIZE, EXPLAIN)",
-        cure=_CURE,
+        cure=cure,
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zlens.catalog import expressions
+from zlens.engine import cancelling
 from zlens.engine.answers import Form
 from zlens.engine.cancelling import interruptible
 from zlens.engine.connection import Connection, Relation
@@ -16,7 +17,8 @@ class Asked:
 
     A statement with cached names and types is bound only when it is computed.
 
-    rows   SQL of tables that the statement reads and the connection lacks
+    rows     SQL of tables that the statement reads and the connection lacks
+    working  what to interrupt: the connection, and others that give it rows
     """
 
     def __init__(
@@ -27,8 +29,10 @@ class Asked:
         types: list[str],
         relation: Relation | None = None,
         rows: Mapping[str, str] | None = None,
+        working: cancelling.Connection | None = None,
     ) -> None:
         self.connection = connection
+        self.working: cancelling.Connection = working or connection
         self.names = names
         self.types = types
         self._text = text
@@ -36,10 +40,11 @@ class Asked:
         self._relation = relation
 
     @classmethod
-    def bound(cls, connection: Connection, text: str) -> Asked:
+    def bound(cls, connection: Connection, text: str, working: cancelling.Connection | None = None) -> Asked:
         """A statement with unknown names and types; an EXPLAIN ANALYZE is executed here."""
-        relation = interruptible(connection, lambda: connection.sql(text))
-        return cls(connection, text, list(relation.columns), [str(type) for type in relation.types], relation)
+        relation = interruptible(working or connection, lambda: connection.sql(text))
+        types = [str(type) for type in relation.types]
+        return cls(connection, text, list(relation.columns), types, relation, working=working)
 
     def relation(self, form: Form) -> Relation:
         """The rows, with columns in the form that `form` gives for a place and a type."""

@@ -27,6 +27,20 @@ class Connection(Protocol):
     def interrupt(self) -> None: ...
 
 
+class Connections:
+    """Connections that work on one statement, interrupted as one."""
+
+    def __init__(self, *connections: Connection) -> None:
+        self._connections = [*connections]
+
+    def add(self, connection: Connection) -> None:
+        self._connections.append(connection)
+
+    def interrupt(self) -> None:
+        for connection in [*self._connections]:
+            connection.interrupt()
+
+
 class Lock(Protocol):
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool: ...
 

@@ -22,6 +22,39 @@ RELEASE = duckdb.__version__
 _MEMORY = 4 * 1024**3
 _SPILL = 16 * 1024**3
 _memory = _MEMORY
+#: What the engine tries to save on many rows. With few, each takes longer than what it saves, and there are
+#: hundreds of statements.
+_FOR_MANY_ROWS = (
+    "aggregate_function_rewriter",
+    "build_side_probe_side",
+    "column_lifetime",
+    "common_aggregate",
+    "common_subplan",
+    "compressed_materialization",
+    "distinct_aggregate_rewrite",
+    "duplicate_groups",
+    "grouping_sets",
+    "join_elimination",
+    "join_filter_pushdown",
+    "join_order",
+    "late_materialization",
+    "partial_aggregate_pushdown",
+    "partitioned_execution",
+    "projection_placement",
+    "projection_pullup",
+    "redundant_order_keys",
+    "remote_pushdown",
+    "reorder_filter",
+    "row_group_pruner",
+    "sampling_pushdown",
+    "scalar_fn_pushdown",
+    "statistics_propagation",
+    "top_n",
+    "top_n_window_elimination",
+    "type_pushdown",
+    "window_rewriter",
+    "window_self_join",
+)
 
 
 def limit_tables(size: int) -> None:
@@ -41,10 +74,12 @@ def connect(
     *,
     folders: Sequence[str] = (),
     threads: int | None = None,
+    share: float = 1,
 ) -> Connection:
     """A separate database, which reads no files except these and those in the folders.
 
-    By default it uses all processors. Folders are for lakes: a hundred thousand names of files take a second.
+    By default it uses all processors. `share` is its part of the limits of memory and disk. Folders are for
+    lakes: a hundred thousand names of files take a second.
     """
     config: dict[str, Any] = {
         "autoinstall_known_extensions": "false",
@@ -52,11 +87,11 @@ def connect(
         "allow_community_extensions": "false",
         # Tables are found by name here, never among variables of the surrounding Python.
         "python_enable_replacements": "false",
-        "memory_limit": f"{_memory}B",
+        "memory_limit": f"{int(_memory * share)}B",
     }
     if spill is not None:
         config["temp_directory"] = spill
-        config["max_temp_directory_size"] = f"{_SPILL}B"
+        config["max_temp_directory_size"] = f"{int(_SPILL * share)}B"
     if threads is not None:
         config["threads"] = threads
     connection = duckdb.connect(config=config)
@@ -75,6 +110,17 @@ def connect(
     # From here on no statement reads or writes other files, and none can change that.
     connection.execute("SET enable_external_access = false")
     connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def open_database(
+    spill: str, *, folders: Sequence[str] = (), small: bool = False, share: float = 1
+) -> Connection:
+    """A database for queries, whose settings no statement changes; `small` if its tables are short."""
+    connection = connect(spill, folders=folders, threads=1 if small else None, share=share)
+    if small:
+        connection.execute(f"SET GLOBAL disabled_optimizers = '{','.join(_FOR_MANY_ROWS)}'")
+    connection.execute("SET lock_configuration = true")
     return connection
 
 

@@ -29,9 +29,11 @@ from zlens.catalog.trust import SURE, Trust
 from zlens.engine.admission import Survey, shows_tables
 from zlens.engine.answers import Answer, Form, Stream, cut, first_rows, leaving, plain, type_name, with_times
 from zlens.engine.asked import Asked
-from zlens.engine.cancelling import check, interruptible
-from zlens.engine.connection import RELEASE, Connection, Error, connect, write_parquet
+from zlens.engine.cancelling import Connections, check, interruptible
+from zlens.engine.conditions import condition_on
+from zlens.engine.connection import RELEASE, Connection, Error, open_database, write_parquet
 from zlens.engine.errors import query_error
+from zlens.engine.isolated import IsolatedTables
 from zlens.engine.planner import Planner
 from zlens.engine.statement import Statement, parse
 from zlens.engine.store import Condition, Store
@@ -47,39 +49,6 @@ _STATEMENTS = 500
 _ALONE = "BEGIN TRANSACTION READ ONLY"
 #: For an input of fewer bytes, distributing it to several threads takes longer than its queries.
 _SMALL = 16_000_000
-#: What the engine tries to save on many rows. With few, each takes longer than what it saves, and there are
-#: hundreds of statements.
-_FOR_MANY_ROWS = (
-    "aggregate_function_rewriter",
-    "build_side_probe_side",
-    "column_lifetime",
-    "common_aggregate",
-    "common_subplan",
-    "compressed_materialization",
-    "distinct_aggregate_rewrite",
-    "duplicate_groups",
-    "grouping_sets",
-    "join_elimination",
-    "join_filter_pushdown",
-    "join_order",
-    "late_materialization",
-    "partial_aggregate_pushdown",
-    "partitioned_execution",
-    "projection_placement",
-    "projection_pullup",
-    "redundant_order_keys",
-    "remote_pushdown",
-    "reorder_filter",
-    "row_group_pruner",
-    "sampling_pushdown",
-    "scalar_fn_pushdown",
-    "statistics_propagation",
-    "top_n",
-    "top_n_window_elimination",
-    "type_pushdown",
-    "window_rewriter",
-    "window_self_join",
-)
 
 
 class Engine:
@@ -90,7 +59,7 @@ class Engine:
     where      gives the condition on a raw table with some columns: our own SQL and the columns it names
     summed     whether intervals are buckets of --every
     releases   systems by release, for roles that apply to some levels only
-    folders    those of the tables' Parquet files; files elsewhere cannot be read
+    folders    those of the tables' Parquet files; files elsewhere cannot be read, and by users' queries none
     trust      formulas of CPU MF that the user wants beyond the well-known ones
     groups     subjects that the user wants to see together
     published  whether to round as published tables do, if a column has a formula for that
@@ -124,10 +93,7 @@ class Engine:
         # In case nobody closes the engine: at the latest when the program ends.
         self._forget = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
         small = brief or (size is not None and size < _SMALL)
-        self._connection = connect(self._spill, folders=folders, threads=1 if small else None)
-        if small:
-            self._connection.execute(f"SET GLOBAL disabled_optimizers = '{','.join(_FOR_MANY_ROWS)}'")
-        self._connection.execute("SET lock_configuration = true")
+        self._connection = open_database(self._spill, folders=folders, small=small)
 
         def facts(raw: Mapping[str, Collection[str]]) -> Input:
             session_columns = {
@@ -137,6 +103,8 @@ class Engine:
             return Input(raw, session_columns, dict(releases or {}), summed, trust, groups, published)
 
         self._store = Store(self._connection, tables, self._session, where or (lambda _: None), facts)
+        #: The database that answers queries of the user, if that of the tables can read files.
+        self._isolated = IsolatedTables(self._store, self._spill, small=small) if folders else None
         self._planner = Planner(self._store.columns)
         self._kept = Kept("statements", RELEASE, Path(__file__).parent)
         self._statements: dict[str, Statement] = {}
@@ -147,6 +115,8 @@ class Engine:
         self._closed = True
         self._store.compiler.nodes.keep()
         self._planner.close()
+        if self._isolated is not None:
+            self._isolated.close()
         self._connection.close()
         self._forget()
 
@@ -169,7 +139,7 @@ class Engine:
     def fills_query(self, query: str, tables: Container[str] | None = None) -> bool:
         """Whether a statement can have rows in the input, or with these raw tables."""
         try:
-            parsed = self._parse(self._store.cursor(), query).tree
+            parsed = self._parse(self._cursor(), query).tree
         except Error as error:
             raise query_error(error) from None
         return self._store.compiler.fills_query(parsed, tables)
@@ -177,7 +147,7 @@ class Engine:
     def tables(self, query: str) -> frozenset[str]:
         """The tables that a statement names (`cpu`, `role.processor`), without those of its WITH clauses."""
         try:
-            return tree.tables(self._parse(self._store.cursor(), query).tree)
+            return tree.tables(self._parse(self._cursor(), query).tree)
         except Error as error:
             raise query_error(error) from None
 
@@ -226,7 +196,7 @@ class Engine:
     def ask(self, query: str) -> Answer:
         """Run one SELECT of the user; QueryError if it is invalid."""
         try:
-            cursor = self._store.cursor()
+            cursor = self._cursor()
             statement = self._parse(cursor, query)
             if shows_tables(statement.tree):
                 return self._listing()
@@ -234,6 +204,10 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
         return self._answer(asked)
+
+    def _cursor(self) -> Connection:
+        """A connection for a query of the user."""
+        return (self._isolated or self._store).cursor()
 
     def _answer(self, asked: Asked) -> Answer:
         """The rows of a query, to be computed when they are read."""
@@ -256,13 +230,13 @@ class Engine:
         def first(count: int, longest: int, most: int) -> tuple[list[tuple[Any, ...]], bool]:
             check_open()
             try:
-                return first_rows(asked.connection, asked.relation(cut(longest)), count, most, times)
+                return first_rows(asked.working, asked.relation(cut(longest)), count, most, times)
             except Error as error:
                 raise query_error(error) from None
 
         def working(work: Callable[[], _T]) -> _T:
             try:
-                return interruptible(asked.connection, work)
+                return interruptible(asked.working, work)
             except (Error, _native.StreamError) as error:
                 raise query_error(error) from None
 
@@ -417,7 +391,7 @@ class Engine:
         if query not in self._statements:
             if len(self._statements) >= _STATEMENTS:
                 self._statements.clear()
-            self._statements[query] = parse(cursor, query, self._kept)
+            self._statements[query] = parse(cursor, query, self._kept, self._store.is_table)
         return self._statements[query]
 
     def _own(self, cursor: Connection, queries: Sequence[str]) -> dict[str, Statement]:
@@ -488,16 +462,17 @@ class Engine:
             )
         depends = self._shape_depends(statement, named)
         shape = self._kept.read(*depends) if depends is not None else None
-        text, rows = self._prepare(cursor, statement, named)
+        working = Connections(cursor)
+        text, rows = self._prepare(cursor, statement, named, working)
         if shape is not None:
             cursor.execute(_ALONE)
             names, types = shape
-            return Asked(cursor, text, names, types, rows=rows)
+            return Asked(cursor, text, names, types, rows=rows, working=working)
         for name, select in rows.items():
             cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
         cursor.execute(_ALONE)
         # An EXPLAIN ANALYZE is executed here.
-        asked = Asked.bound(cursor, text)
+        asked = Asked.bound(cursor, text, working)
         if depends is not None:
             self._kept.write([asked.names, asked.types], *depends)
         return asked
@@ -515,7 +490,7 @@ class Engine:
     def write_parquet(self, query: str, path: str) -> None:
         """Write an answer as a Parquet file (zstd), through a file next to it that is renamed at the end."""
         try:
-            cursor = self._store.cursor()
+            cursor = self._cursor()
             asked = self._prepare_query(cursor, self._parse(cursor, query))
             write_parquet(Stream(asked.relation(leaving)), path)
         except Error as error:
@@ -537,7 +512,7 @@ class Engine:
     # -- what a statement reads ----------------------------------------------------------------------
 
     def _prepare(
-        self, cursor: Connection, statement: Statement, named: set[str]
+        self, cursor: Connection, statement: Statement, named: set[str], working: Connections
     ) -> tuple[str, dict[str, str]]:
         """A statement's text as it runs on a cursor, and the rows of tables that are not made."""
         all_columns = self._columns_named(statement) is None
@@ -545,9 +520,18 @@ class Engine:
         for name, wanted in sorted(self._reads(statement, named).items()):
             check()
             typed = self._store.columns(name) if all_columns else None
-            select = self._rows_of(cursor, name, wanted, typed, statement.survey.kinds)
+            if self._isolated is None:
+                select = self._rows_of(cursor, name, wanted, typed, statement.survey.kinds)
+            else:
+                select = self._isolated_rows_of(
+                    self._isolated, cursor, name, wanted, typed, statement, working
+                )
             if select is not None:
                 rows[name] = select
+        if self._isolated is not None:
+            for name in statement.survey.tables - named:
+                if self._store.is_derived(name):
+                    self._isolated.copy_whole(name)
         renamed = {name: name for name in named if name.startswith("role.")}
         if not renamed:
             return statement.text, rows
@@ -582,6 +566,44 @@ class Engine:
         if self._store.is_raw(name):
             return self._store.raw_rows(cursor, name, wanted, fill=typed is not None)
         select = self._store.ready(cursor, self._store.compiler.plan(name, wanted, kinds=kinds))
+        return select if typed is None else self._fill_columns(f"({select})", wanted, typed)
+
+    def _isolated_rows_of(
+        self,
+        isolated: IsolatedTables,
+        cursor: Connection,
+        name: str,
+        wanted: set[str],
+        typed: list[tuple[str, str]] | None,
+        statement: Statement,
+        working: Connections,
+    ) -> str | None:
+        """SQL of a table's rows for a cursor of the isolated database; None if the table is copied."""
+        if not self._store.streams(name):
+            self._store.make(name, wanted)
+        if self._store.has(name, wanted):
+            isolated.copy(name, wanted)
+            if isolated.has(name, wanted if typed is None else [column for column, _ in typed]):
+                return None
+            return self._fill_columns(f"memory.main.{expressions.quote(name)}", wanted, typed or [])
+        types = [column for column in self._store.columns(name) or () if column[0] in wanted]
+        condition = condition_on(statement.tree, name, wanted)
+        kinds = statement.survey.kinds
+
+        def rows(source: Connection) -> str:
+            select = self._rows_of(source, name, wanted, None, kinds)
+            if select is None:
+                select = f"FROM memory.main.{expressions.quote(name)}"
+            selected = ", ".join(
+                f"CAST({expressions.quote(column)} AS {type}) AS {expressions.quote(column)}"
+                for column, type in types
+            )
+            where = "" if condition is None else f" WHERE {condition}"
+            return f"SELECT {selected or '1::BIGINT AS one'} FROM ({select}){where}"
+
+        # Files are verified, and tables below are made, before the engine reads.
+        rows(self._store.cursor())
+        select = isolated.register(cursor, working, name, types or [("one", "BIGINT")], rows)
         return select if typed is None else self._fill_columns(f"({select})", wanted, typed)
 
     @staticmethod

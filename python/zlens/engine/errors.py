@@ -32,23 +32,37 @@ def out_of_memory() -> QueryError:
 _PARQUET = re.compile(r"""['"](/[^'"]*/system=[^'"]+\.parquet)['"]""")
 _PAGES = re.compile(r"don't know what type|TProtocolException|ZSTD Decompression|Failed to decompress|Snappy")
 
+#: What the engine says before the error of a stream that it reads.
+_STREAM = re.compile(
+    r"^(?:exporting a|reading the) stream (?:from the object )?registered as '[^']*' failed: "
+)
+
 _DEEP = re.compile(r"Max expression depth limit of (\d+) exceeded")
+
+
+def missing_table(name: str, text: str = "") -> QueryError:
+    """The error of a table that does not exist, with the names that are like it."""
+    near = difflib.get_close_matches(name.lower(), metrics.tables(), 3)
+    suggestion = f"did you mean {' or '.join(near)}? " if near else ""
+    return QueryError(
+        text or f"Table with name {name} does not exist",
+        cure=f"{suggestion}`SHOW TABLES` lists the tables, `DESCRIBE <table>` their columns",
+    )
 
 
 def query_error(error: Exception) -> QueryError:
     """One sentence of the engine's message, without its sketch of the query and its suggestions."""
     text = str(error).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
-    text = re.sub(r"^[A-Za-z ]+ Error: ", "", text).rstrip("!")
+    text = _STREAM.sub("", re.sub(r"^[A-Za-z ]+ Error: ", "", text))
+    text = re.sub(r"^[A-Za-z ]*Error: ", "", text).rstrip("!")
     if isinstance(error, MemoryError) or _NO_MEMORY.search(text):
         return out_of_memory()
     cure = None
     column = re.match(r'Referenced column "([^"]+)" not found in FROM clause', text)
     missing = re.match(r"Table with name (\S+) does not exist", text)
     if missing:
-        near = difflib.get_close_matches(missing[1].lower(), metrics.tables(), 3)
-        suggestion = f"did you mean {' or '.join(near)}? " if near else ""
-        cure = f"{suggestion}`SHOW TABLES` lists the tables, `DESCRIBE <table>` their columns"
-    elif column:
+        return missing_table(missing[1], text)
+    if column:
         # The engine knows the columns that were made; the catalog knows all.
         text = column[0]
         column_names = {column.name for _, column in metrics.all_columns()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -35,8 +35,11 @@ class Statement(Struct, frozen=True):
     survey: Survey
 
 
-def parse(connection: Connection, query: str, kept: Kept) -> Statement:
-    """The one statement of a text; QueryError for a text that is anything else, or that writes."""
+def parse(connection: Connection, query: str, kept: Kept, is_table: Callable[[str], bool]) -> Statement:
+    """The one statement of a text; QueryError for a text that is anything else, or that writes.
+
+    `is_table` says whether a name is one of a table of zlens.
+    """
     if len(query) > LONGEST:
         raise QueryError(
             f"the query has {len(query):,} characters", expected=f"no more than {LONGEST:,} characters"
@@ -49,13 +52,13 @@ def parse(connection: Connection, query: str, kept: Kept) -> Statement:
     if tree is not None:
         if len(tree["statements"]) != 1:
             raise _not_single()
-        return Statement(query, query, tree, admit(tree))
+        return Statement(query, query, tree, admit(tree, is_table))
     if kinds(connection, query) != ["EXPLAIN"]:
         raise _not_single()
     for question in _explain_targets(query):
         tree = _serialize(connection, question, kept)
         if tree is not None:
-            return Statement(query, question, tree, admit(tree))
+            return Statement(query, question, tree, admit(tree, is_table))
     raise _not_single()
 
 

@@ -90,6 +90,14 @@ class Store:
     def raw_names(self) -> list[str]:
         return [name for name in self._raw if name not in self._session]
 
+    def is_table(self, name: str) -> bool:
+        """Whether a query may name a table: ours, or one made of rows that no measure has."""
+        return self.is_derived(name) or self.names(name) is not None
+
+    def is_derived(self, name: str) -> bool:
+        """Whether a table has rows of a query, which no measure has."""
+        return name.startswith("derived#") and name in self._derived.values()
+
     def columns(self, name: str) -> list[tuple[str, str]] | None:
         """Names and SQL types of a table that a query may name; None if it is not ours."""
         if name not in self._typed:

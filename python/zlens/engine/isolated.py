@@ -1,0 +1,129 @@
+"""Tables for queries of the user, in a database of their own that can read no file.
+
+The database of the store reads the Parquet files of a lake. Rows of its tables come from there as Arrow
+streams, of the columns and as far as possible of the rows that a query reads. Tables that the store keeps are
+copied once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Collection, Sequence
+from itertools import count
+
+from zlens._native import ArrowTable
+from zlens.catalog import expressions
+from zlens.catalog.roles import SQL_TYPES
+from zlens.engine.cancelling import Connections, held, interruptible
+from zlens.engine.connection import Connection, Relation, open_database
+from zlens.engine.store import Store
+
+#: The part of the limits of memory and disk that queries have beside the store.
+_SHARE = 0.5
+#: Names that Arrow tables have for types of the engine.
+_ARROW = {type: name for name, type in SQL_TYPES.items()}
+#: SELECT of the rows of a table, which may register streams on the cursor that it is for.
+Rows = Callable[[Connection], str]
+#: Names and types of columns, in their order.
+Types = Sequence[tuple[str, str]]
+
+
+class IsolatedTables:
+    """The tables of a store, as relations of another database."""
+
+    def __init__(self, store: Store, spill: str, *, small: bool) -> None:
+        folder = os.path.join(spill, "queries")
+        os.mkdir(folder)
+        self._store = store
+        self._connection = open_database(folder, small=small, share=_SHARE)
+        self._lock = threading.Lock()
+        self._copying: dict[str, threading.Lock] = {}
+        self._copied: dict[str, frozenset[str]] = {}
+        self._numbers = count()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def cursor(self) -> Connection:
+        """A connection to the tables copied so far: one for every statement."""
+        with held(self._lock):
+            return self._connection.cursor()
+
+    def has(self, name: str, columns: Collection[str]) -> bool:
+        """Whether a table is copied with some columns."""
+        columns_copied = self._copied.get(name)
+        return columns_copied is not None and columns_copied.issuperset(columns)
+
+    def copy(self, name: str, columns: Collection[str]) -> None:
+        """Copy columns of a table that the store has made, and those copied before."""
+        if self.has(name, columns):
+            return
+        with held(self._lock):
+            lock = self._copying.setdefault(name, threading.Lock())
+        with held(lock):
+            if self.has(name, columns):
+                return
+            wanted = {*columns, *self._copied.get(name, ())}
+            ordered = [column for column in self._store.names(name) or () if column in wanted]
+            self._create(name, ", ".join(map(expressions.quote, ordered)) or "1 AS one")
+            self._copied[name] = frozenset(ordered)
+
+    def copy_whole(self, name: str) -> None:
+        """Copy a table that the store derived."""
+        with held(self._lock):
+            lock = self._copying.setdefault(name, threading.Lock())
+        with held(lock):
+            if name not in self._copied:
+                self._create(name, "*")
+                self._copied[name] = frozenset()
+
+    def _create(self, name: str, columns: str) -> None:
+        table = f"memory.main.{expressions.quote(name)}"
+        select = f"SELECT {columns} FROM {table}"
+        # Of what the store has made, this takes no time.
+        relation = self._store.cursor().sql(select)
+        types = list(zip(relation.columns, map(str, relation.types), strict=True))
+        cursor = self.cursor()
+        working = Connections(cursor)
+        rows = self.register(cursor, working, name, types, lambda _: select)
+        interruptible(working, lambda: cursor.execute(f"CREATE OR REPLACE TABLE {table} AS {rows}"))
+        cursor.close()
+
+    def register(self, cursor: Connection, working: Connections, name: str, types: Types, rows: Rows) -> str:
+        """Register rows of the store on a cursor; returns SQL of them. `working` interrupts the store too."""
+        stream = f"{name}#{next(self._numbers)}"
+        known = all(type in _ARROW for _, type in types)
+        cursor.register(stream, (_TypedRows if known else _Rows)(self._store, rows, types, working))
+        # Arrow knows fewer types than the engine.
+        columns = (
+            expressions.quote(column)
+            if type in _ARROW
+            else f"CAST({expressions.quote(column)} AS {type}) AS {expressions.quote(column)}"
+            for column, type in types
+        )
+        return f"SELECT {'*' if known else ', '.join(columns)} FROM {expressions.quote(stream)}"
+
+
+class _Rows:
+    """Rows of the store, computed each time that they are read: each stream needs a connection of its own."""
+
+    def __init__(self, store: Store, rows: Rows, types: Types, working: Connections) -> None:
+        self._store = store
+        self._rows = rows
+        self._types = types
+        self._working = working
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        cursor = self._store.cursor()
+        self._working.add(cursor)
+        relation: Relation = cursor.sql(self._rows(cursor))
+        return relation.__arrow_c_stream__(requested_schema)
+
+
+class _TypedRows(_Rows):
+    """Rows whose schema is known: of a stream alone the engine would compute them to find it."""
+
+    def __arrow_c_schema__(self) -> object:
+        columns = [(name, _ARROW[type]) for name, type in self._types]
+        return ArrowTable(columns, []).__arrow_c_schema__()
