@@ -219,7 +219,7 @@ def _computed(
     where = " OR ".join(f"({condition})" for condition in late)
     heads = wanted.index("seconds")
     query = f"SELECT {_numbers(wanted, heads)} FROM ({every}) WHERE _level = 'hour' AND ({where})"
-    return session.sql(query).rows
+    return session.select(query, {table: [column.name for column in metrics.table(table).columns]}).rows
 
 
 def _of_one_source(found: list[Hour]) -> list[Hour]:

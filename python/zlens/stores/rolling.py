@@ -247,7 +247,6 @@ class _Work:
         # Closed before the manifest is replaced: the files that it retires can then be removed.
         with of_days(self.into, self.machine, days) as session:
             for name in measures_of(session):
-                session.announce(name, [column.name for column in metrics.table(name).columns])
                 self._write(session, name, days)
             covered = coverage(session, buckets.measures())
         self.lost += covered.lost(self.machine.offsets, days)
@@ -266,7 +265,9 @@ class _Work:
             self.engine.bring("buckets", stream)
             return self.engine.write(select, os.fspath(area / name), "_unit", TIME)
 
-        for written in session.sql(query).read(write):
+        # Not as a query of the user: those of a lake run in a database of their own, which copies the rows.
+        columns = [column.name for column in metrics.table(name).columns]
+        for written in session.select(query, {name: columns}).read(write):
             level, place, day = written.key.split(" ")
             table = f"{name}_{level}"
             file = MeasuresFile(
