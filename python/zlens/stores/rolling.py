@@ -266,8 +266,8 @@ class _Work:
             return self.engine.write(select, os.fspath(area / name), "_unit", TIME)
 
         # Not as a query of the user: those of a lake run in a database of their own, which copies the rows.
-        columns = [column.name for column in metrics.table(name).columns]
-        for written in session.select(query, {name: columns}).read(write):
+        reads = {name: [column.name for column in metrics.table(name).columns]}
+        for written in session.select(query, reads).read(write):
             level, place, day = written.key.split(" ")
             table = f"{name}_{level}"
             file = MeasuresFile(
