@@ -63,6 +63,11 @@ class Coverage(Struct):
     raw: dict[str, dict[End, float]] = field(default_factory=dict)
     retained: dict[str, set[End]] = field(default_factory=dict)
 
+    def limit(self, first_us: int, last_us: int) -> None:
+        """Leave out intervals that end outside of a time range, in microseconds since 1970."""
+        for table, ends in self.raw.items():
+            self.raw[table] = {end: length for end, length in ends.items() if first_us <= end[2] <= last_us}
+
     def lost(self, offsets: Mapping[tuple[str, str], int], days: Iterable[int] | None = None) -> list[Lost]:
         """The intervals that no measure has rows of, on some local days (counted from 1970) or on all.
 

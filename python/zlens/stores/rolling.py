@@ -324,10 +324,12 @@ def lost_of(lake: str, added: Added) -> list[Lost]:
     """The intervals in the time of an imported file that are in a raw table of the lake but in no measure."""
     if added.first_us is None or added.last_us is None:
         return []
-    with of_times(lake, added.systems, added.first_us, added.last_us) as session:
+    # Its first record may be an interval end.
+    with of_times(lake, added.systems, added.first_us - 1, added.last_us) as session:
         offsets = {(info.system, info.source): info.utc_offset_s or 0 for info in session.systems}
         covered = coverage(session, buckets.measures())
-        return covered.lost(offsets)
+    covered.limit(added.first_us, added.last_us)
+    return covered.lost(offsets)
 
 
 def measures_of(session: Session) -> list[str]:
