@@ -1,4 +1,4 @@
-"""Recordings given piece by piece, and what is expected of them: all measures of the whole recording."""
+"""Recordings given piece by piece, and what is expected of them: measures of the whole recording."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from rounds import rounds
 from zlens import _native
 from zlens.catalog import metrics
 from zlens.live.sources import Arrived, Feed, Position
@@ -18,6 +19,10 @@ from zlens.session.session import Session
 PATIENCE_S = 30
 #: Sums of the same numbers in another order differ in their last digits.
 CLOSE = 1e-12
+#: The measures that are compared, one or two of each source; None: all.
+MEASURES: tuple[str, ...] | None = rounds(
+    None, ("load", "cpu", "guest", "device", "cpumf", "partition", "workload", "job")
+)
 #: Measures that tell of files, not of the system.
 OF_FILES = frozenset({"system", "problem"})
 
@@ -70,7 +75,7 @@ def play(live: Live) -> list[Step]:
 def differences(recorded: Session, live: Session, names: Sequence[str] | None = None) -> list[str]:
     """How the measures of two sessions differ, row by row; a sentence for each measure that does."""
     found = []
-    for name in names or metrics.tables():
+    for name in names or MEASURES or metrics.tables():
         if name in OF_FILES:
             continue
         (columns, expected), (_, actual) = _rows(recorded, name), _rows(live, name)

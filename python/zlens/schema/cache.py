@@ -17,8 +17,8 @@ from pathlib import Path
 
 #: The largest entry, in bytes.
 LARGEST = 8 << 20
-#: Beyond this number of files of one kind, half are removed, the oldest first.
-MOST_FILES = 2000
+#: Beyond this number of files of one kind, the oldest are removed: about 60 MB.
+MOST_FILES = 10_000
 #: The first file that a process writes checks the folder, and then every one after so many.
 _LOOKED_AT = 500
 _DIGEST = 32
@@ -96,6 +96,8 @@ def _own(status: os.stat_result) -> bool:
 def _make_room(folder: Path) -> None:
     files = [entry for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
     if len(files) > MOST_FILES:
-        for entry in sorted(files, key=lambda entry: entry.stat().st_mtime)[: -MOST_FILES // 2]:
+        # Room for what is written until the next look: to remove many at once would keep a command waiting.
+        oldest_first = sorted(files, key=lambda entry: entry.stat().st_mtime)
+        for entry in oldest_first[: len(files) - MOST_FILES + min(_LOOKED_AT, MOST_FILES // 2)]:
             with suppress(OSError):
                 os.unlink(entry)

@@ -1,0 +1,18 @@
+"""Live computes a few measures by default, and all of them with --all."""
+
+from __future__ import annotations
+
+import pytest
+
+from played import MEASURES
+from zlens.live.watch import Live
+
+
+@pytest.fixture(autouse=True)
+def few_measures_of_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = Live._names
+    if MEASURES is not None:
+        chosen = {*MEASURES, "event"}
+        monkeypatch.setattr(
+            Live, "_names", staticmethod(lambda session: [name for name in names(session) if name in chosen])
+        )
