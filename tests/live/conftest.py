@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from played import MEASURES
+
 from zlens.live.watch import Live
 
 
