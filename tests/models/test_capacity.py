@@ -25,6 +25,7 @@ from monwrite_made import (
     write,
 )
 from rounds import rounds
+from samples import needs, sample
 from zlens import models
 from zlens.catalog import machines
 from zlens.cli import main
@@ -33,7 +34,7 @@ from zlens.models import as_html, as_text, sweeps
 from zlens.models.answer import Answer, by_name
 from zlens.models.capacity import model as capacity
 
-SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "sysinfo"
+SAMPLES = sample("sysinfo")
 SYSINFO = """\
 Manufacturer:         IBM
 Type:                 2964
@@ -276,6 +277,7 @@ def test_a_capability_that_nobody_knows_has_no_curve(tmp_path: Path) -> None:
         solve(data=path)
 
 
+@needs(SAMPLES)
 @pytest.mark.parametrize(
     ("dump", "machine"),
     [("s390-lpar", "z196-m49"), ("s390-lpar-drawer", "z13-n96"), ("s390-nested-virt", "z13-n63-400")],

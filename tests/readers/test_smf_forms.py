@@ -19,12 +19,13 @@ from smf_made import opened, other, record, rows
 
 import zlens
 from rounds import rounds
+from samples import needs, sample
 from zlens.cli import main
 from zlens.errors import InputError
 from zlens.readers.recognition import find
 from zlens.readers.smf.dump import SmfSource, detect
 
-SAMPLE = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "smf" / "synth_rdw.smf"
+SAMPLE = sample("smf/synth_rdw.smf")
 
 
 def records() -> list[bytes]:
@@ -106,7 +107,7 @@ class TestForms:
         offsets = {row["offset"] for row in rows(source, ["offset"])}
         assert all(data[offset + 4 : offset + 6] == records()[1][4:6] for offset in offsets)
 
-    @pytest.mark.skipif(not SAMPLE.exists(), reason="sample data absent")
+    @needs(SAMPLE)
     @pytest.mark.parametrize("form", smf_forms.FORMS)
     def test_the_sample(self, tmp_path: Path, form: str) -> None:
         plain = opened(SAMPLE)
@@ -183,7 +184,7 @@ class TestInfo:
             )
             assert found.rows == [(105.0, 22, 1, 2, 300.0)]
 
-    @pytest.mark.skipif(not SAMPLE.exists(), reason="sample data absent")
+    @needs(SAMPLE)
     def test_the_sample(self, capsys: pytest.CaptureFixture[str]) -> None:
         # Its README: types 2 and 3 once, 32 of both subtypes of 113, 4 of 70-1, 40 of 72-3; 4 intervals.
         assert main(["info", str(SAMPLE), "--all"]) == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -18,6 +17,7 @@ import httpx
 import pytest
 from sockets import free_socket
 
+import tools
 import zlens
 from zlens.server.guard import Guard
 from zlens.server.limits import Limits
@@ -47,10 +47,7 @@ def running(*arguments: str, ready: str) -> Iterator[subprocess.Popen[str]]:
 @contextmanager
 def nginx(folder: Path, socket: Path) -> Iterator[str]:
     """The address of an nginx with the shipped configuration; users are named by HTTP's own password."""
-    if NGINX is None:
-        if os.environ.get("CI"):
-            pytest.fail("there is no nginx: make packages installs it")
-        pytest.skip("there is no nginx: make packages installs it")
+    tools.require("nginx", present=NGINX is not None)
     with free_socket() as free:
         port = free.getsockname()[1]
     location = CONFIGURATION.read_text().replace("/run/zlens/zlens.sock", str(socket))
