@@ -172,7 +172,7 @@ def test_an_error_that_nobody_thought_of_is_one_line(
     assert "RuntimeError: first second" in err
     assert "\x1b" not in err
     monkeypatch.setenv("ZLENS_DEBUG", "1")
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="first\nsecond"):
         cli.main(["info", "x"])
 
 

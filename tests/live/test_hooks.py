@@ -160,8 +160,12 @@ def test_a_command_that_fails_is_told(code: str, said: str) -> None:
 
 def test_a_program_must_be_there() -> None:
     assert Command.of(f"'{sys.executable}' -c pass").send(b"{}") is None
-    for text in ("no-such-program-here --now", "", "'open"):
-        with pytest.raises(QueryError):
+    for text, said in (
+        ("no-such-program-here --now", "there is no program 'no-such-program-here'"),
+        ("", "there is no program ''"),
+        ("'open", '"\'open" is no command; expected a program and its arguments'),
+    ):
+        with pytest.raises(QueryError, match=said):
             Command.of(text)
 
 

@@ -115,7 +115,7 @@ def test_a_stream_gets_its_reader_too(tmp_path: Path) -> None:
     first = other(30, 4, 300, 100)
     data = bytearray(smf_forms.stream([first, *(other(30, 4, 300 * n, 100) for n in range(2, 400))]))
     data[40:41] = b"S"
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="the file was translated to ASCII in transfer"):
         recognition.reader("zvm.monwrite").detect(bytes(data), len(data))
     path = tmp_path / "dump"
     path.write_bytes(data)
