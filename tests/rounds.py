@@ -24,12 +24,12 @@ def try_all() -> None:
 
 
 def set_seed(seed: int) -> None:
-    """Make the numbers of `chance` depend on the run; before files of tests are imported."""
+    """Make the numbers of `draws` depend on the run; before files of tests are imported."""
     global _seed
     _seed = seed
 
 
-def chance(name: int | str) -> random.Random:
+def draws(name: int | str) -> random.Random:
     """Return the random numbers of a test whose property is true for any of them.
 
     Data with values that a test expects, and statistics with a tolerance, come from `random.Random` instead.

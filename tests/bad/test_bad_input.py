@@ -20,7 +20,7 @@ import made_files as made
 import pytest
 
 import zlens
-from rounds import rounds
+from rounds import draws, rounds
 from zlens import cli, demo
 from zlens.errors import InputError
 
@@ -247,7 +247,7 @@ TOGETHER = 12
 
 def test_any_damage_ends_well(tmp_path: Path) -> None:
     """Seeded mutations: no exception but our own, and no more rows than were written."""
-    chance = random.Random(42)
+    chance = draws(42)
     readable: list[Path] = []
     tried = rounds(120, 36)
     for number in range(tried):

@@ -12,7 +12,7 @@ import page_render
 import pytest
 from msgspec.structs import replace
 
-from rounds import rounds
+from rounds import draws, rounds
 from zlens.catalog import layouts
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
@@ -402,7 +402,7 @@ def mutated(text: str, chance: random.Random) -> bytes:
 
 
 def test_mutated_pages_give_a_sound_layout_or_a_sentence() -> None:
-    chance = random.Random(20261121)
+    chance = draws(20261121)
     refused, tried = 0, rounds(3_000, 300)
     for round_ in range(tried):
         refused += sentence(mutated(SEEDS[round_ % len(SEEDS)], chance)) is not None
@@ -411,7 +411,7 @@ def test_mutated_pages_give_a_sound_layout_or_a_sentence() -> None:
 
 
 def test_what_is_made_of_mutated_pages_can_be_written_and_read_back() -> None:
-    chance = random.Random(73)
+    chance = draws(73)
     read, tried = 0, rounds(300, 60)
     for round_ in range(tried):
         data = mutated(SEEDS[round_ % len(SEEDS)], chance)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 import zlens
 from lake_made import piece, write
-from rounds import rounds
+from rounds import draws, rounds
 from zlens import lake
 from zlens.errors import InputError
 from zlens.lake import document, manifest, names
@@ -330,7 +329,7 @@ def test_an_import_beside_a_file_that_is_not_the_one_listed_is_refused(made: Pat
 def test_any_change_of_a_byte_is_read_or_refused(made: Path) -> None:
     """Bytes changed by chance: a manifest or an InputError, nothing else."""
     data = (made / "manifest.json").read_bytes()
-    chance = random.Random(5)
+    chance = draws(5)
     for _ in range(rounds(300, 60)):
         changed = bytearray(data)
         for _ in range(chance.randint(1, 3)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import random
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import zlens
-from rounds import rounds
+from rounds import draws, rounds
 from samples import needs, sample
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -200,7 +199,7 @@ def test_detect() -> None:
 
 @pytest.mark.parametrize("seed", range(rounds(20, 6)))
 def test_flipped_bytes_never_end_in_a_traceback(tmp_path: Path, seed: int) -> None:
-    dice = random.Random(seed)
+    dice = draws(seed)
     data = bytearray(MADE.encode())
     for _ in range(dice.choice([1, 10, 100])):
         data[dice.randrange(len(data))] = dice.randrange(256)

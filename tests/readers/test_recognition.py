@@ -15,7 +15,7 @@ from smf_made import other, record
 from test_monreader import capture
 
 import monwrite_made
-from rounds import chance, rounds
+from rounds import draws, rounds
 from zlens.errors import InputError
 from zlens.live.sources import growing
 from zlens.live.watch import Live
@@ -114,7 +114,7 @@ def asked(head: bytes, size: int) -> set[str | None]:
 @pytest.mark.parametrize("name", READERS)
 def test_any_bytes_have_a_reader_or_an_error_of_the_input(valid: dict[str, list[bytes]], name: str) -> None:
     """Beginnings of files, with some bytes changed, and bytes of no file."""
-    numbers = chance(name)
+    numbers = draws(name)
     for _ in range(rounds(400, 40)):
         data = bytearray(numbers.choice(valid[name]))
         del data[numbers.choice((numbers.randrange(64), numbers.randrange(len(data)) + 1)) :]

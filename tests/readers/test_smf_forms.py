@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from smf_made import opened, other, record, rows
 
 import zlens
-from rounds import rounds
+from rounds import draws, rounds
 from samples import needs, sample
 from zlens.cli import main
 from zlens.errors import InputError
@@ -128,7 +128,7 @@ class TestForms:
     def test_any_records_in_any_form(
         self, tmp_path_factory: pytest.TempPathFactory, lengths: list[int], size: int, seed: int
     ) -> None:
-        generator = random.Random(seed)
+        generator = draws(seed)
         found = []
         for nth, length in enumerate(lengths):
             one = other(generator.choice((30, 70, 72, 110)), generator.randrange(4), nth)
@@ -320,7 +320,7 @@ class TestPacked:
 
 
 def test_any_damage_to_a_packed_or_blocked_dump(tmp_path: Path) -> None:
-    generator = random.Random(20_261_122)
+    generator = draws(20_261_122)
     blocked = smf_forms.spanned(records(), 700)
     wholes = [blocked, *(pack(blocked) for pack in smf_forms.PACKINGS.values())]
     problems, tried = 0, rounds(100, 30)

@@ -10,7 +10,7 @@ import pytest
 from sections_made import START_US, Sections, job, rmf
 from smf_made import dump, opened, rows
 
-from rounds import chance
+from rounds import draws
 from zlens.inputs.problems import KINDS
 
 MACHINE = {"MOD": "3931", "CSC": "00000000000ABCDE"}
@@ -65,7 +65,7 @@ def touched(places: list[int]) -> tuple[set[int], bool]:
 @pytest.mark.parametrize("seed", range(12))
 def test_changed_bytes(seed: int, tmp_path: Path) -> None:
     """Records that are as they were keep their rows, whatever the others became."""
-    numbers = chance(seed)
+    numbers = draws(seed)
     path = dump(tmp_path / "good.smf", records())
     assert read(path)["smf70_logical"] == 24
     data = bytearray(path.read_bytes())

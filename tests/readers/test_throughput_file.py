@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rounds import chance
+from rounds import draws
 from zlens.errors import InputError, QueryError
 from zlens.readers.throughput import table as throughput
 
@@ -197,7 +197,7 @@ def test_damaged_bytes_end_in_rows_or_in_a_sentence(tmp_path: Path) -> None:
     good = HEADINGS + b"".join(
         b"2026-03-02 09:%02d:00,2026-03-02 09:%02d:59,%d,0.5\n" % (m, m, m) for m in range(20)
     )
-    numbers = chance(5)
+    numbers = draws(5)
     read_well = compared = 0
     said: list[InputError] = []
     for _ in range(400):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
 
 import zlens
+from rounds import draws
 from zlens import _native
 
 _TOD_S = 4096_000_000
@@ -83,7 +83,7 @@ def test_two_recordings_in_one_file_in_the_wrong_order_are_both_read(
 def test_damaged_bytes_leave_every_interval_in_the_hour(sim_file: Path, tmp_path: Path) -> None:
     """400 random bytes and 20 kB of zeros: the recording stays an hour, and nothing impossible is shown."""
     data = bytearray(sim_file.read_bytes())
-    chance = random.Random(8)
+    chance = draws(8)
     for _ in range(400):
         data[chance.randrange(len(data))] = chance.randrange(256)
     half = len(data) // 2
@@ -106,7 +106,7 @@ def test_damaged_bytes_leave_every_interval_in_the_hour(sim_file: Path, tmp_path
 
 def test_all_problems_are_the_same_whatever_was_asked_before(sim_file: Path, tmp_path: Path) -> None:
     data = bytearray(sim_file.read_bytes())
-    chance = random.Random(7)
+    chance = draws(7)
     for _ in range(400):
         data[chance.randrange(len(data))] = chance.randrange(256)
     damaged = tmp_path / "damaged.monwrite"

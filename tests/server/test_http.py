@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import socket
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import httpx
 import pytest
 
 import zlens
+from rounds import draws
 from zlens.server import static_files
 from zlens.server.limits import Limits
 from zlens.server.running import Running
@@ -282,7 +282,7 @@ def test_a_file_that_is_cut_shorter_is_told_with_the_answer(demo_files, serve_ov
 def test_problems_are_counted_once_and_completely(sim_file, serve_over, tmp_path):
     """One count: what the table has, whatever was asked before; damage is said to be damage."""
     data = bytearray(sim_file.read_bytes())
-    chance = random.Random(7)
+    chance = draws(7)
     for _ in range(400):
         data[chance.randrange(len(data))] = chance.randrange(256)
     path = tmp_path / "damaged.monwrite"

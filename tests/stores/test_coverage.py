@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from rounds import rounds
+from rounds import draws, rounds
 from zlens import _native, cli, demo, lake, stores
 from zlens.api import Session
 from zlens.errors import InputError, LakeError
@@ -114,7 +114,7 @@ def test_every_interval_with_a_raw_row_is_in_the_measure_it_feeds(
 ) -> None:
     make = makers(demo_folder)[source]
     for seed in range(rounds(25, 3)):
-        path = make(tmp_path / f"{seed}.data", random.Random(f"{source} {seed}"))
+        path = make(tmp_path / f"{seed}.data", draws(f"{source} {seed}"))
         try:
             session = zlens.open(path, options=Options(tz=parse_zone("+01:00")))
         except InputError:
@@ -163,7 +163,7 @@ def test_what_is_removed_is_retained_in_the_measures(source: str, demo_folder: P
             # A printed report that was cut has rows that no measure shows: they are a problem.
             path.write_bytes(max(TEXTS[source], key=len))
         else:
-            make(path, random.Random(f"lake {source} {seed}"))
+            make(path, draws(f"lake {source} {seed}"))
         expected = unflagged_hours(path)
         lake.add([path], made)
         # Every interval with a raw row is in a measure: this raises no LakeError.
