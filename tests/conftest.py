@@ -9,6 +9,7 @@ import shutil
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -59,14 +60,19 @@ def pytest_configure(config: pytest.Config) -> None:
     everything = config.getoption("--all")
     settings.load_profile("zlens-all" if everything else "zlens-ci" if os.environ.get("CI") else "zlens")
     if everything and config.option.seed is None:
-        # Workers get the options of the process that starts them.
-        config.option.seed = random.randrange(10**6)
+        config.option.seed = getattr(config, "workerinput", {}).get("seed", random.randrange(10**6))
     if config.option.seed is not None:
         rounds.set_seed(config.option.seed)
     if everything:
         rounds.try_all()
     elif not config.option.markexpr:
         config.option.markexpr = "not long"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """All workers have the seed of the process that starts them, and prints it."""
+    node.workerinput["seed"] = node.config.option.seed
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import signal
@@ -18,7 +17,7 @@ import pytest
 from forwarding import eventually
 
 import tools
-from rounds import rounds
+from rounds import draws, rounds
 from zlens.live.receiver import Access, Receiver
 
 ROOT = Path(__file__).parents[2]
@@ -210,7 +209,7 @@ def test_standard_input_is_sent_to_its_end(built: Path, programs: Programs, tmp_
             *("--name", "smf", "-"),
             stdin=subprocess.PIPE,
         )
-        data = os.urandom(3_000_000).hex()
+        data = draws("a stream").randbytes(3_000_000).hex()
         _, log = program.communicate(data, timeout=30)
         assert program.returncode == 0, log
         assert received(tmp_path / "in") == data.encode()
@@ -311,7 +310,7 @@ def test_the_program_for_linux_on_z_sends_the_same_bytes(tmp_path: Path, certifi
     tools.require("emulated forwarder", present=present)
     pem = {path.name: str(path) for path in certificates.iterdir()}
     access = Access(pem["receiver.pem"], pem["receiver.key"], client_ca=pem["ca.pem"])
-    data = os.urandom(2_000_000)
+    data = draws("Linux on Z").randbytes(2_000_000)
     with Receiver(tmp_path / "in", port=0, access=access) as receiver:
         port = receiver.address[1]
         command = ["qemu-s390x-static", program, "--to", f"localhost:{port}", "--spool", tmp_path / "s", "-"]
