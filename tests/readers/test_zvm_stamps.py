@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,7 @@ def test_two_recordings_in_one_file_in_the_wrong_order_are_both_read(
 def test_damaged_bytes_leave_every_interval_in_the_hour(sim_file: Path, tmp_path: Path) -> None:
     """400 random bytes and 20 kB of zeros: the recording stays an hour, and nothing impossible is shown."""
     data = bytearray(sim_file.read_bytes())
-    chance = draws(8)
+    chance = random.Random(8)
     for _ in range(400):
         data[chance.randrange(len(data))] = chance.randrange(256)
     half = len(data) // 2

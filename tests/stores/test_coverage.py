@@ -163,7 +163,7 @@ def test_what_is_removed_is_retained_in_the_measures(source: str, demo_folder: P
             # A printed report that was cut has rows that no measure shows: they are a problem.
             path.write_bytes(max(TEXTS[source], key=len))
         else:
-            make(path, draws(f"lake {source} {seed}"))
+            make(path, random.Random(f"lake {source} {seed}"))
         expected = unflagged_hours(path)
         lake.add([path], made)
         # Every interval with a raw row is in a measure: this raises no LakeError.
