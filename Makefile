@@ -132,13 +132,21 @@ test: setup $(PAGE) ## Rust, TypeScript and Python, all but long tests (some nee
 	$(PYTEST)
 
 .PHONY: test-all
-test-all: setup $(PAGE) ## long tests too, properties tried many times, every view at every size: before a release
-	$(CARGO_TEST) -- --include-ignored
-	@# Where Debian's packages cannot be installed it is left out.
-	crates/forward/s390x.sh --test || [ $$? = 2 ]
-	cd ui && npm test --silent
-	$(PYTEST) --all
-	$(MAKE) spark
+test-all: setup $(PAGE) ## long tests too, with new random numbers, every view at every size: before a release
+	@# All run, also after one that fails; a table at the end says what did and what was skipped.
+	@$(BIN)/python tests/runners.py \
+		"cargo: $(CARGO_TEST) -- --include-ignored" \
+		"s390x?: crates/forward/s390x.sh --test" \
+		"vitest: cd ui && npm test --silent" \
+		"pytest: $(PYTEST) --all" \
+		"spark: make spark"
+
+SAMPLES ?= ../shared/samples
+export ZLENS_SAMPLES = $(abspath $(SAMPLES))
+
+.PHONY: samples
+samples: $(TOOLS) ## the samples of real machines: where they are, what they show, which tests read them
+	@$(BIN)/python tests/samples.py
 
 # Large, and needed for nothing else; each engine in a process of its own.
 SPARK := target/spark/.tools

@@ -7,8 +7,7 @@ import csv
 import io
 import json
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
@@ -110,10 +109,3 @@ def running(page: Page) -> list[dict[str, object]]:
         "fetch('/api/v1/running').then((answer) => answer.json()).then((told) => told.running ?? told)"
     )
     return [one for one in told if one["what"] != "running"]
-
-
-def until(true: Callable[[], object], seconds: float = 15.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it does not come to pass"
-        time.sleep(0.05)

@@ -12,7 +12,7 @@ from pathlib import Path
 from queue import Queue
 from typing import Any
 
-import pytest
+import tools
 
 PROGRAM = Path(__file__).parents[1] / "target" / "collector" / "collector"
 #: Seconds until what was scraped has been handed on.
@@ -73,8 +73,7 @@ def _attributes(point: Any) -> dict[str, str]:
 @contextmanager
 def running(folder: Path, configuration: str) -> Iterator[None]:
     """A Collector with a configuration; the test is skipped where it is absent."""
-    if not PROGRAM.exists():
-        pytest.skip("no Collector: make collector")
+    tools.require("collector", present=PROGRAM.exists())
     path = folder / "collector.yaml"
     path.write_text(configuration, encoding="utf-8")
     words = [f"--config=yaml:exporters::otlphttp::{setting}" for setting in _READABLE]

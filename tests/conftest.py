@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import fcntl
 import os
+import random
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+import outcomes
 import rounds
+import tools
 import zlens
 from zlens import demo
 from zlens.api import Session
@@ -23,8 +27,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Beside other tests an example may take long, and that says nothing of it.
-settings.register_profile("zlens", deadline=None, max_examples=25)
-settings.register_profile("zlens-all", deadline=None, max_examples=100)
+# In CI the examples are the same in each run, elsewhere new ones; a failure prints what repeats its example.
+settings.register_profile("zlens", deadline=None, max_examples=25, print_blob=True)
+settings.register_profile("zlens-ci", settings.get_profile("zlens"), derandomize=True)
+settings.register_profile("zlens-all", settings.get_profile("zlens"), max_examples=100)
 
 # Lakes and spools sync what they write, thousands of times in a run: in memory that takes no time.
 _MEMORY = "/dev/shm"
@@ -37,7 +43,13 @@ LONGEST = "test_guide.py"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--all", action="store_true", help="tests marked long too, and many rounds of the others"
+        "--all",
+        action="store_true",
+        help="tests marked long too, many rounds of the others, and new random numbers",
+    )
+    parser.addoption("--seed", type=int, help="random numbers of an earlier run with --all, or new ones")
+    parser.addoption(
+        "--shuffle", type=int, metavar="SEED", help="modules, and tests in them, in random order"
     )
 
 
@@ -46,16 +58,47 @@ def pytest_configure(config: pytest.Config) -> None:
     cache = getattr(config, "cache", None)
     os.environ["XDG_CACHE_HOME"] = str(cache.mkdir("zlens")) if cache else ""
     everything = config.getoption("--all")
-    settings.load_profile("zlens-all" if everything else "zlens")
+    settings.load_profile("zlens-all" if everything else "zlens-ci" if os.environ.get("CI") else "zlens")
+    if everything and config.option.seed is None:
+        config.option.seed = getattr(config, "workerinput", {}).get("seed", random.randrange(10**6))
+    if config.option.seed is not None:
+        rounds.set_seed(config.option.seed)
     if everything:
         rounds.try_all()
     elif not config.option.markexpr:
         config.option.markexpr = "not long"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """All workers have the seed of the process that starts them, and prints it."""
+    node.workerinput["seed"] = node.config.option.seed
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Where tests run side by side, the longest of them begins first."""
-    items.sort(key=lambda item: item.path.name != LONGEST)
+    if config.option.shuffle is None:
+        items.sort(key=lambda item: item.path.name != LONGEST)
+    else:
+        # Modules stay together: their fixtures are made once.
+        draw = random.Random(config.option.shuffle)
+        places = {path: draw.random() for path in dict.fromkeys(item.path for item in items)}
+        draw.shuffle(items)
+        items.sort(key=lambda item: places[item.path])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The process that prints the summary is told of the tools that tests of its workers used."""
+    report = yield
+    report.user_properties += [("tool", name) for name in sorted(tools.used)]
+    tools.used.clear()
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print skipped tests by reason, and what repeats the numbers and the order of a run that failed."""
+    outcomes.summarize(terminalreporter, config.option)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import tools
+
 UNPACKED = Path(__file__).parents[1] / "target" / "pcp"
 #: Debian's Python, for which its pcp module is.
 PYTHON = Path("/usr/bin/python3")
@@ -57,8 +59,7 @@ class Copilot:
 @contextmanager
 def running(folder: Path, url: str) -> Iterator[Copilot]:
     """PCP that reads the addresses in a file of contrib/; the test is skipped where PCP is absent."""
-    if not (UNPACKED / "usr/lib/pcp/bin/pmcd").exists() or not PYTHON.exists():
-        pytest.skip("no pmcd: make pcp")
+    tools.require("pcp", present=(UNPACKED / "usr/lib/pcp/bin/pmcd").exists() and PYTHON.exists())
     (folder / "config").mkdir()
     (folder / "config" / "zlens.url").write_text(url)
 

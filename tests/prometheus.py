@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+import tools
+
 UNPACKED = Path(__file__).parents[1] / "target" / "prometheus" / "usr" / "bin"
 #: Tries, a tenth of a second apart, until a program that was started answers.
 _TRIES = 300
@@ -22,9 +24,8 @@ _TRIES = 300
 def program(name: str) -> str:
     """The path of a program; the test is skipped where it is absent."""
     found = shutil.which(name) or shutil.which(name, path=str(UNPACKED))
-    if found is None:
-        pytest.skip(f"no {name}: make prometheus")
-    return found
+    tools.require("prometheus", present=found is not None)
+    return found or ""
 
 
 @contextmanager

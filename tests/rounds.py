@@ -1,13 +1,19 @@
-"""How often a property is tried: a few times by `make test`, many times by `make test-all`."""
+"""How often a property is tried: a few times by `make test`, many times by `make test-all`.
+
+`make test` tries the same random numbers in each run, `make test-all` new ones.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import pytest
 
 _all = False
+#: The seed of the run; without one, random numbers are the same in each run.
+_seed: int | None = None
 T = TypeVar("T")
 
 
@@ -15,6 +21,20 @@ def try_all() -> None:
     """Make `rounds` the larger number; files of tests ask for it as they are imported."""
     global _all
     _all = True
+
+
+def set_seed(seed: int) -> None:
+    """Make the numbers of `draws` depend on the run; before files of tests are imported."""
+    global _seed
+    _seed = seed
+
+
+def draws(name: int | str) -> random.Random:
+    """Return the random numbers of a test whose property is true for any of them.
+
+    Data with values that a test expects, and statistics with a tolerance, come from `random.Random` instead.
+    """
+    return random.Random(name if _seed is None else f"{_seed} {name}")
 
 
 def rounds(many: T, few: T) -> T:

@@ -20,7 +20,7 @@ import made_files as made
 import pytest
 
 import zlens
-from rounds import rounds
+from rounds import draws, rounds
 from zlens import cli, demo
 from zlens.errors import InputError
 
@@ -247,7 +247,7 @@ TOGETHER = 12
 
 def test_any_damage_ends_well(tmp_path: Path) -> None:
     """Seeded mutations: no exception but our own, and no more rows than were written."""
-    chance = random.Random(42)
+    chance = draws(42)
     readable: list[Path] = []
     tried = rounds(120, 36)
     for number in range(tried):
@@ -318,10 +318,10 @@ def test_entities_are_not_expanded(capsys: pytest.CaptureFixture[str], xml: Path
     text = text.replace("<ddsml>", head + "<ddsml>", 1)
     text = text.replace("<value>2097</value>", "<value>&l11;&s;</value>", 1)
     xml.write_text(text, encoding="utf-8")
-    begin = time.monotonic()
+    begin = time.process_time()
     status = cli.main(["sql", str(xml), "-q", "from system", "--format", "json"])
     captured = capsys.readouterr()
-    assert time.monotonic() - begin < 10
+    assert time.process_time() - begin < 10
     assert status in (0, 2)
     assert "TOPSECRET" not in captured.out + captured.err
     assert "lollol" not in captured.out + captured.err
@@ -351,9 +351,9 @@ def test_a_folder_of_thousands_of_files(
     for number in range(notes):
         (folder / f"note-{number:04}.txt").write_text(f"nothing {number}\n", encoding="utf-8")
     shutil.move(good, folder / "zz.data")
-    begin = time.monotonic()
+    begin = time.process_time()
     seen = Outcome(capsys, folder)
-    assert time.monotonic() - begin < 30
+    assert time.process_time() - begin < 30
     assert seen.status == 1
     assert len(seen.problems) == notes
     assert seen.samples() == ALL
@@ -441,21 +441,20 @@ def test_a_file_that_changes(good: Path, change: Any) -> None:
 # Size -------------------------------------------------------------------------------------------
 
 
-#: Starts a program and prints its exit status and peak memory. A program begins with the peak of its parent.
+#: Starts a program and prints its exit status, CPU seconds and peak memory. It begins with its parent's peak.
 _SMALL = """
 import os, subprocess, sys
 process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 _, status, usage = os.wait4(process.pid, 0)
-print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
+print(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
 """
 
 
 def peak_mib(*words: str) -> tuple[int, float, float]:
-    """Exit status, seconds and peak memory of the program."""
-    begin = time.monotonic()
+    """Exit status, CPU seconds and peak memory of the program."""
     command = [sys.executable, "-c", _SMALL, sys.executable, "-m", "zlens", *words]
-    status, peak = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    return int(status), time.monotonic() - begin, int(peak) / 1024
+    status, seconds, peak = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    return int(status), float(seconds), int(peak) / 1024
 
 
 def test_gigabytes_of_nothing(tmp_path: Path) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import random
 from pathlib import Path
 
 import pytest
 
 import zlens
+from rounds import draws
 from zlens import _native
 
 PAGE, SECTOR = 4096, 512
@@ -36,7 +36,7 @@ class Damaged:
 def test_records_lost_to_zeros_are_told_of(tmp_path: Path, whole: bytes) -> None:
     good = Damaged(tmp_path, whole)
     assert good.problems == []
-    chance = random.Random(187_254)
+    chance = draws(187_254)
     # Sectors at which zeros begin that run to the end of the frame, and as many KB of them anywhere.
     sectors = chance.sample(range(len(whole) // SECTOR), 395)
     ends = [(at * SECTOR, -(at * SECTOR) % PAGE or PAGE) for at in sectors[:300]]
@@ -76,7 +76,7 @@ def test_zeros_are_a_row_of_problem(tmp_path: Path, whole: bytes) -> None:
 @pytest.mark.parametrize("count", [1, -1, 7, -333, 5000])
 def test_reading_goes_on_behind_bytes_added_or_lost(tmp_path: Path, whole: bytes, count: int) -> None:
     good = Damaged(tmp_path, whole).records
-    chance = random.Random(count)
+    chance = draws(count)
     for _ in range(6):
         at = chance.randrange(PAGE, len(whole) - 2 * PAGE)
         added = chance.randbytes(max(count, 0))

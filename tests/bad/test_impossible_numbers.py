@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from rounds import rounds
+from rounds import draws, rounds
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
@@ -60,7 +60,7 @@ def damaged(corpus: list[bytes], chance: random.Random) -> bytes:
 def test_no_number_of_a_text_is_beyond_all_numbers(
     seeds: dict[str, Any], tmp_path: Path, target: str
 ) -> None:
-    chance = random.Random(target)
+    chance = draws(target)
     corpus = [data for data in seeds[target][1] if not data.startswith(b"\x1f\x8b")]
     path = tmp_path / "input.txt"
     for _ in range(rounds(3000, 150)):
@@ -81,7 +81,7 @@ def test_no_number_of_a_text_is_beyond_all_numbers(
 
 
 def test_no_number_of_a_throughput_file_is_beyond_all_numbers(seeds: dict[str, Any], tmp_path: Path) -> None:
-    chance = random.Random(0)
+    chance = draws(0)
     path = tmp_path / "input.csv"
     for _ in range(rounds(3000, 300)):
         path.write_bytes(damaged(seeds["throughput"][1], chance))

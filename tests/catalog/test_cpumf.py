@@ -120,9 +120,9 @@ def test_numbers_of_counters() -> None:
     assert cpumf.number_of("cpi") is None
     assert cpumf.number_of("CPSP") is None
     for wrong in ("B6", "P38", "C84", "E288", "M500", "X1", "E127"):
-        with pytest.raises(CatalogError):
+        with pytest.raises(CatalogError, match=f"^{wrong} is not a counter; expected letter of its set"):
             cpumf.number_of(wrong)
-    with pytest.raises(CatalogError):
+    with pytest.raises(CatalogError, match="there is no machine generation 'z9'; expected z10, z196"):
         cpumf.generation("z9")
 
 

@@ -1,10 +1,12 @@
-"""What fields are: counters, timers, gauges."""
+"""What fields are: facts of one file that another file must agree with."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from zlens.catalog import layouts
+from zlens.catalog import layouts, roles
 from zlens.catalog.layouts import Field
 
 NOWHERE = Path(__file__).parent / "no packs here"
@@ -18,24 +20,27 @@ def fields(record: str) -> dict[str, Field]:
     return found
 
 
-def test_time_is_what_timers_count() -> None:
-    units = {
-        field.unit
-        for record in layouts.records(NOWHERE)
-        for field in fields(record).values()
-        if field.kind == "timer"
-    }
-    assert units <= {"tod", "us", "128us", "ms"}
+def scales(how: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Fields that a role reads as times, with the unit that it takes them to have."""
+    if "field" in how and "scale" in how:
+        yield how["field"].split("_", 1)[-1], how["scale"]
+    if isinstance(how.get("else"), dict):
+        yield from scales(how["else"])
 
 
-def test_one_timer_is_known_to_count_down() -> None:
-    down = [
-        field.name
-        for record in layouts.records(NOWHERE)
-        for field in fields(record).values()
-        if field.direction == "down"
-    ]
-    assert down == ["SYTPRP_PFXPRBTM"]
+def test_roles_scale_timers_by_the_unit_of_their_layout() -> None:
+    """Two files say how long a unit of a timer is: that of its record, and that of the role that reads it."""
+    records = {name.lower(): fields(name) for name in layouts.records(NOWHERE)}
+    compared = 0
+    for entity in roles.entities():
+        for origin in roles.entity(entity).origins:
+            layout = records.get(origin.table.split("_")[0], {})
+            for how in origin.roles.values():
+                for name, scale in scales(how):
+                    if name in layout and layout[name].kind == "timer":
+                        compared += 1
+                        assert scale == layout[name].unit, f"{entity}: {origin.table} {name}"
+    assert compared > 20
 
 
 def test_a_field_of_one_control_block_is_the_same_thing_in_all_records() -> None:
@@ -48,18 +53,3 @@ def test_a_field_of_one_control_block_is_the_same_thing_in_all_records() -> None
                 continue
             first = seen.setdefault(name, (field.kind, field.name))
             assert first[0] == field.kind, f"{first[1]} and {field.name}"
-
-
-def test_zones_west_of_greenwich_are_negative() -> None:
-    assert fields("D1R4")["SYSZONE"].type == "signed"
-
-
-def test_places_that_are_guessed_say_so() -> None:
-    (d0r16,) = layouts.layouts("D0R16", NOWHERE)
-    (d0r17,) = layouts.layouts("D0R17", NOWHERE)
-    for section in (*d0r16.sections, *d0r17.sections):
-        assert section.status == "inferred"
-        assert section.note is not None
-        assert "verify with data" in section.note
-    for name in ("LCUCACTM", "LCUCLPTM"):
-        assert fields("D0R16")[name].note == "unit guessed"

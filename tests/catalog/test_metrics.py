@@ -171,5 +171,7 @@ def test_a_finding_says_where() -> None:
 
 
 def test_an_unknown_table_is_an_error() -> None:
-    with pytest.raises(CatalogError):
+    with pytest.raises(
+        CatalogError, match=r"there is no measure '\.\./roles/processor'; expected alias_pool, "
+    ):
         metrics.table("../roles/processor")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import random
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pytest
 from some_records import some_record
 
+from rounds import draws
 from zlens import _native
 from zlens.catalog import layouts, plans
 from zlens.catalog.columns import FIXED
@@ -35,7 +35,7 @@ def known(record: str, release: str | None) -> list[Layout]:
 
 def made(seed: int, copies: int = 3, release: str | None = None) -> Records:
     """Some records of every layout, each with its own header time."""
-    rng = random.Random(seed)
+    rng = draws(seed)
     found: Records = {}
     for record in layouts.records(NOWHERE):
         if record in FRAMING:

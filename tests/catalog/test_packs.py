@@ -73,7 +73,7 @@ def test_a_release_has_one_name(text: str) -> None:
 def test_what_is_no_release_is_refused(text: str, base: Path) -> None:
     with pytest.raises(CatalogError, match="not a z/VM release"):
         packs.release_name(text)
-    with pytest.raises(CatalogError):
+    with pytest.raises(CatalogError, match="not a z/VM release"):
         pages.import_pages([base], release=text, pack_root=base)
 
 

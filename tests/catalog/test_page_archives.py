@@ -12,7 +12,7 @@ from pathlib import Path
 import page_render
 import pytest
 
-from rounds import rounds
+from rounds import draws, rounds
 from zlens.catalog import layouts
 from zlens.cli import main
 from zlens.errors import CatalogError
@@ -192,7 +192,7 @@ def damaged(data: bytearray, chance: random.Random) -> bytes:
 
 
 def test_damaged_zips_give_pages_or_a_sentence(tmp_path: Path) -> None:
-    chance = random.Random(20261122)
+    chance = draws(20261122)
     small = {
         "MRPRCVON.txt": page_render.page(GOOD[1]),
         "MRSYTPRP.html": page_render.page(GOOD[0], markup=True),

@@ -12,7 +12,7 @@ import page_render
 import pytest
 from msgspec.structs import replace
 
-from rounds import rounds
+from rounds import draws, rounds
 from zlens.catalog import layouts
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
@@ -210,9 +210,9 @@ def test_thousands_of_overlaid_rows_end_soon() -> None:
     text = page_render.page(wide)
     many = "\n".join(f" 108  6C  Character  3988  SYTPRP_N{number}" for number in range(3_500))
     text = text.replace("4096 1000  Character", f"{many}\n4096 1000  Character", 1)
-    began = time.monotonic()
+    began = time.process_time()
     layout_of(text)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 # Text that takes long where a parser is careless
@@ -253,12 +253,12 @@ def test_thousands_of_overlaid_rows_end_soon() -> None:
     ],
 )
 def test_a_page_made_of_one_thing_ends_soon(unit: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     size, times = rounds(500_000, 100_000), rounds(10_000, 2_000)
     for text in (unit * (size // len(unit)), PAGE + unit * times, unit * times + PAGE):
         for data in (text, "<html>" + text):
             assert sentence(data) != ""
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 # Folders
@@ -402,7 +402,7 @@ def mutated(text: str, chance: random.Random) -> bytes:
 
 
 def test_mutated_pages_give_a_sound_layout_or_a_sentence() -> None:
-    chance = random.Random(20261121)
+    chance = draws(20261121)
     refused, tried = 0, rounds(3_000, 300)
     for round_ in range(tried):
         refused += sentence(mutated(SEEDS[round_ % len(SEEDS)], chance)) is not None
@@ -411,7 +411,7 @@ def test_mutated_pages_give_a_sound_layout_or_a_sentence() -> None:
 
 
 def test_what_is_made_of_mutated_pages_can_be_written_and_read_back() -> None:
-    chance = random.Random(73)
+    chance = draws(73)
     read, tried = 0, rounds(300, 60)
     for round_ in range(tried):
         data = mutated(SEEDS[round_ % len(SEEDS)], chance)

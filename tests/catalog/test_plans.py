@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from some_records import TOD, some_record
 
-from rounds import rounds
+from rounds import draws, rounds
 from zlens.catalog import layouts, plans
 from zlens.catalog.columns import FIXED, column_type, field_parts
 from zlens.catalog.layouts import Field, Layout, Section
@@ -259,7 +258,7 @@ def test_how_differences_are_judged() -> None:
 
 
 def check_round_trip(layout: Layout, seed: int) -> None:
-    data, expected, wanted = some_record(layout, random.Random(seed))
+    data, expected, wanted = some_record(layout, draws(seed))
     assert int.from_bytes(data[:2], "big") == len(data)
     assert (data[2:4], data[4], data[5]) == (b"\0\0", layout.domain, 0)
     assert int.from_bytes(data[6:8], "big") == layout.number
@@ -296,7 +295,7 @@ def test_any_layout_is_written_and_read_back(layout: Layout, seed: int) -> None:
 @settings(max_examples=rounds(50, 15), deadline=None)
 @given(st.sampled_from(ALL), st.integers(0, 2**32), st.integers(20, 400))
 def test_what_is_beyond_the_end_is_none(layout: Layout, seed: int, cut: int) -> None:
-    data, expected, _ = some_record(layout, random.Random(seed))
+    data, expected, _ = some_record(layout, draws(seed))
     short = data[:cut]
     values = plans.decode(layout, short)
     for field in layout.fields:

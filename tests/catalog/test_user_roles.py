@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 import textwrap
 import tomllib
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 import monwrite_made as made
 import zlens
 import zlens.findings.evaluate  # binds rules.load before a test replaces it
-from rounds import rounds
+from rounds import draws, rounds
 from zlens import _native
 from zlens.catalog import layouts, plans, roles, rules, user_roles
 from zlens.catalog.check import records as check
@@ -260,7 +259,7 @@ def test_what_cannot_be_read_or_is_no_file_of_roles(data: Path) -> None:
 
 
 def test_mutated_files_bind_something_or_are_a_sentence(data: Path) -> None:
-    chance = random.Random(20261122)
+    chance = draws(20261122)
     whole = (
         '[guest]\ndispatch_wait = { field = ["USEACT_A", "USEACT_B"], scale = "tod", table = "d4r3" }\n'
         'locked.field = "USEACT_X"\nlocked.take = "value"\n[processor]\nspins = { field = "SYTPRP_Y" }\n'

@@ -52,21 +52,22 @@ def test_everything_said() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("option", "value", "said"),
     [
-        ("--from", "noon"),
-        ("--shift", "Xyz 08:00-17:00"),
-        ("--peak", "90s"),
-        ("--every", "0"),
-        ("--tz", "Mars"),
-        ("--leap", "-1"),
-        ("--leap", "999999999999"),
-        ("--leap", "many"),
+        ("--from", "noon", "'noon' is not a time"),
+        ("--shift", "Xyz 08:00-17:00", "'Xyz' is not a day of the week"),
+        ("--peak", "90s", "'90s' is not a whole number of minutes"),
+        ("--every", "0", "'0' is not a usable length of time"),
+        ("--tz", "Mars", "'Mars' is not a time zone"),
+        ("--leap", "-1", "'-1' is not a number of leap seconds"),
+        ("--leap", "999999999999", "'999999999999' is not a number of leap seconds"),
+        ("--leap", "many", "'many' is not a number of leap seconds"),
     ],
 )
-def test_what_cannot_be_understood_is_one_sentence(words: tuple[str, ...]) -> None:
-    with pytest.raises(QueryError):
-        inputs.options_of(parsed(*words))
+def test_what_cannot_be_understood_is_one_sentence(option: str, value: str, said: str) -> None:
+    with pytest.raises(QueryError, match=f"^{said}; expected ") as caught:
+        inputs.options_of(parsed(option, value))
+    assert "\n" not in str(caught.value)
 
 
 class Stdin:

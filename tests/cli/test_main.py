@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from patience import until
 from rounds import first
 from zlens import cli
 from zlens.cli.parser import COMMANDS
@@ -172,7 +173,7 @@ def test_an_error_that_nobody_thought_of_is_one_line(
     assert "RuntimeError: first second" in err
     assert "\x1b" not in err
     monkeypatch.setenv("ZLENS_DEBUG", "1")
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="first\nsecond"):
         cli.main(["info", "x"])
 
 
@@ -405,18 +406,14 @@ def test_a_long_question_can_be_interrupted(rmf_file: Path, tmp_path: Path, form
         stderr=subprocess.PIPE,
         env=environment,
     ) as process:
-        for _ in range(200):
-            if list(tmp_path.iterdir()):
-                break
-            time.sleep(0.05)
+        until(lambda: list(tmp_path.iterdir()))
         time.sleep(0.5)
-        begin = time.monotonic()
         process.send_signal(signal.SIGINT)
         try:
-            assert process.wait(timeout=20) == 130
+            # Its query would take hours.
+            assert process.wait(timeout=60) == 130
         finally:
             process.kill()
-        assert time.monotonic() - begin < 10
         assert process.stderr is not None
         assert b"Traceback" not in process.stderr.read()
     assert list(tmp_path.iterdir()) == []
@@ -527,13 +524,9 @@ def test_an_interrupt_leaves_nothing_behind(number: signal.Signals, tmp_path: Pa
         [*PROGRAM, "info", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
     ) as process:
         # It waits for standard input, whose file is there by then.
-        for _ in range(200):
-            if list(tmp_path.glob("*/*")):
-                break
-            time.sleep(0.05)
-        assert list(tmp_path.glob("*/*"))
+        until(lambda: list(tmp_path.glob("*/*")))
         process.send_signal(number)
-        assert process.wait(timeout=20) == (130 if number == signal.SIGINT else 143)
+        assert process.wait(timeout=60) == (130 if number == signal.SIGINT else 143)
         assert process.stderr is not None
         assert b"Traceback" not in process.stderr.read()
     assert list(tmp_path.iterdir()) == []

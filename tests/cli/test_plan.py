@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from samples import needs, sample
 from zlens.cli import main
 
-SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
-Z15 = SAMPLES / "rmf" / "rmf-postprocessor-cpu-8562-z15.xml"
+Z15 = sample("rmf/rmf-postprocessor-cpu-8562-z15.xml")
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_messages(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixtu
     assert err.count("\n") == 1
 
 
-@pytest.mark.skipif(not Z15.exists(), reason="no samples here")
+@needs(Z15)
 def test_partitions_of_a_real_z15(capsys: pytest.CaptureFixture[str]) -> None:
     """Weights 25, 10, 25, 52 on two CPs; VIRPT, whose report it is, has 52 of 112: 0.93 cores."""
     text = run(capsys, str(Z15), "--set", "physical_cores=+1", "--format", "json")[1]

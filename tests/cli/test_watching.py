@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from patience import until
 from zlens.cli.watching import MEMORY
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
@@ -34,13 +35,11 @@ def test_a_signal_ends_what_the_engine_does_not(
     demo_files: list[Path], tmp_path: Path, sign: signal.Signals, status: int
 ) -> None:
     with started(tmp_path, str(demo_files[0]), "-q", DEAF) as process:
-        end = time.monotonic() + 60
-        while not list(tmp_path.glob("zlens-*/zlens-*")):
-            assert time.monotonic() < end, "it makes a folder when it begins to ask"
-            time.sleep(0.05)
+        # It makes a folder when it begins to ask.
+        until(lambda: list(tmp_path.glob("zlens-*/zlens-*")))
         time.sleep(1)
         process.send_signal(sign)
-        assert process.wait(20) == status
+        assert process.wait(60) == status
         assert process.communicate() == ("", "")
     assert list(tmp_path.iterdir()) == [], "what was spilled is removed"
 
@@ -48,15 +47,11 @@ def test_a_signal_ends_what_the_engine_does_not(
 def test_the_end_of_the_program_ends_its_question(demo_files: list[Path], tmp_path: Path) -> None:
     with started(tmp_path, str(demo_files[0]), "-q", DEAF) as process:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        end = time.monotonic() + 60
-        while not (numbers := children.read_text().split()):
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        until(lambda: children.read_text())
+        number = children.read_text().split()[0]
         time.sleep(1)
         process.kill()
-        while Path(f"/proc/{numbers[0]}").exists():
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        until(lambda: not Path(f"/proc/{number}").exists())
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Mapping
 
 import duckdb
 import pytest
 
+from rounds import draws
 from zlens.engine.engine import Engine
 from zlens.engine.planner import Planner
 
@@ -28,7 +28,7 @@ class Writer:
     """Writes statements, each from a seed. `frames` are the tables in scope: alias and columns."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+        self.random = draws(seed)
         self.number = 0
 
     def one_of(self, *choices: str) -> str:

@@ -239,7 +239,7 @@ def test_a_statement_that_names_its_columns_is_not_planned(
     monkeypatch.setattr(Planner, "reads", planned)
     asked, _, _ = opened()
     assert asked.sql("SELECT max(busy_pct) FROM cpu WHERE cpu_id = 1").rows == [(pytest.approx(65.0),)]
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="planned"):
         asked.sql("SELECT * FROM cpu")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import tools
 from prometheus import program
 from zlens.cli.listening import PORT
 from zlens.server.guard import METRICS, READY
@@ -65,8 +66,8 @@ def test_the_address_for_pcp_is_one_line() -> None:
 
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     verify = shutil.which("systemd-analyze")
-    if verify is None:
-        pytest.skip("no systemd-analyze")
+    tools.require("systemd-analyze", present=verify is not None)
+    assert verify is not None
     unit = tmp_path / "zlens-live.service"
     zlens = Path(sys.executable).with_name("zlens")
     unit.write_text(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from readers.sections_made import START_US as RMF_US
 from readers.sections_made import Sections, job, rmf
 from readers.smf_made import START_US as COUNTERS_US
 from readers.smf_made import dump, record
-from rounds import first, rounds
+from rounds import draws, first, rounds
 from zlens import lake
 from zlens.inputs.options import Options, parse_moment
 
@@ -239,7 +238,7 @@ def test_counters_in_one_dump_and_rmf_in_both(tmp_path: Path, order: tuple[int, 
 
 
 def test_random_cuts_of_a_dump(tmp_path: Path) -> None:
-    chance = random.Random(70)
+    chance = draws(70)
     records = written(range(6), counted=True)
     whole = direct([dump(tmp_path / "whole.smf", records)])
     for number in range(rounds(6, 1)):

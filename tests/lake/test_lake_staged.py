@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -17,7 +16,7 @@ from test_lake_killed import few, seen
 
 import zlens
 from lake_made import differences, piece, tables, write
-from rounds import rounds
+from rounds import draws, rounds
 from zlens import lake
 from zlens.cli import main
 from zlens.errors import InputError, LakeError
@@ -114,7 +113,7 @@ def test_two_commit_at_once(own: Path, files: list[str], tmp_path: Path) -> None
 
 
 def test_commits_killed_at_any_moment(area: Path, files: list[str], tmp_path: Path) -> None:
-    moments = random.Random(31)
+    moments = draws(31)
     expected = seen(files)
     began = time.monotonic()
     timed = shutil.copytree(area, tmp_path / "timed")
@@ -138,7 +137,7 @@ def test_commits_killed_at_any_moment(area: Path, files: list[str], tmp_path: Pa
 
 def test_a_killed_stage_leaves_nothing_that_counts(files: list[str], tmp_path: Path) -> None:
     area = tmp_path / "staged"
-    moments = random.Random(37)
+    moments = draws(37)
     for _ in range(rounds(10, 2)):
         process = begin(STAGE, area, *files)
         time.sleep(moments.uniform(0.1, 0.8))
@@ -217,7 +216,7 @@ def test_what_zlens_has_not_staged_is_refused(change, own: Path, files: list[str
 def test_random_damage_of_the_list(own: Path, files: list[str], tmp_path: Path) -> None:
     file = folder_of(own, files[0]) / staged.NAME
     data = file.read_bytes()
-    chance = random.Random(41)
+    chance = draws(41)
     for number in range(rounds(200, 20)):
         damaged = bytearray(data)
         for _ in range(chance.randint(1, 4)):

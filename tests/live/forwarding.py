@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Callable
 from typing import Any
 
+from patience import until
 from zlens.live import wire
 from zlens.live.receiver import Receiver
 from zlens.live.wire import Frame, Kind
@@ -64,7 +64,4 @@ class Peer:
 
 def eventually(what: Callable[[], bool]) -> None:
     """Waits until something is so."""
-    end = time.monotonic() + 20
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(what)

@@ -16,7 +16,7 @@ from zlens.live.watch import Live, Step
 from zlens.session.session import Session
 
 #: Longer than any of these tests takes; nothing is measured by it.
-PATIENCE_S = 30
+PATIENCE_S = 120
 #: Sums of the same numbers in another order differ in their last digits.
 CLOSE = 1e-12
 #: The measures that are compared, one or two of each source; None: all.

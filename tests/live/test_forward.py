@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import signal
@@ -17,13 +16,14 @@ from pathlib import Path
 import pytest
 from forwarding import eventually
 
-from rounds import rounds
+import tools
+from rounds import draws, rounds
 from zlens.live.receiver import Access, Receiver
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 
-pytestmark = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is missing")
+pytestmark = pytest.mark.skipif(shutil.which("cargo") is None, reason=tools.reason("cargo"))
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ def test_standard_input_is_sent_to_its_end(built: Path, programs: Programs, tmp_
             *("--name", "smf", "-"),
             stdin=subprocess.PIPE,
         )
-        data = os.urandom(3_000_000).hex()
+        data = draws("a stream").randbytes(3_000_000).hex()
         _, log = program.communicate(data, timeout=30)
         assert program.returncode == 0, log
         assert received(tmp_path / "in") == data.encode()
@@ -246,8 +246,7 @@ def test_a_signal_ends_it_and_what_was_read_is_not_lost(
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made by the commands of docs/forward.md."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is missing")
+    tools.require("openssl", present=shutil.which("openssl") is not None)
     folder = tmp_path_factory.mktemp("certificates")
     text = (ROOT / "docs" / "forward.md").read_text(encoding="utf-8")
     [commands] = [part for part in text.split("```") if part.startswith("sh\nopenssl")]
@@ -307,11 +306,11 @@ def test_certificates_and_tokens_are_checked(
 def test_the_program_for_linux_on_z_sends_the_same_bytes(tmp_path: Path, certificates: Path) -> None:
     """Big-endian, with TLS of its own, on an emulated machine: `make forward-s390x` makes it."""
     program = ROOT / "target/s390x/s390x-unknown-linux-gnu/forward/zlens-forward"
-    if not program.exists() or shutil.which("qemu-s390x-static") is None:
-        pytest.skip("make forward-s390x was not run")
+    present = program.exists() and shutil.which("qemu-s390x-static") is not None
+    tools.require("emulated forwarder", present=present)
     pem = {path.name: str(path) for path in certificates.iterdir()}
     access = Access(pem["receiver.pem"], pem["receiver.key"], client_ca=pem["ca.pem"])
-    data = os.urandom(2_000_000)
+    data = draws("Linux on Z").randbytes(2_000_000)
     with Receiver(tmp_path / "in", port=0, access=access) as receiver:
         port = receiver.address[1]
         command = ["qemu-s390x-static", program, "--to", f"localhost:{port}", "--spool", tmp_path / "s", "-"]

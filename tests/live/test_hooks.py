@@ -149,19 +149,23 @@ def test_a_command_gets_json_without_a_shell(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
-    [("raise SystemExit(3)", "status 3"), ("import time; time.sleep(60)", "ended after 0.5 s")],
+    ("code", "timeout_s", "said"),
+    [("raise SystemExit(3)", 60, "status 3"), ("import time; time.sleep(60)", 0.5, "ended after 0.5 s")],
 )
-def test_a_command_that_fails_is_told(code: str, said: str) -> None:
-    found = Command((sys.executable, "-c", code), timeout_s=0.5).send(b"{}")
+def test_a_command_that_fails_is_told(code: str, timeout_s: float, said: str) -> None:
+    found = Command((sys.executable, "-c", code), timeout_s=timeout_s).send(b"{}")
     assert found is not None
     assert said in found
 
 
 def test_a_program_must_be_there() -> None:
     assert Command.of(f"'{sys.executable}' -c pass").send(b"{}") is None
-    for text in ("no-such-program-here --now", "", "'open"):
-        with pytest.raises(QueryError):
+    for text, said in (
+        ("no-such-program-here --now", "there is no program 'no-such-program-here'"),
+        ("", "there is no program ''"),
+        ("'open", '"\'open" is no command; expected a program and its arguments'),
+    ):
+        with pytest.raises(QueryError, match=said):
             Command.of(text)
 
 

@@ -70,7 +70,7 @@ def test_a_part_that_is_gone_says_so(demo_folder: Path, tmp_path: Path) -> None:
         live.step()
     with live.session() as session:
         live.streams[0].spool.part.unlink()
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(FileNotFoundError, match="part-00000000"):
             reopened(session, tmp_path / "copies")
     live.close()
 

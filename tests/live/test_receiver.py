@@ -16,6 +16,7 @@ from forwarding import STREAM, Peer, eventually
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tools
 from rounds import rounds
 from zlens.errors import ReceiverError
 from zlens.live import wire
@@ -375,7 +376,7 @@ def test_one_receiver_writes_to_a_folder(receiver: Receiver) -> None:
         Receiver(receiver.folder.parent / "other", port=receiver.address[1]).start()
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is missing")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason=tools.reason("openssl"))
 def test_forwarders_show_their_certificates(tmp_path: Path) -> None:
     for name in ("ca", "other"):
         request = f"-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={name} -keyout {name}.key -out {name}.pem"

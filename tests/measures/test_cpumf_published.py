@@ -9,16 +9,16 @@ interval, so counters are made that give some of its columns, and the others mus
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from counter_rows import opened, row, values
+from samples import needs, sample
 from zlens.catalog import cpumf, generations
 from zlens.inputs.options import Options
 
-SAMPLE = Path(__file__).parents[2].parent / "shared" / "samples" / "cpumf" / "linux-measured-counters.json"
+SAMPLE = sample("cpumf/linux-measured-counters.json")
 
 Z196 = """
 CPI  PRB  EIC  EFC  SCPL1M L1MP L2P  L3P  L4LP L4RP MEMP RNI  LPARCPU
@@ -273,7 +273,7 @@ def samples() -> list[dict[str, Any]]:
     return json.loads(SAMPLE.read_text(encoding="utf-8")) if SAMPLE.is_file() else []
 
 
-@pytest.mark.skipif(not SAMPLE.is_file(), reason="the counters measured on machines are not here")
+@needs(SAMPLE)
 @pytest.mark.parametrize("machine", ["z13", "z16"])
 def test_what_perf_counted_and_printed(machine: str) -> None:
     [measured] = [each for each in samples() if each["machine"] == machine]
@@ -288,7 +288,7 @@ def test_what_perf_counted_and_printed(machine: str) -> None:
         assert round(found[name], 2) == printed
 
 
-@pytest.mark.skipif(not SAMPLE.is_file(), reason="the counters measured on machines are not here")
+@needs(SAMPLE)
 def test_what_lshwc_counted() -> None:
     """Counters without a machine type, but with versions: those of a z17."""
     [measured] = [each for each in samples() if "rows" in each]

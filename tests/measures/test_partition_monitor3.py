@@ -10,12 +10,12 @@ import pytest
 
 import zlens
 from rmf_made import document, monitor3
+from samples import needs, sample
 from zlens.api import Session
 from zlens.inputs.options import parse_zone
 
-SAMPLES = Path(__file__).parents[2].parent / "shared" / "samples" / "rmf"
-CPC = SAMPLES / "rmf-monitor3-cpc.xml"
-HALF_HOUR = SAMPLES / "rmf-postprocessor-cpu-small.xml"
+CPC = sample("rmf/rmf-monitor3-cpc.xml")
+HALF_HOUR = sample("rmf/rmf-postprocessor-cpu-small.xml")
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_the_report(made: Session) -> None:
     assert totals == [30.5, 30.5]
 
 
-@pytest.mark.skipif(not CPC.is_file(), reason="the sample of a real z15 is not here")
+@needs(CPC)
 def test_a_real_answer_and_the_half_hour_around_it() -> None:
     """CPC answer and Postprocessor report of a z15 T02, 12 April 2022 (zowe/zebra, EPL-2.0)."""
     options = zlens.Options(tz=parse_zone("-04:00"))

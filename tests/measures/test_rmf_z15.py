@@ -7,17 +7,14 @@ recomputed by the measures from the raw times of the same interval.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import zlens
+from samples import needs, sample
 
-SAMPLE = (
-    Path(__file__).parents[2].parent / "shared" / "samples" / "rmf" / "rmf-postprocessor-cpu-8562-z15.xml"
-)
+SAMPLE = sample("rmf/rmf-postprocessor-cpu-8562-z15.xml")
 
-pytestmark = pytest.mark.skipif(not SAMPLE.is_file(), reason="the sample of a real z15 is not here")
+pytestmark = needs(SAMPLE)
 
 #: RMF cuts dispatch times to 1 ms and rounds what it prints half up to two decimals.
 PRINTED = 0.005

@@ -8,7 +8,6 @@ Activity report of four zIIPs with MT=2. Counters are fed that give the printed 
 from __future__ import annotations
 
 import math
-import random
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 
 import zlens
 from readers import smf_made
+from rounds import draws
 from smf70_made import (
     DEDICATED,
     HIGH,
@@ -443,7 +443,7 @@ def test_counters_tell_of_threads_beside_the_times_of_the_core(tmp_path: Path) -
 
 def test_damaged_records_give_rows_or_problems(tmp_path: Path) -> None:
     """Whatever stands in the sections: every table and report answers, and no number is not one."""
-    dice = random.Random(70)
+    dice = draws(70)
     records = []
     for k in range(60):
         (good,) = encoded("SYSA", four_ziips(), smf_made.START_US + k * 614_053_000, ZIIP_S)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from datetime import UTC, date, time
 from pathlib import Path
@@ -10,13 +9,14 @@ from pathlib import Path
 import duckdb
 
 import zlens
+from rounds import draws
 from zlens.api import Session
 from zlens.catalog.compile import nodes
 from zlens.inputs.options import Moment, Options, parse_zone
 
 
 def test_the_last_digit_of_a_pool_does_not_depend_on_the_order_of_partitions() -> None:
-    chance = random.Random(3)
+    chance = draws(3)
     rows = [(f"P{number}", chance.random() * 10.0 ** chance.randrange(-6, 6)) for number in range(60)]
     sums = set()
     for _ in range(20):

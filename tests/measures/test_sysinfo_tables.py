@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import zlens
+from samples import needs, sample
 from sysinfo_made import CPUS, SYSINFO, folder, texts
 
-SAMPLES = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "sysinfo"
+SAMPLES = sample("sysinfo")
 
 
 def test_system_and_interval(tmp_path: Path) -> None:
@@ -42,7 +41,7 @@ def test_a_guest_knows_its_partition_but_not_the_cores_of_it(tmp_path: Path) -> 
         ]
 
 
-@pytest.mark.skipif(not SAMPLES.exists(), reason="sample data is not here")
+@needs(SAMPLES)
 def test_five_real_systems() -> None:
     names = ("kvm", "lpar", "lpar-drawer", "nested-virt", "zvm")
     with zlens.open([str(SAMPLES / f"s390-{name}") for name in names]) as session:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import random
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 import fakes
 import monwrite_made as made
 import zlens
-from rounds import first
+from rounds import draws, first
 from zlens.api import Session
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -151,7 +150,7 @@ def test_whose_throughput_it_is_must_be_known(tmp_path: Path, system: str, said:
 
 def drifting(tmp_path: Path, minutes: int, off_s: int, noise: float) -> tuple[str, list[float]]:
     """Busy that wanders, and rates that follow it by a clock that is `off_s` behind."""
-    chance = random.Random(11)
+    chance = draws(11)
     shares = [0.1 + 0.6 * chance.random() for _ in range(minutes)]
     rows = []
     for k, share in enumerate(shares):
@@ -181,7 +180,7 @@ def test_what_repeats_itself_or_is_noise_tells_no_offset(tmp_path: Path) -> None
     with opened(written(tmp_path, rows), shares) as session:
         assert [one.sure for one in session.throughput_offsets()] == ["unknown"]
         assert "cannot be determined" in session.throughput_notes(suggested=True)[-1]
-    chance = random.Random(3)
+    chance = draws(3)
     rows = [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},{chance.random()},1" for k in range(120)]
     wandering = [0.1 + 0.5 * chance.random() for _ in range(120)]
     with opened(written(tmp_path, rows), wandering) as session:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import random
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 import fakes
 import zlens
 from counter_rows import opened, row, values
+from rounds import draws
 from zlens import demo
 from zlens.inputs.options import Options, parse_zone
 
@@ -97,7 +97,7 @@ def test_counters_of_a_minute_beside_processors_of_a_quarter_of_an_hour(
 
 @pytest.mark.parametrize("off_s", [0, 120])
 def test_the_clock_is_found_by_cycles(tmp_path: Path, off_s: int) -> None:
-    chance = random.Random(4)
+    chance = draws(4)
     minutes = [0.2 + chance.random() for _ in range(120)]
     starts = [FIRST_S + 60 * k - off_s for k in range(120)]
     rows = [f"{start},{start + 60},{6000 * n:.2f},1" for start, n in zip(starts, minutes, strict=True)]

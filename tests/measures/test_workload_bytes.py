@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 import zlens
 from readers import smf_made
+from rounds import draws
 from zlens.catalog import smf_sections, smf_write
 
 #: 2015-01-21 21:56:00 UTC
@@ -141,7 +141,7 @@ def test_the_same_class_in_two_intervals_summed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_damaged_records_end_in_rows_or_problems(tmp_path: Path, seed: int) -> None:
     """Whatever stands in a record, the reports are printed: what is told is told, the rest is dotted."""
-    chance = random.Random(seed)
+    chance = draws(seed)
     path = smf_made.dump(tmp_path / "a", [record(end_us=END_US + n * 614_053_000) for n in range(6)])
     data = bytearray(path.read_bytes())
     for _ in range((5, 50, 500, 1500)[seed]):

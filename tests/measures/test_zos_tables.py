@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import zlens
 import zos_made as made
 from readers import smf_made
 from readers.test_zos_text import SAMPLES, files, opened
+from samples import needs
 
 
 def test_counters_of_a_run_in_the_metrics(tmp_path: Path) -> None:
@@ -96,7 +95,7 @@ def test_cores_of_a_display(tmp_path: Path) -> None:
         ).rows == [("8561-78", "776", "0000000000000078", "MADE1", 27, 1, 2, True)]
 
 
-@pytest.mark.skipif(not SAMPLES.exists(), reason="sample data is not here")
+@needs(SAMPLES)
 def test_cores_of_two_real_systems() -> None:
     with zlens.open([str(path) for path in SAMPLES.glob("display-m-core*.txt")]) as session:
         assert session.sql("SELECT system, cpu_type, cores, threads FROM core_type ORDER BY ALL").rows == [

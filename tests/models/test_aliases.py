@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import random
 import tomllib
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rounds import draws
 from zlens import models
 from zlens.errors import ScenarioError
 from zlens.models.aliases import dasd
@@ -84,7 +84,7 @@ def test_hpalias_samples(time: str) -> None:
 
 def test_allocation_against_brute_force_of_a_thousandth() -> None:
     """Handing out one small part after another, each to whoever has least for its share."""
-    chance = random.Random(5)
+    chance = draws(5)
     for _ in range(100):
         count = chance.randint(1, 16)
         shares = [float(chance.randint(1, 5)) for _ in range(3)]
@@ -277,7 +277,7 @@ def test_aliases_are_split_by_need() -> None:
     assert aliases.split(5, [1, 1]) == [3, 2]
     assert aliases.split(3, [0, 0]) == [3, 3]
     assert aliases.split(0, [1, 2]) == [0, 0]
-    chance = random.Random(8)
+    chance = draws(8)
     for _ in range(500):
         needs = [chance.choice((0.0, chance.random())) for _ in range(chance.randint(1, 9))]
         count = chance.randint(0, 30)
@@ -329,7 +329,7 @@ def test_nothing_of_anything() -> None:
 
 
 def test_more_aliases_never_make_it_slower() -> None:
-    chance = random.Random(2)
+    chance = draws(2)
     for _ in range(1000):
         rate, serv, burst = chance.uniform(1, 5000), chance.uniform(0.1, 5), chance.uniform(0.5, 5)
         fewest = dasd.fewest_aliases(rate, serv)

@@ -6,7 +6,6 @@ Publication: IBM, "z/VM for eighty logical processors" (tables 2 to 4).
 from __future__ import annotations
 
 import os
-import random
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,8 @@ from monwrite_made import (
     sim_record,
     write,
 )
-from rounds import rounds
+from rounds import draws, rounds
+from samples import needs, sample
 from zlens import models
 from zlens.catalog import machines
 from zlens.cli import main
@@ -33,7 +33,7 @@ from zlens.models import as_html, as_text, sweeps
 from zlens.models.answer import Answer, by_name
 from zlens.models.capacity import model as capacity
 
-SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "sysinfo"
+SAMPLES = sample("sysinfo")
 SYSINFO = """\
 Manufacturer:         IBM
 Type:                 2964
@@ -276,6 +276,7 @@ def test_a_capability_that_nobody_knows_has_no_curve(tmp_path: Path) -> None:
         solve(data=path)
 
 
+@needs(SAMPLES)
 @pytest.mark.parametrize(
     ("dump", "machine"),
     [("s390-lpar", "z196-m49"), ("s390-lpar-drawer", "z13-n96"), ("s390-nested-virt", "z13-n63-400")],
@@ -343,7 +344,7 @@ def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_whatever_is_asked_is_answered_or_refused() -> None:
     """Random scenarios, extremes among them: an answer that can be shown, or a sentence."""
-    rng = random.Random(7)
+    rng = draws(7)
 
     def size() -> int:
         return rng.choice([1, 2, 3, 64, 9999, 10_000, rng.randint(1, 200)])

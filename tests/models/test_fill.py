@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog  # type: ignore[import-untyped]
 
-from rounds import rounds
+from rounds import draws, rounds
 from zlens.models.fill import Group, group_fill, water_fill
 
 AMOUNTS = st.one_of(st.sampled_from([0.0, 1.0, 100.0]), st.floats(0, 1e4))
@@ -73,7 +72,7 @@ def highest(
 
 
 def test_groups_agree_with_linear_programming() -> None:
-    chance = random.Random(20240514)
+    chance = draws(20240514)
     for _ in range(rounds(60, 15)):
         count = chance.randint(1, 6)
         weights = [chance.choice([1.0, 2.0, 5.0, chance.uniform(0.1, 10)]) for _ in range(count)]
@@ -93,7 +92,7 @@ def test_groups_agree_with_linear_programming() -> None:
 
 def test_groups_within_groups_by_brute_force() -> None:
     """Two users of a pool, one of them with a limit of its own: raised together in small steps."""
-    chance = random.Random(7)
+    chance = draws(7)
     for _ in range(40):
         weights = [chance.choice([1.0, 2.0, 3.0]) for _ in range(4)]
         caps = [chance.choice([20.0, 60.0, 100.0]) for _ in range(4)]

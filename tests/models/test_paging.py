@@ -6,12 +6,12 @@ Publications: IBM, z/VM 6.3 Performance Report, Performance Considerations (630c
 
 from __future__ import annotations
 
-import random
 import tomllib
 from typing import Any
 
 import pytest
 
+from rounds import draws
 from zlens import models
 from zlens.errors import ScenarioError
 from zlens.models import sweeps
@@ -70,7 +70,7 @@ def test_the_directory_is_not_taken_times_its_structures() -> None:
 
 
 def test_every_kind_of_space_counts_alike() -> None:
-    rng = random.Random(2)
+    rng = draws(2)
     for _ in range(1000):
         parts = [rng.uniform(0, 100) for _ in range(4)]
         expected = 1.01 * sum(parts) * GB
@@ -164,7 +164,7 @@ def test_what_a_page_adds_makes_one_answer_of_two() -> None:
 
 
 def test_bounds_hold_what_is_between_and_the_least_volumes_are_enough() -> None:
-    rng = random.Random(5)
+    rng = draws(5)
     for _ in range(1000):
         rate, now, pages = rng.uniform(1, 1e6), rng.uniform(1, 40), rng.uniform(1, 40)
         service = rng.uniform(1e-4, 0.05)

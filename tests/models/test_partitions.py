@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 import tomllib
 from typing import Any
 
 import pytest
 
+from rounds import draws
 from zlens import models
 from zlens.errors import ScenarioError
 from zlens.models import as_text, sweeps
@@ -445,7 +445,7 @@ def test_a_sweep_follows_what_each_gets() -> None:
 
 
 def test_any_scenario_is_answered() -> None:
-    chance = random.Random(2964)
+    chance = draws(2964)
     for _ in range(150):
         entries: list[dict[str, Any]] = []
         for at in range(chance.randint(1, 6)):

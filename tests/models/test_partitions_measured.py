@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from reports.fake_session import FakeSession
+from samples import needs, sample
 from zlens.cli import main
 from zlens.models import moments
 from zlens.models.answer import by_name
 from zlens.models.partitions import measured as partitions
 
-SAMPLE = Path(__file__).parents[3] / "shared" / "samples" / "rmf" / "rmf-monitor3-cpc.xml"
+SAMPLE = sample("rmf/rmf-monitor3-cpc.xml")
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
 
@@ -215,7 +216,7 @@ def test_the_busiest_interval_is_that_of_the_machine() -> None:
     assert moments.moment(given, "VM1", None, partitions.busy()) == later
 
 
-@pytest.mark.skipif(not SAMPLE.exists(), reason="samples are not here")
+@needs(SAMPLE)
 def test_a_real_machine(capsys: pytest.CaptureFixture[str]) -> None:
     """A z15 with RMF Monitor III, which fills no `load`: four tell their polarity, all as expected."""
     assert main(["solve", "partitions", "--from", str(SAMPLE), "--format", "json"]) == 0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 
 import pytest
 
+from rounds import draws
 from zlens.models.relocation import dirtying, precopy
 from zlens.models.relocation.precopy import Guest, Outcome, Rules
 
@@ -46,7 +46,7 @@ def test_immediate() -> None:
 
 
 def test_series_of_any_ratio() -> None:
-    chance = random.Random(7)
+    chance = draws(7)
     for _ in range(300):
         memory, rate = chance.uniform(1, 1e6), chance.uniform(1, 1e5)
         ratio, most = chance.uniform(0.01, 0.99), chance.randint(2, 12)
@@ -107,7 +107,7 @@ def test_limits(limit: dict[str, float], code: int, seconds: float, quiesce: flo
 
 def test_limits_that_are_met_to_the_digit() -> None:
     """A limit of exactly what a relocation takes never cancels it, whatever sums of floats come to."""
-    chance = random.Random(11)
+    chance = draws(11)
     for _ in range(300):
         writes = dirtying.uniform(chance.uniform(1, 900), chance.uniform(0.1, 50))
         fixed, setup = chance.choice((0.0, 0.3)), chance.choice((0.0, 0.7))
@@ -127,7 +127,7 @@ def pages_one_by_one(
     pages: int, weights: list[float], rate: float, sends: float, passes: int, seed: int
 ) -> list[int]:
     """Every write by itself: which page it goes to is drawn, and a page is sent again once it was written."""
-    chance = random.Random(seed)
+    chance = draws(seed)
     places = range(len(weights))
     sent = [pages]
     for _ in range(passes):
@@ -165,7 +165,7 @@ def test_pages_one_by_one(pattern: str) -> None:
 
 def walked(pages: int, rate: float, sends: float, passes: int, seed: int) -> int:
     """Pages sent by a walk that sends what is marked when it comes there, and takes the mark away then."""
-    chance = random.Random(seed)
+    chance = draws(seed)
     marked = [True] * pages
     moved, now, written_at = 0, 0.0, chance.expovariate(rate)
     for _ in range(passes):
@@ -225,7 +225,7 @@ def in_small_steps(
 
 
 def test_several_at_once_against_small_steps() -> None:
-    chance = random.Random(3)
+    chance = draws(3)
     for _ in range(12):
         guests = [
             Guest(
@@ -291,7 +291,7 @@ def test_the_next_begins_when_one_is_cancelled() -> None:
 
 def test_what_is_sent_is_what_the_link_carries() -> None:
     """While anybody sends the link is never idle, whoever comes, goes or is cancelled."""
-    chance = random.Random(5)
+    chance = draws(5)
     for _ in range(200):
         guests = [
             Guest(

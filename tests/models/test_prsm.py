@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog  # type: ignore[import-untyped]
 from scipy.sparse import coo_matrix  # type: ignore[import-untyped]
 
-from rounds import rounds
+from rounds import draws, rounds
 from zlens.models.partitions import prsm
 from zlens.models.partitions.prsm import Claim, Polarity
 
@@ -94,7 +94,7 @@ def most_high(entitled: float, cores: int) -> tuple[int, int]:
 
 
 def test_vertical_by_trying_all() -> None:
-    chance = random.Random(66063)
+    chance = draws(66063)
     for _ in range(3000):
         cores = chance.randint(1, 12)
         entitled = chance.choice([chance.uniform(0, cores + 1), chance.randint(0, 2 * cores) / 2])
@@ -276,7 +276,7 @@ def by_linear_programming(instances: list[Instance]) -> list[list[float]]:
 
 
 def test_allocation_agrees_with_linear_programming() -> None:
-    chance = random.Random(9176)
+    chance = draws(9176)
     instances = [made(chance) for _ in range(rounds(2000, 400))]
     for instance, expected in zip(instances, by_linear_programming(instances), strict=True):
         assert prsm.allocate(*instance) == pytest.approx(expected, abs=1e-5), instance
@@ -284,7 +284,7 @@ def test_allocation_agrees_with_linear_programming() -> None:
 
 def test_everybody_is_held_by_something() -> None:
     """The definition: who is below its own limit is as high as anybody in some full group or the machine."""
-    chance = random.Random(3906)
+    chance = draws(3906)
     for _ in range(3000):
         capacity, claims, groups = made(chance)
         found = prsm.allocate(capacity, claims, groups)
@@ -304,7 +304,7 @@ def test_everybody_is_held_by_something() -> None:
 
 def test_allocation_by_brute_force() -> None:
     """Small machines: everybody raised together in small steps."""
-    chance = random.Random(11)
+    chance = draws(11)
     for _ in range(30):
         count, step = 3, 0.001
         weights = [chance.choice([100, 200, 300]) for _ in range(count)]

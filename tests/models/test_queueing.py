@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 import tomllib
 from typing import Any
 
 import pytest
 
+from rounds import draws
 from zlens import models
 from zlens.errors import ScenarioError
 from zlens.models.answer import by_name
@@ -78,7 +78,7 @@ def buzen(demands: list[float], customers: int, think: float) -> float:
 
 
 def test_mean_values_agree_with_buzen() -> None:
-    chance = random.Random(1)
+    chance = draws(1)
     for _ in range(300):
         demands = [chance.choice([0.0, chance.uniform(0.01, 2)]) for _ in range(chance.randint(1, 5))]
         customers, think = chance.randint(1, 30), chance.choice([0.0, chance.uniform(0, 10)])
@@ -105,7 +105,7 @@ def birth_death(demand: float, customers: int, think: float, speeds: list[float]
 
 
 def test_speeds_agree_with_birth_and_death() -> None:
-    chance = random.Random(2)
+    chance = draws(2)
     for _ in range(300):
         servers, customers = chance.randint(1, 20), chance.randint(1, 60)
         speeds = chance.choice([[float(n) for n in range(1, servers + 1)], [1.0, 1.3], [2.0, 1.0, 1.5]])

@@ -7,10 +7,10 @@ z196 from its /proc/sysinfo (a dump among the tests of util-linux).
 from __future__ import annotations
 
 import math
-import random
 
 import pytest
 
+from rounds import draws
 from zlens.catalog import machines
 from zlens.models.capacity import scaling
 from zlens.models.capacity.scaling import Run
@@ -188,7 +188,7 @@ def test_errors_of_partitions_add_up() -> None:
 
 
 def test_processors_are_spread_evenly() -> None:
-    rng = random.Random(6)
+    rng = draws(6)
     curve = machines.machines()["z13-n96"].curve
     for _ in range(1000):
         total = rng.randint(1, 96)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +74,31 @@ def test_what_must_be_there() -> None:
         scenario.checked(SPEC, {"row": []})
 
 
-@given(st.recursive(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()), st.lists))
-def test_no_value_makes_anything_but_an_error(value: Any) -> None:
+#: What each key accepts, by its description. A number other than 0 is at least 1e-12.
+ALLOWED: dict[str, Callable[[Any], bool]] = {
+    "count": lambda value: type(value) is int and 1 <= value <= 8,
+    "part": lambda value: type(value) in (int, float) and 1e-12 <= value <= 1,
+    "fast": lambda value: type(value) is bool,
+    "kind": lambda value: value in ("a", "b"),
+    "names": lambda value: False,
+    "row": lambda value: value == [],
+}
+
+
+@given(
+    st.recursive(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()), st.lists)
+    | st.integers(0, 9)
+    | st.floats(0, 1)
+    | st.sampled_from(("a", "b"))
+)
+def test_a_value_is_taken_as_described_or_the_error_names_its_key(value: Any) -> None:
     for key in SPEC.keys:
-        with suppress(ScenarioError):
-            found = scenario.checked(SPEC, {**GOOD, key.name: value})
-            assert found[key.name] == value
+        given = {**GOOD, key.name: value}
+        if ALLOWED[key.name](value):
+            assert scenario.checked(SPEC, given)[key.name] == value
+        else:
+            with pytest.raises(ScenarioError, match=rf"^{key.name}\b"):
+                scenario.checked(SPEC, given)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +121,18 @@ def test_a_setting_changes_one_value(setting: str, path: tuple[Any, ...], expect
     assert "n" not in GOOD["row"][0]
 
 
-@pytest.mark.parametrize("setting", ["count", "=3", "row.z.n=1", "row.3.n=1", "count.x=1"])
-def test_a_setting_that_sets_nothing(setting: str) -> None:
-    with pytest.raises(ScenarioError):
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("count", "count is not a setting; expected KEY=VALUE"),
+        ("=3", "=3 is not a setting; expected KEY=VALUE"),
+        ("row.z.n=1", "z of row.z.n does not exist; expected x, y, or 1 to 2"),
+        ("row.3.n=1", "3 of row.3.n does not exist; expected x, y, or 1 to 2"),
+        ("count.x=1", "count of count.x is not a table"),
+    ],
+)
+def test_a_setting_that_sets_nothing(setting: str, said: str) -> None:
+    with pytest.raises(ScenarioError, match=f"^{said}"):
         scenario.changed(GOOD, setting)
 
 
@@ -123,10 +151,17 @@ def test_ranges(text: str, values: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1", "a:b", "1:2:0", "1:5:-1", "0:1e9:0.001", "1:2:3:4", "nan:1", "1:inf"]
+    ("text", "wrong"),
+    [
+        *((text, "not a range") for text in ("", "1", "a:b")),
+        *(
+            (text, "not a finite range")
+            for text in ("1:2:0", "1:5:-1", "0:1e9:0.001", "1:2:3:4", "nan:1", "1:inf")
+        ),
+    ],
 )
-def test_what_is_no_range(text: str) -> None:
-    with pytest.raises(ScenarioError):
+def test_what_is_no_range(text: str, wrong: str) -> None:
+    with pytest.raises(ScenarioError, match=f"^{text} is {wrong}; expected START:STOP or START:STOP:STEP"):
         list(scenario.values_of(text))
 
 
@@ -136,8 +171,13 @@ def test_files(tmp_path: Path) -> None:
     bad.write_text("count = = 2\n", encoding="utf-8")
     binary.write_bytes(b"count = \xff\n")
     assert scenario.read(str(good)) == {"count": 2}
-    for path in (bad, binary, tmp_path / "none.toml", tmp_path):
-        with pytest.raises(ScenarioError) as caught:
+    for path, said in (
+        (bad, "is not valid TOML"),
+        (binary, "at byte 8: is not text in UTF-8"),
+        (tmp_path / "none.toml", "cannot be read: No such file"),
+        (tmp_path, "cannot be read: Is a directory"),
+    ):
+        with pytest.raises(ScenarioError, match=said) as caught:
             scenario.read(str(path))
         assert caught.value.file == str(path)
 
@@ -160,9 +200,16 @@ def test_a_sweep_is_a_row_for_each_value() -> None:
     assert {one.name for chart in answer.charts for one in chart.series} >= {"A gets", "B gets"}
 
 
-@pytest.mark.parametrize("sweep", ["user.A.relative", "user.Z.relative=1:2", "user.A.relative=0:3"])
-def test_a_sweep_that_cannot_be(sweep: str) -> None:
-    with pytest.raises(ScenarioError):
+@pytest.mark.parametrize(
+    ("sweep", "said"),
+    [
+        ("user.A.relative", "user.A.relative is not a key with a range; expected KEY=START:STOP"),
+        ("user.Z.relative=1:2", "Z of user.Z.relative does not exist; expected A, B, or 1 to 2"),
+        ("user.A.relative=0:3", r"user\[1\].relative is 0; expected a whole number from 1 to 10,000"),
+    ],
+)
+def test_a_sweep_that_cannot_be(sweep: str, said: str) -> None:
+    with pytest.raises(ScenarioError, match=said):
         sweeps.solve("shares", USERS, sweep)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from rounds import draws
 from zlens import models
 from zlens.errors import ScenarioError
 from zlens.models.answer import Answer, by_name
@@ -286,7 +287,7 @@ def test_linux_scaled_time() -> None:
     """Linux update_mt_scaling: with as many cycles alone as beside another thread 3/4 of raw time count."""
     assert time_of(alone=1, beside=1)["scale"] == pytest.approx(0.75)
     assert smt_metrics.times(0, 0, 1.5).scale is None
-    chance = random.Random(5)
+    chance = draws(5)
     for _ in range(1000):
         one, two = chance.random(), chance.random()
         linux = (one * 2 + two) / ((one + two) * 2)
@@ -317,7 +318,7 @@ def test_hyptop_speedup_is_assumed_where_it_is_not_given() -> None:
 
 
 def test_hyptop_is_busy_times_productivity() -> None:
-    chance = random.Random(6)
+    chance = draws(6)
     for _ in range(1000):
         busy, maximum = chance.uniform(0.01, 4), chance.uniform(1, 2)
         density = chance.uniform(1, 2)
@@ -339,7 +340,7 @@ def made(chance: random.Random) -> tuple[list[list[float]], float, float]:
 
 def test_identities_on_random_samples() -> None:
     """Samples against the two-state identity, and times summed over threads against the core's metrics."""
-    chance = random.Random(7)
+    chance = draws(7)
     seen = 0
     for _ in range(1500):
         samples, one, each = made(chance)

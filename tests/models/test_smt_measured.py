@@ -276,7 +276,9 @@ def test_what_if() -> None:
     answer = smt.compare(given, "VM1", END, ["core.0.share=70", "max_capacity_factor=200"])
     assert answer.figure("left_ifl") == pytest.approx(70 - 80 * 1.25 / 2)
     assert by_name(answer.table("compared"))["0"]["maximum_said_pct"] == 150.0, "what was recorded stays"
-    with pytest.raises(ScenarioError):
+    with pytest.raises(
+        ScenarioError, match='max_capacity_factor is "much"; expected a number from 50 to 400'
+    ):
         smt.compare(given, "VM1", END, ["max_capacity_factor=much"])
 
 

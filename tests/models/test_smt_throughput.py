@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rounds import draws
 from smt_runs import BASE, CLIENTS, RUNS, SERIAL, VCPUS, calibrated, unmeasured, with_paths
 from zlens import models
 from zlens.errors import ScenarioError
@@ -326,7 +327,7 @@ def test_work_done_by_running_virtual_processors() -> None:
     """Idle cores first, then the second threads; it never falls with more of them, and bends once."""
     assert [smt_bounds.rate(running, 3, 2, 1.5) for running in range(8)] == [0, 1, 2, 3, 3.5, 4, 4.5, 5.25]
     assert smt_bounds.rate(5, 3, 1, 1.5) == 5
-    chance = random.Random(8)
+    chance = draws(8)
     for _ in range(1000):
         cores, maximum = chance.randint(1, 40), chance.uniform(1, 2)
         less, more = sorted((chance.uniform(0, 2 * cores), chance.uniform(0, 2 * cores)))
@@ -351,7 +352,7 @@ def random_parts(chance: random.Random, cores: int) -> list[Part]:
 
 def test_the_lowest_bound_by_search() -> None:
     """Against brute force: the most that runs while no part has more than it may, halved down to it."""
-    chance = random.Random(9)
+    chance = draws(9)
     for _ in range(1000):
         cores, maximum = chance.randint(1, 12), chance.uniform(1, 2)
         parts = random_parts(chance, cores)
@@ -380,7 +381,7 @@ def test_the_lowest_bound_by_search() -> None:
 
 def test_a_closed_network_stays_below_the_bound_and_comes_near() -> None:
     """So many virtual processors that wait outside now and then, solved exactly by convolution."""
-    chance = random.Random(10)
+    chance = draws(10)
     for _ in range(100):
         cores, maximum, demand = chance.randint(1, 8), chance.uniform(1, 2), chance.uniform(0.01, 3)
         guests = chance.randint(1, 4 * cores)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 import tomllib
 from typing import Any
 
 import pytest
 
+from rounds import draws
 from zlens import models
 from zlens.errors import ScenarioError
 from zlens.models.answer import Answer, by_name
@@ -59,7 +59,7 @@ def test_small_of_a_dedicated_partition(row: tuple[float, ...]) -> None:
 def test_small_on_average_over_two_second_intervals(row: tuple[float, ...]) -> None:
     """Published averages are of whole numbers that change: a use that varies gives their fractions."""
     processors, busy, published, _ = row
-    chance = random.Random(1)
+    chance = draws(1)
     history = [processors * busy + chance.uniform(-100, 100) for _ in range(900)]
     answer = solved(highs=processors, history=history, unparking="SMALL")
     assert answer.figure("unparked") == pytest.approx(published, abs=0.4)
@@ -127,7 +127,7 @@ def test_a_partition_wants_at_least_what_it_uses() -> None:
 
 def test_order_and_bounds_of_the_models() -> None:
     """N(small) <= N(medium) <= N(large) on thousands of partitions, and each says what its name says."""
-    chance = random.Random(6)
+    chance = draws(6)
     for _ in range(3000):
         cores = policies.Cores(
             chance.randrange(20), chance.randrange(3), chance.randrange(12), chance.uniform(1, 100)
@@ -288,7 +288,7 @@ def test_wlm_over_intervals() -> None:
 
 
 def test_wlm_stays_within_its_cores() -> None:
-    chance = random.Random(3)
+    chance = draws(3)
     for _ in range(2000):
         cores = policies.Cores(chance.randrange(5), chance.randrange(3), chance.randrange(6), 50.0)
         lows = chance.randint(0, cores.lows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from scipy.optimize import least_squares, linprog  # type: ignore[import-untyped]
 from scipy.stats import t as student_t  # type: ignore[import-untyped]
 
-from rounds import rounds
+from rounds import draws, rounds
 from zlens.catalog import machines
 from zlens.models import t_distribution
 from zlens.models.capacity import usl
@@ -31,7 +30,7 @@ def values(fit: usl.Fit) -> list[float]:
 
 
 def test_what_was_put_in_comes_out() -> None:
-    rng = random.Random(4)
+    rng = draws(4)
     for _ in range(300):
         gamma, alpha, beta = 10 ** rng.uniform(-3, 6), rng.uniform(0, 0.3), 10 ** rng.uniform(-5, -2)
         fit = usl.fit(SIZES, [law(n, gamma, alpha, beta) for n in SIZES])
@@ -44,7 +43,7 @@ def test_what_was_put_in_comes_out() -> None:
 
 def test_no_other_law_is_nearer() -> None:
     """scipy's bounded least squares, from two starts, never finds a smaller sum of squares."""
-    rng = random.Random(1)
+    rng = draws(1)
     checked = 0
     tried = rounds(120, 24)
     for _ in range(tried):
@@ -79,7 +78,7 @@ def _least(sizes: Any, rates: Any, begin: list[float], unit: float) -> float:
 
 def test_intervals_are_those_of_linear_theory() -> None:
     """Against scipy: covariance from its Jacobian, quantile of its Student distribution."""
-    rng = random.Random(8)
+    rng = draws(8)
     rates = [law(n, 50, 0.05, 0.001) * rng.gauss(1, 0.01) for n in SIZES]
     for confidence in (0.9, 0.95):
         fit = usl.fit(SIZES, rates, confidence=confidence)
@@ -107,7 +106,7 @@ def test_intervals_are_those_of_linear_theory() -> None:
 
 
 def test_an_interval_of_95_percent_holds_the_truth_so_often() -> None:
-    rng = random.Random(12)
+    rng = draws(12)
     sizes = [float(n) for n in (1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64)]
     held = 0
     for _ in range(300):
@@ -160,7 +159,7 @@ def test_too_few_sizes_make_no_law_and_just_enough_tell_nothing() -> None:
 
 
 def test_the_peak_is_where_throughput_is_greatest() -> None:
-    rng = random.Random(3)
+    rng = draws(3)
     for _ in range(200):
         alpha, beta = rng.uniform(0, 0.6), 10 ** rng.uniform(-5, -1)
         at = usl.peak(alpha, beta)

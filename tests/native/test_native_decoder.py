@@ -154,7 +154,7 @@ def test_wrong_questions_and_plans_are_told(tmp_path: Path) -> None:
         native_made.decoder(plan={**PLAN, "subject": ["nobody"]})
     with pytest.raises(CatalogError, match="plan"):
         _native.Decoder([], "{")
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="resets"):
         _native.Decoder([{"name": "S"}], "[]")
 
 

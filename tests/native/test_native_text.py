@@ -130,9 +130,9 @@ class Failing:
 
 
 def test_what_is_no_stream_is_refused() -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="PyCapsule"):
         _native.count_rows(Failing())
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="__arrow_c_stream__"):
         _native.count_rows(object())
     table = _native.ArrowTable([("a", "int")], [(1,), (2,)])
     assert _native.count_rows(table) == 2

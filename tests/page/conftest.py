@@ -5,13 +5,13 @@ Without Chromium these tests are skipped, but not where CI is set: `make package
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+import tools
 from browsing import CHROMIUM, FLAGS, HERE_ONLY, SHARED, Views, Window, served, unharmed, window_at
 
 
@@ -30,10 +30,7 @@ def address(demo: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        if os.environ.get("CI"):
-            pytest.fail("there is no Chromium: make packages installs it")
-        pytest.skip("there is no Chromium: make packages installs it")
+    tools.require("chromium", present=CHROMIUM is not None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, HERE_ONLY, *SHARED])
         yield browser

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+import tools
 from browsing import VIEWS, Views, opened, watched
 
 AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
@@ -16,10 +16,7 @@ AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.
 @pytest.fixture(scope="session")
 def axe() -> str:
     """Its source, to be evaluated: a script of another place is not let in."""
-    if not AXE.exists():
-        if os.environ.get("CI"):
-            pytest.fail("axe is missing: make page installs it")
-        pytest.skip("axe is missing: make page installs it")
+    tools.require("node modules", present=AXE.exists())
     return AXE.read_text(encoding="utf-8")
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+import tools
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "python" / "zlens" / "server" / "static"
@@ -21,10 +20,8 @@ LATER = {"editor.js": (380_000, 125_000)}
 
 def test_the_bundle_is_what_the_sources_build(tmp_path: Path):
     """Built again, it is the same to the byte; `make page` writes it."""
-    if not (ROOT / "ui" / "node_modules").is_dir() or shutil.which("npm") is None:
-        if os.environ.get("CI"):
-            pytest.fail("the tools of the page are missing: make page installs them")
-        pytest.skip("the tools of the page are missing: make page installs them")
+    present = (ROOT / "ui" / "node_modules").is_dir() and shutil.which("npm") is not None
+    tools.require("node modules", present=present)
     subprocess.run(
         ["npm", "run", "--silent", "build", "--", "--outDir", str(tmp_path), "--logLevel", "error"],
         cwd=ROOT / "ui",
@@ -64,8 +61,7 @@ def test_the_licenses_of_what_is_bundled_are_shipped():
     """The texts that Svelte, uPlot, CodeMirror and what they bring ask to be kept with them."""
     text = (SHIPPED / "licenses.txt").read_text(encoding="utf-8")
     modules = ROOT / "ui" / "node_modules"
-    if not modules.is_dir():
-        pytest.skip("the tools of the page are missing: make page installs them")
+    tools.require("node modules", present=modules.is_dir())
     editor = [
         f"{folder.parent.name}/{folder.name}/LICENSE"
         for folder in (*modules.glob("@codemirror/*"), *modules.glob("@lezer/*"), *modules.glob("@marijn/*"))

@@ -23,9 +23,9 @@ from asking import (
     printed,
     running,
     set_to,
-    until,
 )
 from browsing import opened, ready
+from patience import until
 
 GUESTS = '[data-testid="table-guests"]'
 OWNERS = '[data-testid="chart-owners"]'

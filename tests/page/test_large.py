@@ -13,8 +13,9 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
 import large_made
-from asking import asked, chart_rows, copied_rows, from_chart, running, set_to, setting, until
+from asking import asked, chart_rows, copied_rows, from_chart, running, set_to, setting
 from browsing import Window, opened, ready, served, window_at
+from patience import until
 
 FIRST_S = large_made.FIRST_US // 1_000_000
 SPIKE_S = FIRST_S + 60 * large_made.SPIKE

@@ -17,8 +17,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 import guest_made
 import monwrite_made as made
 import zlens
-from asking import console, printed, running, until
+from asking import console, printed, running
 from browsing import CHROMIUM, FLAGS, opened, quiet, ready, served, watched
+from patience import until
 from rounds import rounds
 
 SLOW = "SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.range * b.range = 7"

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 import pytest
 from playwright.sync_api import Browser
 
+import tools
 from browsing import in_context, unharmed
 from documentation import ROOT, write_pages
 
@@ -18,7 +19,7 @@ ZENSICAL = ROOT / "target" / "docs" / "bin" / "zensical"
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(not ZENSICAL.exists(), reason="there is no Zensical: make docs installs it"),
+    pytest.mark.skipif(not ZENSICAL.exists(), reason=tools.reason("zensical")),
 ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import random
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 
 import zlens
 from damage import mutated, survives
-from rounds import rounds
+from rounds import draws, rounds
 from zlens.catalog.openmetrics import exporter
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -208,7 +207,7 @@ def test_a_text_without_a_sample_names_what_is_expected(tmp_path: Path) -> None:
 
 
 def test_damaged_text_is_read_or_refused(tmp_path: Path) -> None:
-    chance = random.Random(11)
+    chance = draws(11)
 
     def damaged() -> bytes:
         return mutated(MADE.encode(), chance)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import random
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import zlens
-from rounds import rounds
+from rounds import draws, rounds
+from samples import needs, sample
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
@@ -23,7 +23,7 @@ from zlens.readers.openmetrics import hmc
 from zlens.readers.openmetrics import source as scrapes
 from zlens.readers.openmetrics import text as lines
 
-SAMPLE = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "hmc" / "prometheus.out.b8d710f"
+SAMPLE = sample("hmc/prometheus.out.b8d710f")
 
 MADE = r"""# HELP zhmc_partition_processor_usage_ratio Usage ratio across all processors of the partition
 # TYPE zhmc_partition_processor_usage_ratio gauge
@@ -199,7 +199,7 @@ def test_detect() -> None:
 
 @pytest.mark.parametrize("seed", range(rounds(20, 6)))
 def test_flipped_bytes_never_end_in_a_traceback(tmp_path: Path, seed: int) -> None:
-    dice = random.Random(seed)
+    dice = draws(seed)
     data = bytearray(MADE.encode())
     for _ in range(dice.choice([1, 10, 100])):
         data[dice.randrange(len(data))] = dice.randrange(256)
@@ -221,10 +221,7 @@ def test_labels_are_read_as_they_were_written(labels: dict[str, str]) -> None:
     assert lines.labels(text) == labels
 
 
-needs_sample = pytest.mark.skipif(not SAMPLE.exists(), reason="sample data is not here")
-
-
-@needs_sample
+@needs(SAMPLE)
 def test_the_published_scrape_whole() -> None:
     made = hmc.open_files([str(SAMPLE)], Options())
     assert made.problems() == []
@@ -241,7 +238,7 @@ def test_the_published_scrape_whole() -> None:
     assert partitions == {"MIKETEST": ("IFL", 2.0), "WILLVLAN2": ("IFL", 2.0), "PENNY": ("IFL", 4.0)}
 
 
-@needs_sample
+@needs(SAMPLE)
 def test_usage_of_a_type_is_the_mean_of_its_processors_cut_to_a_percent() -> None:
     made = hmc.open_files([str(SAMPLE)], Options())
     usage = [row["usage_pct"] for row in rows(made, "hmc_processor") if row["cpu_type"] == "IFL"]
@@ -250,7 +247,7 @@ def test_usage_of_a_type_is_the_mean_of_its_processors_cut_to_a_percent() -> Non
     assert pool["usage_pct"] <= mean < pool["usage_pct"] + 1
 
 
-@needs_sample
+@needs(SAMPLE)
 def test_usage_of_a_processor_is_the_mean_of_its_threads() -> None:
     """Within the rounding of all three to a percent; one that runs one thread has that thread's usage."""
     made = hmc.open_files([str(SAMPLE)], Options())
@@ -264,7 +261,7 @@ def test_usage_of_a_processor_is_the_mean_of_its_threads() -> None:
     assert single["usage_pct"] == single["thread_0_pct"]
 
 
-@needs_sample
+@needs(SAMPLE)
 def test_three_idle_partitions_do_not_explain_the_machine() -> None:
     """The scrape shows what its user may see: so shares of weights are not computed."""
     with zlens.open([str(SAMPLE)]) as session:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ from readers.test_linux_counters import (
     opened,
     perf_json,
 )
-from rounds import rounds
+from rounds import draws, rounds
 from zlens.cli import main
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -200,7 +199,7 @@ def test_odd_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str) -> None:
-    chance = random.Random(f"counters of {form}")
+    chance = draws(f"counters of {form}")
     whole = FORMS[form].encode()
     pieces = (b"9" * 30, b",,,", b"{", b"[[[[", b"\n", b"1e999", b"-1", b"/")
 

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 import zlens
+from samples import needs, sample
 
-SAMPLE = Path(__file__).parents[3] / "shared" / "samples" / "cpumf" / "linux-measured-counters.json"
+SAMPLE = sample("cpumf/linux-measured-counters.json")
 
-pytestmark = pytest.mark.skipif(not SAMPLE.exists(), reason="the sample data is not here")
+pytestmark = needs(SAMPLE)
 
 #: By what perf calls a metric: column, and digits that perf printed.
 METRICS = {"l4rp": ("l4rp", 2)}

@@ -1,4 +1,4 @@
-"""Reports made from the measures of their own listings are the printed ones: what roles read is put back."""
+"""What roles read of listings: published cells, and what the records of the same system say."""
 
 from __future__ import annotations
 
@@ -20,6 +20,57 @@ MONITOR = (
     "partition", "dispwait", "relocations", "topolog",
 )  # fmt: skip
 DUMP = ("workload", "workstate", "partition")
+
+
+PUBLISHED = Path(__file__).parents[2] / "docs" / "published" / "listings"
+#: Cells of listings that IBM published, as they are printed there, in measures.
+CELLS = {
+    "prclog-smt2": (
+        "SELECT cpu_id, core_id, thread_id, cpu_type, polarity, dedicated, entitlement_pct, busy_pct, "
+        "user_pct, system_pct, emulation_pct, inst_sim_rate, diag_rate, sigp_rate, ssch_rate, page_read_rate "
+        "FROM cpu WHERE cpu_id IN (0, 5) ORDER BY cpu_id",
+        [
+            (0, 0, 0, "IFL", "Vh", True, 100, 84.7, 84.5, 0.2, 77.0, 30035, 416.7, 1124, 34.6, 0.2),
+            (5, 2, 1, "IFL", "Vh", True, 100, 84.9, 84.7, 0.2, 77.5, 29667, 526.1, 1029, 1.3, 0.0),
+        ],
+    ),
+    "physlog": (
+        "SELECT cpu_type, physical, dedicated, logical_cpus, total_weight, round(lgclc_pct, 1), "
+        "round(ovrhd_pct, 2), round(lcot_l, 3), round(lpmgt_pct, 1), round(total_pct, 1), round(type_tl, 3) "
+        "FROM cec ORDER BY interval_end LIMIT 2",
+        [
+            ("IFL", 86, 0, 116, 1000, 4238.0, 340.31, 1.080, 1714.0, 6292.3, 1.485),
+            # 4164.1 + 343.12 + 1911.5, which is printed as 6418.7.
+            ("IFL", 86, 0, 115, 1000, 4164.1, 343.12, 1.082, 1911.5, 6418.7, 1.541),
+        ],
+    ),
+    "hpalias": (
+        "SELECT ssid, pool, io_type, share, entitlement, in_use, queued FROM alias_pool "
+        "ORDER BY interval_end, io_type LIMIT 2",
+        [("0600", 0, "MDISK", 20, 2.00, 2.37, 27.18), ("0600", 0, "PAGING", 140, 14.00, 13.63, 5.19)],
+    ),
+    "smtmet-cores": (
+        "SELECT core_id, cpu_type, round(core_busy_pct, 2), round(thread_density, 2), productivity_pct, "
+        "round(mt_utilization_pct, 1) FROM core ORDER BY interval_end, core_id LIMIT 3",
+        [
+            (0, "IFL", 79.26, 1.84, 93.4, 74.0),
+            (1, "IFL", 79.91, 1.83, 93.1, 74.4),
+            (2, "IFL", 79.11, 1.85, 93.8, 74.2),
+        ],
+    ),
+    "sysset-smt2": (
+        "SELECT limit_algorithm, distribution, polarization, global_data, multithreading, requested_cp, "
+        "activated_cp, activated_ifl, activated_icf, activated_ziip FROM role.scheduler_settings",
+        [("Consumption", "Reshuffle", "Vertical", "ON", "Enabled", "Max", 1, 2, 1, 1)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_measures_have_the_cells_that_were_published(name: str) -> None:
+    query, expected = CELLS[name]
+    with zlens.open(PUBLISHED / f"{name}.txt") as session:
+        assert session.sql(query).rows == expected
 
 
 def fed() -> set[str]:

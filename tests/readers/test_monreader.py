@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 import monwrite_made as made
 import zlens
+from rounds import draws
 from zlens.api import Session
 from zlens.errors import InputError
 from zlens.readers.recognition import find
@@ -130,7 +130,7 @@ def test_damage_costs_what_it_hits(tmp_path: Path) -> None:
 def test_damage_of_any_kind_is_told_and_never_fatal(tmp_path: Path) -> None:
     copy = capture(made.write(tmp_path / "a.mon", groups(minutes=2, cpus=30)))
     whole = copy.read_bytes()
-    rng = random.Random(20261122)
+    rng = draws(20261122)
     for number in range(60):
         data = bytearray(whole)
         for _ in range(rng.randint(1, 5)):

@@ -256,7 +256,7 @@ def test_a_record_is_planned_when_it_is_asked_for(tmp_path: Path, monkeypatch: p
         assert "d0r2" in source(session).tables
         assert "d0r3" not in source(session).tables
         assert "d0r2_nosuch" not in source(session).tables
-        with pytest.raises(KeyError):
+        with pytest.raises(KeyError, match="rmf_cpu"):
             source(session).tables["rmf_cpu"]
 
 
@@ -297,7 +297,7 @@ def test_a_file_that_cannot_be_opened_is_a_problem_beside_others(tmp_path: Path)
     found = monwrite.open_files([str(tmp_path / "gone"), str(good)], Options(), None)
     assert [info.system for info in found.systems] == ["MADETEST"]
     assert [problem.file for problem in found.problems()] == [str(tmp_path / "gone")]
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="there is no such file; expected a readable file"):
         monwrite.open_files([str(tmp_path / "gone")], Options(), None)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import zlens
-from rounds import rounds
+from rounds import draws, rounds
 from zlens.readers.rmf.forms import Form, Forms
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
@@ -57,7 +57,7 @@ def test_pages_of_a_known_form_are_read_as_line_by_line(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "rmf.txt"
-    path.write_text(made(random.Random(seed), 12), encoding="utf-8")
+    path.write_text(made(draws(seed), 12), encoding="utf-8")
     put, taken = Form.put, []
 
     def counted(form: Form, *arguments: Any) -> bool:
@@ -73,7 +73,7 @@ def test_pages_of_a_known_form_are_read_as_line_by_line(
 
 def test_other_words_are_no_known_form(tmp_path: Path) -> None:
     """A processor of another type between two reports that have the same form."""
-    text = made(random.Random(1), 3)
+    text = made(draws(1), 3)
     changed = text.replace(" 5   IIP", " 5   AAP", 2).replace(" 5   AAP", " 5   IIP", 1)
     path = tmp_path / "rmf.txt"
     path.write_text(changed, encoding="utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 
 from damage import peak_of, xml_survives
 from rmf_made import CPC_HEADS, DECLARATION, cells, document, kinds, monitor3, rows, variables
-from rounds import first
+from rounds import draws, first
 from zlens import cli
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -245,5 +244,5 @@ def test_mutations(tmp_path: Path) -> None:
         detect,
         lambda path: open_files([path], Options()),
         whole,
-        random.Random(20260303),
+        draws(20260303),
     )

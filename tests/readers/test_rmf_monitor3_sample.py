@@ -8,23 +8,22 @@ RMF writes percentages to 0.1 here: two that are added or divided may be off by 
 from __future__ import annotations
 
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rmf_made import rows
+from samples import needs, sample
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_zone
 from zlens.readers.rmf import monitor3 as rmf_monitor3
 from zlens.readers.rmf import postprocessor as rmf_xml
 
-SAMPLES = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "rmf"
-CPC = SAMPLES / "rmf-monitor3-cpc.xml"
-ERROR = SAMPLES / "rmf-monitor3-cpc-error.xml"
-HALF_HOUR = SAMPLES / "rmf-postprocessor-cpu-small.xml"
+CPC = sample("rmf/rmf-monitor3-cpc.xml")
+ERROR = sample("rmf/rmf-monitor3-cpc-error.xml")
+HALF_HOUR = sample("rmf/rmf-postprocessor-cpu-small.xml")
 
-pytestmark = pytest.mark.skipif(not CPC.exists(), reason="sample data is not here")
+pytestmark = needs(CPC)
 
 #: Two rounded values, each off by 0.05 at most.
 TWO = 0.1 + 1e-9

@@ -10,10 +10,11 @@ import pytest
 
 import rmf_made
 import zlens
+from samples import needs, sample
 from zlens.errors import InputError
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
-SAMPLE = Path(__file__).parents[3] / "shared" / "samples" / "smf" / "rmf_cpu_activity_S0W1_2021-07-27.txt"
+SAMPLE = sample("smf/rmf_cpu_activity_S0W1_2021-07-27.txt")
 HEADER = """\
                         z/OS V2R5   SYSTEM ID {system}   DATE {date}   INTERVAL {interval}
                                     RPT VERSION V2R5 RMF   TIME {time}   CYCLE 1.000 SECONDS
@@ -88,7 +89,7 @@ def test_paging_counts_are_those_that_were_published() -> None:
     assert told(path) == []
 
 
-@pytest.mark.skipif(not SAMPLE.exists(), reason="the sample is not there")
+@needs(SAMPLE)
 def test_a_real_report_is_read() -> None:
     columns = "cpu_number, cpu_type, lpar_busy_pct, mvs_busy_pct, io_rate, io_tpi_pct"
     assert ask(SAMPLE, f'SELECT {columns} FROM rmf_cpu ORDER BY "offset"') == [

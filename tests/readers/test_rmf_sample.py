@@ -15,21 +15,20 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from samples import needs, sample
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_zone
 from zlens.readers.rmf import postprocessor as rmf_xml
 
-SAMPLES = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "rmf"
-MONTH = SAMPLES / "rmf-postprocessor-cpu-8562-z15.xml"
-SMALL = SAMPLES / "rmf-postprocessor-cpu-small.xml"
+MONTH = sample("rmf/rmf-postprocessor-cpu-8562-z15.xml")
+SMALL = sample("rmf/rmf-postprocessor-cpu-small.xml")
 
-pytestmark = pytest.mark.skipif(not MONTH.exists(), reason="sample data is not here")
+pytestmark = needs(MONTH)
 
 INTERVALS = 263
 MS = Fraction(1, 1000)
@@ -346,7 +345,7 @@ def test_an_interval_known_from_another_file_is_read_once() -> None:
 
 def test_an_answer_without_a_report_says_what_rmf_said() -> None:
     words = ["GPM0739E", "Invalid DDS request parameter 'DATE'"]
-    path = SAMPLES / "rmf-postprocessor-cpu-error.xml"
+    path = sample("rmf/rmf-postprocessor-cpu-error.xml")
     data = path.read_bytes()
     assert rmf_xml.detect(data[:65536], len(data))
     with pytest.raises(InputError) as caught:

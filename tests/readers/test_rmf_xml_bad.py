@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from rmf_made import (
     table,
     utc,
 )
-from rounds import first
+from rounds import draws, first
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
@@ -263,7 +262,7 @@ def test_mutations(tmp_path: Path) -> None:
         detect,
         lambda path: open_files([path], Options(tz=dt.UTC)),
         whole,
-        random.Random(20260302),
+        draws(20260302),
     )
 
 

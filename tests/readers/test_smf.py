@@ -10,6 +10,7 @@ import pytest
 from smf_made import START_US, dump, opened, other, record, rows
 
 import zlens
+from samples import needs, sample
 from zlens.catalog import smf
 from zlens.catalog.smf_record import CounterSet
 from zlens.errors import InputError
@@ -18,7 +19,7 @@ from zlens.readers.recognition import find
 from zlens.readers.smf import systems as smf_systems
 from zlens.readers.smf.dump import detect
 
-SAMPLE = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "smf" / "synth_rdw.smf"
+SAMPLE = sample("smf/synth_rdw.smf")
 START = dt.datetime.fromtimestamp(START_US / 1e6, dt.UTC)
 
 
@@ -315,7 +316,7 @@ class TestDetect:
         assert [problem.kind for problem in found.problems] == ["transfer"]
 
 
-@pytest.mark.skipif(not SAMPLE.exists(), reason="sample data is not here")
+@needs(SAMPLE)
 class TestSample:
     """A dump generated elsewhere: 32 records of each subtype, among types 2, 3, 70 and 72."""
 

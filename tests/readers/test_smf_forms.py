@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 from smf_made import opened, other, record, rows
 
 import zlens
-from rounds import rounds
+from rounds import draws, rounds
+from samples import needs, sample
 from zlens.cli import main
 from zlens.errors import InputError
 from zlens.readers.recognition import find
 from zlens.readers.smf.dump import SmfSource, detect
 
-SAMPLE = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "smf" / "synth_rdw.smf"
+SAMPLE = sample("smf/synth_rdw.smf")
 
 
 def records() -> list[bytes]:
@@ -106,7 +107,7 @@ class TestForms:
         offsets = {row["offset"] for row in rows(source, ["offset"])}
         assert all(data[offset + 4 : offset + 6] == records()[1][4:6] for offset in offsets)
 
-    @pytest.mark.skipif(not SAMPLE.exists(), reason="sample data absent")
+    @needs(SAMPLE)
     @pytest.mark.parametrize("form", smf_forms.FORMS)
     def test_the_sample(self, tmp_path: Path, form: str) -> None:
         plain = opened(SAMPLE)
@@ -127,7 +128,7 @@ class TestForms:
     def test_any_records_in_any_form(
         self, tmp_path_factory: pytest.TempPathFactory, lengths: list[int], size: int, seed: int
     ) -> None:
-        generator = random.Random(seed)
+        generator = draws(seed)
         found = []
         for nth, length in enumerate(lengths):
             one = other(generator.choice((30, 70, 72, 110)), generator.randrange(4), nth)
@@ -183,7 +184,7 @@ class TestInfo:
             )
             assert found.rows == [(105.0, 22, 1, 2, 300.0)]
 
-    @pytest.mark.skipif(not SAMPLE.exists(), reason="sample data absent")
+    @needs(SAMPLE)
     def test_the_sample(self, capsys: pytest.CaptureFixture[str]) -> None:
         # Its README: types 2 and 3 once, 32 of both subtypes of 113, 4 of 70-1, 40 of 72-3; 4 intervals.
         assert main(["info", str(SAMPLE), "--all"]) == 0
@@ -319,7 +320,7 @@ class TestPacked:
 
 
 def test_any_damage_to_a_packed_or_blocked_dump(tmp_path: Path) -> None:
-    generator = random.Random(20_261_122)
+    generator = draws(20_261_122)
     blocked = smf_forms.spanned(records(), 700)
     wholes = [blocked, *(pack(blocked) for pack in smf_forms.PACKINGS.values())]
     problems, tried = 0, rounds(100, 30)

@@ -14,11 +14,12 @@ from smf_made import START_US as COUNTERS_US
 from smf_made import dump, opened, record, rows
 
 import zlens
+from samples import needs, sample
 from zlens.catalog import smf_sections, smf_write
 from zlens.errors import CatalogError
 from zlens.inputs.options import parse_zone
 
-SAMPLE = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "smf" / "synth_rdw.smf"
+SAMPLE = sample("smf/synth_rdw.smf")
 START = dt.datetime.fromtimestamp(START_US / SECOND, dt.UTC)
 
 MACHINE = {"MOD": "3931", "HWM": "A01", "MDL": "704", "CSC": "00000000000ABCDE", "HHF": ["HHS", "HHA"]}
@@ -351,7 +352,7 @@ def test_a_record_that_cannot_be_broken_so_far(tmp_path: Path) -> None:
         rmf(70, 900, {"control": [MACHINE]}, most=500)
 
 
-@pytest.mark.skipif(not SAMPLE.exists(), reason="no sample")
+@needs(SAMPLE)
 def test_a_dump_of_another_maker() -> None:
     """Offsets of z/OS Data Gatherer's SMF REST API, read here by hand."""
     data = SAMPLE.read_bytes()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import tracemalloc
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rounds import rounds
+from rounds import draws, rounds
 from sysinfo_made import CPUS, SYSINFO, folder, rows, tar, texts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -204,7 +203,7 @@ def test_any_bytes_are_some_sysinfo(data: bytes) -> None:
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("seed", range(rounds(20, 6)))
 def test_flipped_bytes_never_end_in_a_traceback(tmp_path: Path, seed: int, packed: bool) -> None:
-    dice = random.Random(seed)
+    dice = draws(seed)
     data = bytearray(tar(texts(), packed=packed))
     for _ in range(dice.choice([1, 10, 100])):
         data[dice.randrange(len(data))] = dice.randrange(256)

@@ -6,19 +6,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from samples import needs, sample
 from sysinfo_made import rows
 from zlens.inputs.options import Options
 from zlens.readers.linux.sysinfo import SysinfoSource, open_files
 
-SAMPLES = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "sysinfo"
+SAMPLES = sample("sysinfo")
 NAMES = ("s390-kvm", "s390-lpar", "s390-lpar-drawer", "s390-nested-virt", "s390-zvm")
 
-pytestmark = pytest.mark.skipif(not SAMPLES.exists(), reason="sample data is not here")
+pytestmark = needs(SAMPLES)
 
 
 @dataclass(frozen=True)

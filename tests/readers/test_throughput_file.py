@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import random
-from contextlib import suppress
+import datetime as dt
+import re
 from pathlib import Path
 
 import pytest
 
+from rounds import draws
 from zlens.errors import InputError, QueryError
 from zlens.readers.throughput import table as throughput
 
@@ -82,10 +83,23 @@ def test_columns_that_the_user_names(tmp_path: Path) -> None:
         read(tmp_path, text, "time=Zeiten,rate=Last")
 
 
-@pytest.mark.parametrize("text", ["", "when", "=x", "when=x,when=y", "rate=x:ms", "time=a:s", "a=b=c"])
-def test_words_on_columns_that_are_none(text: str) -> None:
-    with pytest.raises(QueryError):
+NO_COLUMN = "names no column of a throughput file; expected MEANING=HEADING"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        *((text, f"'{text}' {NO_COLUMN}") for text in ("", "when", "=x", "a=b=c", "time=")),
+        ("when=x,time=y", f"'when=x' {NO_COLUMN}"),
+        ("time=x,time=y", f"'time=y' {NO_COLUMN}"),
+        ("rate=x:ms", "'rate=x:ms': rate is not counted in 'ms'; expected per s, 1 per s, tx per s"),
+        ("time=a:s", "'time=a:s': time is not counted in 's'; expected no unit"),
+    ],
+)
+def test_words_on_columns_that_are_none(text: str, said: str) -> None:
+    with pytest.raises(QueryError) as caught:
         throughput.parse_columns(text)
+    assert str(caught.value).startswith(said)
 
 
 def test_no_heading_means_two_things() -> None:
@@ -141,9 +155,16 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, said: st
     assert raised.value.file == str(tmp_path / "load.csv")
 
 
-@pytest.mark.parametrize("data", [b"\xff\xfet\0i\0", b"time,count\n\xe4\xf6\n", b"\x89PNG\r\n\x1a\n\0\0"])
-def test_what_is_no_text(tmp_path: Path, data: bytes) -> None:
-    with pytest.raises(InputError):
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\xff\xfet\0i\0", "at byte 0: is UTF-16 text; save it as CSV in UTF-8"),
+        (b"time,count\n\xe4\xf6\n", "at byte 11: is not text in UTF-8"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "at byte 0: is not text in UTF-8"),
+    ],
+)
+def test_what_is_no_text(tmp_path: Path, data: bytes, said: str) -> None:
+    with pytest.raises(InputError, match=said):
         read(tmp_path, data)
 
 
@@ -154,23 +175,61 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         throughput.read(str(tmp_path))
 
 
+def plain(line: bytes) -> list[object] | None:
+    """A row as Python's float and datetime read it; None for one with times or numbers of another form."""
+    try:
+        start, end, count, response = line.decode().strip().split(",")
+        times = [dt.datetime.fromisoformat(text.strip()).replace(tzinfo=dt.UTC) for text in (start, end)]
+        numbers = [float(text) if text.strip() else None for text in (count, response)]
+    except ValueError:
+        return None
+    return [*(round(time.timestamp() * 1e6) for time in times), *numbers]
+
+
+#: What every error of this file says: where it is.
+SENTENCE = re.compile(r"load\.csv( at byte \d+: is|: line \d+ (has|is|does|overlaps|differs))")
+DIGITS = b"0123456789"
+HEADINGS = b"start,end,count,response (ms)\n"
+
+
 def test_damaged_bytes_end_in_rows_or_in_a_sentence(tmp_path: Path) -> None:
-    good = b"start,end,count,response (ms)\n" + b"".join(
+    """Rows are those that Python reads in their lines; a sentence names the line or the byte."""
+    good = HEADINGS + b"".join(
         b"2026-03-02 09:%02d:00,2026-03-02 09:%02d:59,%d,0.5\n" % (m, m, m) for m in range(20)
     )
-    chance = random.Random(5)
-    read_well = 0
+    numbers = draws(5)
+    read_well = compared = 0
+    said: list[InputError] = []
     for _ in range(400):
         data = bytearray(good)
-        for _ in range(chance.randint(1, 4)):
-            place = chance.randrange(len(data))
-            if chance.random() < 0.3:
-                del data[place : place + chance.randint(1, 60)]
-            else:
-                data[place] = chance.randrange(256)
-        with suppress(InputError):
-            throughput = read(tmp_path, bytes(data))
-            read_well += 1
-            assert all(row.end_us > row.start_us for row in throughput.rows)
-            assert all(row.transactions is None or row.transactions >= 0 for row in throughput.rows)
+        for _ in range(numbers.randint(1, 4)):
+            place = numbers.randrange(len(data))
+            match numbers.randrange(6):
+                case 0:
+                    del data[place : place + numbers.randint(1, 60)]
+                case 1:
+                    data[place] = numbers.randrange(256)
+                case _ if data[place] in DIGITS:
+                    data[place] = numbers.choice(DIGITS)
+        try:
+            found = read(tmp_path, bytes(data))
+        except InputError as error:
+            said.append(error)
+            continue
+        read_well += 1
+        assert [row.start_us for row in found.rows] == sorted(row.start_us for row in found.rows)
+        assert all(row.end_us > row.start_us for row in found.rows)
+        assert all(row.transactions is None or row.transactions >= 0 for row in found.rows)
+        lines = bytes(data).splitlines()
+        if data.startswith(HEADINGS) and b'"' not in data:
+            for row in found.rows:
+                expected = plain(lines[row.line - 1])
+                if expected is not None:
+                    compared += 1
+                    response = None if row.response_s is None else row.response_s * 1000
+                    values = [row.start_us, row.end_us, row.transactions, response]
+                    assert values == pytest.approx(expected), lines[row.line - 1]
+    assert {error.file for error in said} == {str(tmp_path / "load.csv")}
+    assert [str(error) for error in said if not SENTENCE.search(str(error))] == []
     assert 0 < read_well < 400
+    assert compared > 500

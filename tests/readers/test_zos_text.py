@@ -12,13 +12,14 @@ import pytest
 
 import zlens
 import zos_made as made
+from samples import needs, sample
 from zlens.cli import main
 from zlens.inputs.options import Options
 from zlens.readers.smf.systems import offset_s
 from zlens.readers.zos import lines as zos_lines
 from zlens.readers.zos import text as zos_text
 
-SAMPLES = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "dmcore"
+SAMPLES = sample("dmcore")
 #: 2026-03-01 12:00 UTC
 WHEN = 1772366400
 
@@ -253,7 +254,7 @@ def test_the_documented_form_of_older_machines_and_of_power_save(tmp_path: Path)
         assert session.sql("SELECT effectiveness_pct, lpar FROM zos_status").rows == [(83, "LPOLD")]
 
 
-@pytest.mark.skipif(not SAMPLES.exists(), reason="sample data is not here")
+@needs(SAMPLES)
 def test_two_real_displays() -> None:
     # Cores of an 8561-776 with MT=2 and of an 8562-Z06 with MT=1: tests of zos-utilities 0.6.1.
     with zlens.open([str(path) for path in SAMPLES.glob("display-m-core*.txt")]) as session:
@@ -281,7 +282,7 @@ def test_two_real_displays() -> None:
         ]
 
 
-@pytest.mark.skipif(not SAMPLES.exists(), reason="sample data is not here")
+@needs(SAMPLES)
 def test_display_asm_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     paging = next(SAMPLES.glob("display-asm*.txt"))
     assert main(["info", str(paging)]) == 2

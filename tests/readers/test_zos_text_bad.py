@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import tracemalloc
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import zlens
 import zos_made as made
 from damage import scrambled, survives
 from readers.test_zos_text import files, opened
-from rounds import rounds
+from rounds import draws, rounds
 from zlens.cli import main
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -281,7 +280,7 @@ def test_odd_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("code", ["utf-8", "cp037"])
 def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str, code: str) -> None:
-    chance = random.Random(f"z/OS {form} {code}")
+    chance = draws(f"z/OS {form} {code}")
     text = FORMS[form]
     whole = text.encode() if code == "utf-8" else text.replace("\n", "\x85").encode(code)
     pieces = (b"9" * 30, b"F" * 16, b"=", b":", b"\n", b"- ", b"(", b"'", b" ")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import zlens
+from rounds import draws
 from zlens import _native
 
 _TOD_S = 4096_000_000
@@ -106,7 +107,7 @@ def test_damaged_bytes_leave_every_interval_in_the_hour(sim_file: Path, tmp_path
 
 def test_all_problems_are_the_same_whatever_was_asked_before(sim_file: Path, tmp_path: Path) -> None:
     data = bytearray(sim_file.read_bytes())
-    chance = random.Random(7)
+    chance = draws(7)
     for _ in range(400):
         data[chance.randrange(len(data))] = chance.randrange(256)
     damaged = tmp_path / "damaged.monwrite"

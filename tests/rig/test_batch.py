@@ -138,9 +138,18 @@ def test_files_that_exist(simulated: Path, tmp_path: Path) -> None:
     assert "has no monitor data" in missing.errors[0]
 
 
-@pytest.mark.parametrize("runner", ["simulat", "command:", "files:", "command:run.sh", "command:'run {out}"])
-def test_unknown_runners(runner: str) -> None:
-    with pytest.raises(QueryError):
+@pytest.mark.parametrize(
+    ("runner", "said"),
+    [
+        ("simulat", "there is no runner 'simulat'; expected simulate, command:PROGRAM or files:FOLDER"),
+        ("command:", "there is no runner 'command:'"),
+        ("files:", "there is no runner 'files:'"),
+        ("command:run.sh", "the runner's command does not say where to write; add {out}"),
+        ("command:'run {out}", "the runner's command cannot be split: No closing quotation"),
+    ],
+)
+def test_unknown_runners(runner: str, said: str) -> None:
+    with pytest.raises(QueryError, match=said):
         runners.find(runner)
 
 

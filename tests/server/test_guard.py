@@ -197,7 +197,15 @@ def test_beside_the_proxy_the_token_is_needed():
     assert guard.user(request(x_user="MAIER", authorization=f"Bearer {TOKEN}")) is None
 
 
-@pytest.mark.parametrize(("header", "address"), [("X User", "::1"), ("", "::1"), ("X", "host"), ("X", "1.2")])
-def test_what_is_no_proxy(header, address):
-    with pytest.raises(QueryError):
+@pytest.mark.parametrize(
+    ("header", "address", "said"),
+    [
+        ("X User", "::1", "'X User' is not the name of a header"),
+        ("", "::1", "'' is not the name of a header"),
+        ("X", "host", "'host' is not the address of a proxy"),
+        ("X", "1.2", "'1.2' is not the address of a proxy"),
+    ],
+)
+def test_what_is_no_proxy(header, address, said):
+    with pytest.raises(QueryError, match=said):
         Proxy.read(header, [address])

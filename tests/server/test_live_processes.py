@@ -12,8 +12,9 @@ from typing import Any
 import httpx
 import pytest
 from programs import Program, program
-from test_processes import DEAF, in_background, is_running, until
+from test_processes import DEAF, in_background, is_running
 
+from patience import until
 from zlens import _native
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are bounded on Linux only")

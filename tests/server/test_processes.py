@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from programs import Program, program
 
+from patience import until
 from zlens.server.limits import Limits
 from zlens.server.processes import COUNT
 
@@ -46,13 +47,6 @@ LARGE = {
 def served(demo_files: list[Path]) -> Iterator[Program]:
     with program(str(demo_files[0])) as found:
         yield found
-
-
-def until(true: Callable[[], Any], seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def in_background(work: Callable[[], Any]) -> tuple[threading.Thread, list[Any]]:
@@ -150,7 +144,7 @@ def test_a_process_that_is_killed_takes_no_other_along(demo_files: list[Path]) -
         until(lambda: is_running(served, "deaf") and len(served.numbers()) == 3)
         time.sleep(0.5)
         os.kill(served.numbers()[-1], 9)
-        thread.join(20)
+        thread.join(120)
         assert found[0].status_code == 400
         assert served.sql("SELECT 1 AS one").json()["rows"] == [[1]]
 

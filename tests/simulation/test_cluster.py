@@ -10,12 +10,17 @@ import pytest
 import zlens
 from zlens.api import Session
 from zlens.cli import main
+from zlens.models import constants
 from zlens.simulation import run
 
 #: Reports of what no z/VM system records: SMF, RMF, the HMC, Linux' own files, a user's file of throughput.
 ELSEWHERE = {"hmc", "monitor3", "caf", "rmfcpu", "topology", "throughput", "jobs", "workload", "workstate"}
 INTERVALS = 15
 SECONDS = 60 * INTERVALS
+MIB = 2**20
+#: CPU seconds by the scenario: LINUX1 wants 80 % of a processor, LINUX2 has half of one from its pool, and
+#: OTHER wants 10 % until it is relocated, 12 s after the relocation begins: 600 MiB at 50 MiB a second.
+CPU_S = {"LINUX1": 0.8 * SECONDS, "LINUX2": 0.5 * SECONDS, "OTHER": 0.1 * (300 + 600 / 50)}
 
 
 @pytest.fixture(scope="module")
@@ -93,17 +98,21 @@ def test_nothing_changes_the_cluster(member: Session) -> None:
 
 
 def test_a_global_switch_has_what_passes_its_uplink(member: Session) -> None:
-    columns = "sum(in_bytes), sum(out_bytes), sum(in_packets), sum(out_packets), sum(in_discards)"
-    both = [
-        member.sql(f"SELECT {columns} FROM role.network_port WHERE kind = '{kind}'").rows
-        for kind in ("global", "uplink")
-    ]
-    assert both[0] == both[1]
-    assert both[0][0][1] > 1e10
+    """LINUX1 sends 20 MiB and receives 8 MiB for each second of CPU time, OTHER sends 1 MiB.
+
+    What OTHER sends to the next port stays within the switch.
+    """
+    received = 8 * CPU_S["LINUX1"] * MIB
+    sent = (20 * CPU_S["LINUX1"] + CPU_S["OTHER"]) * MIB
+    packet = constants.constant("sim_packet").default
+    for kind in ("global", "uplink"):
+        columns = "sum(in_bytes), sum(out_bytes), sum(in_packets), sum(out_packets)"
+        [row] = member.sql(f"SELECT {columns} FROM role.network_port WHERE kind = '{kind}'").rows
+        assert row == pytest.approx((received, sent, received / packet, sent / packet), rel=1e-4), kind
 
 
 def test_a_linux_guest_sees_its_own_time_and_what_is_kept_from_it(member: Session) -> None:
-    """Used, stolen and idle time are all there is; used time is what CP gave it."""
+    """Used, stolen and idle time are all there is; used time is what CP gave, as in the scenario."""
     rows = member.sql(
         "SELECT userid, sum(user_time), sum(steal_time), sum(idle_time), sum(seconds) "
         "FROM role.linux_guest_cpu GROUP BY userid ORDER BY userid"
@@ -111,7 +120,8 @@ def test_a_linux_guest_sees_its_own_time_and_what_is_kept_from_it(member: Sessio
     given = dict(member.sql("SELECT userid, sum(virtual_s) FROM guest GROUP BY userid").rows)
     assert [row[0] for row in rows] == ["LINUX1", "LINUX2"]
     for userid, used, stolen, idle, seconds in rows:
-        assert used == pytest.approx(given[userid], rel=0.002)
+        assert used == pytest.approx(CPU_S[userid], rel=0.001)
+        assert given[userid] == pytest.approx(CPU_S[userid], rel=0.001)
         assert used + stolen + idle == pytest.approx(seconds, rel=0.001)
     # LINUX2 wants a processor all the time, and its pool has half of one.
     assert rows[1][2] == pytest.approx(SECONDS / 2, rel=0.02)
@@ -124,17 +134,15 @@ def test_a_load_average_nears_the_number_of_runnable_processors(member: Session)
     )
     # One minute's average after fifteen minutes.
     assert loads["LINUX2"] == pytest.approx(1, rel=0.01)
-    assert loads["LINUX1"] == pytest.approx(0.8, rel=0.2)
+    assert loads["LINUX1"] == pytest.approx(0.8, rel=0.01)
 
 
 def test_a_linux_guest_counts_the_traffic_of_its_ports_and_functions(member: Session) -> None:
-    used = member.sql("SELECT sum(virtual_s) FROM guest WHERE userid = 'LINUX1'").rows[0][0]
-    other = member.sql("SELECT sum(virtual_s) FROM guest WHERE userid = 'OTHER'").rows[0][0]
     traffic = "SELECT userid, sum(received), sum(sent) FROM role.linux_guest_network GROUP BY userid"
     [(userid, received, sent)] = member.sql(traffic).rows
     assert userid == "LINUX1"
-    assert sent == pytest.approx((20 + 5) * used * 2**20, rel=0.01)
-    assert received == pytest.approx(((8 + 3) * used + 2 * other) * 2**20, rel=0.01)
+    assert sent == pytest.approx((20 + 5) * CPU_S["LINUX1"] * MIB, rel=1e-4)
+    assert received == pytest.approx(((8 + 3) * CPU_S["LINUX1"] + 2 * CPU_S["OTHER"]) * MIB, rel=1e-4)
 
 
 def test_a_linux_guest_has_the_memory_that_it_uses(member: Session) -> None:

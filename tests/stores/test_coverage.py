@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from rounds import rounds
+from rounds import draws, rounds
 from zlens import _native, cli, demo, lake, stores
 from zlens.api import Session
 from zlens.errors import InputError, LakeError
@@ -115,7 +115,7 @@ def test_every_interval_with_a_raw_row_is_in_the_measure_it_feeds(
 ) -> None:
     make = makers(demo_folder)[source]
     for seed in range(rounds(25, 3)):
-        path = make(tmp_path / f"{seed}.data", random.Random(f"{source} {seed}"))
+        path = make(tmp_path / f"{seed}.data", draws(f"{source} {seed}"))
         try:
             session = zlens.open(path, options=Options(tz=parse_zone("+01:00")))
         except InputError:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
+
+import tools
 
 SERVER = Path(__file__).parents[2] / "target" / "trino"
 #: The oldest Java that it runs on.
@@ -66,8 +67,9 @@ def started(folder: Path) -> Iterator[Trino]:
     """A Trino with the catalogs `delta` and `iceberg`; the test is skipped if there is none."""
     launcher = next(SERVER.glob("trino-server-*/bin/launcher"), None)
     home = _java()
-    if launcher is None or home is None:
-        pytest.skip(f"there is no Trino with Java {_JAVA} or later: make trino")
+    tools.require("trino", present=launcher is not None and home is not None)
+    assert launcher is not None
+    assert home is not None
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

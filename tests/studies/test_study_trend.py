@@ -182,7 +182,14 @@ def test_wrong_files(values: dict[str, Any], message: str) -> None:
         studies.solve("trend", values)
 
 
-@pytest.mark.parametrize(("table", "column"), [("guest", "cpu_pct"), ("load", "nothing"), ("nothing", "x")])
-def test_columns_without_a_mean_by_system(demo_files: list[Path], table: str, column: str) -> None:
-    with zlens.open(demo_files[0]) as session, pytest.raises(QueryError):
+@pytest.mark.parametrize(
+    ("table", "column", "said"),
+    [
+        ("guest", "cpu_pct", "guest is no measure with one row per system and interval; expected load"),
+        ("load", "nothing", "load.nothing has no mean over time; expected a rate, ratio or gauge"),
+        ("nothing", "x", "nothing is no measure with one row per system and interval"),
+    ],
+)
+def test_columns_without_a_mean_by_system(demo_files: list[Path], table: str, column: str, said: str) -> None:
+    with zlens.open(demo_files[0]) as session, pytest.raises(QueryError, match=said):
         hours(session, table, [column])

@@ -1,0 +1,17 @@
+"""Waiting for what other threads and processes do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+#: Long, because it ends only tests that fail: on a busy machine a program takes many times its time alone.
+PATIENCE_S = 120.0
+
+
+def until(true: Callable[[], object], seconds: float = PATIENCE_S) -> None:
+    """Return once a condition holds; fail if it never does."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"it did not come to pass in {seconds:.0f} s"
+        time.sleep(0.02)
