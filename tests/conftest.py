@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import expected
 import rounds
 import zlens
 from zlens import demo
@@ -39,12 +40,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all", action="store_true", help="tests marked long too, and many rounds of the others"
     )
+    parser.addoption("--update", action="store_true", help="write expected texts; review the diff")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # Kept from one run to the next, and by this checkout alone: others would push its entries out.
     cache = getattr(config, "cache", None)
     os.environ["XDG_CACHE_HOME"] = str(cache.mkdir("zlens")) if cache else ""
+    if config.getoption("--update"):
+        expected.update()
     everything = config.getoption("--all")
     settings.load_profile("zlens-all" if everything else "zlens")
     if everything:

@@ -261,3 +261,7 @@ def test_a_miss_names_what_is_near() -> None:
     with pytest.raises(QueryError, match="expected a name such as prclog, ") as caught:
         definition.find("prclg")
     assert len(str(caught.value)) < 150
+
+
+def test_explain_names_what_a_title_holds() -> None:
+    assert "\nInitial Status on SINCE, Processor PROCESSOR\n" in explain_report("sysconf")
