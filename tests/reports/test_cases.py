@@ -20,6 +20,7 @@ import fcntl
 import os
 import re
 import shlex
+import tempfile
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -110,8 +111,7 @@ class Sessions:
 
     def make(self, call: str) -> Any:
         if call not in self.made:
-            folder = self.folder / f"input{len(self.made)}"
-            folder.mkdir()
+            folder = Path(tempfile.mkdtemp(dir=self.folder))
             self.made[call] = makers.make(call, folder)
         return self.made[call]
 
@@ -198,11 +198,7 @@ def test_case(case: Case, sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(sessions.place(case))
     text = stable(run(case, sessions))
     if "published" in case.lines:
-        lines = [f" {' '.join(line.split())} " for line in text.splitlines()]
-        for row in publications.lines(case.lines["published"]):
-            at = next((i for i, line in enumerate(lines) if f" {' '.join(row)} " in line), None)
-            assert at is not None, f"not printed as published: {row}\n{text}"
-            lines = lines[at + 1 :]
+        publications.check(case.lines["published"], text)
     if "times" in case.lines:
         rows = rf"^(?!{'|'.join(case.lines['times'].split())})\d\d:\d\d:\d\d .*\n"
         text, count = re.subn(rows, "", text, flags=re.MULTILINE)
