@@ -14,11 +14,12 @@ import cluster_made
 import disks_made
 import machine_made
 import processors_made
+import systems_made
 import users_made
 
 #: When files of cases were last written: 2023-11-14 22:14:00 UTC.
 FILE_TIME_S = 1_700_000_040
-MODULES = (cluster_made, disks_made, machine_made, processors_made, users_made)
+MODULES = (cluster_made, disks_made, machine_made, processors_made, systems_made, users_made)
 
 
 def make(call: str, folder: Path, **more: Any) -> Any:
