@@ -1,4 +1,4 @@
-"""What a report that an input cannot fill costs: nothing is decoded or computed for it."""
+"""What reports ask: nothing that an input cannot fill, and what many systems have in common once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import zlens
+from readers.smf_made import dump, record
 from zlens import demo, reports
 from zlens.api import Session
 from zlens.catalog.reports import definition
@@ -64,3 +65,32 @@ def test_a_list_asks_once_and_only_what_the_input_can_fill(demo_folder: Path, as
             assert bool(entry.available) <= bool(filled), name
     assert entries["partition"].available
     assert not entries["user"].available
+
+
+def count_queries(path: Path, systems: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """How many queries a report on so many systems makes, and how many lines it has."""
+    ends = (300, 600, 900)
+    counters = [
+        record(2, 0, end, (end * 1000, end * 500), system=f"S{number:03}")
+        for end in ends
+        for number in range(systems)
+    ]
+    queries = 0
+    real = Session.sql
+
+    def counted(self: Session, query: str) -> object:
+        nonlocal queries
+        queries += 1
+        return real(self, query)
+
+    with zlens.open(dump(path, counters)) as session, monkeypatch.context() as patch:
+        patch.setattr(Session, "sql", counted)
+        text = session.report("cpumf")
+    return queries, text.count("\n")
+
+
+def test_a_report_asks_no_more_for_more_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few, lines = count_queries(tmp_path / "few.smf", 2, monkeypatch)
+    many, more_lines = count_queries(tmp_path / "many.smf", 12, monkeypatch)
+    assert more_lines > 5 * lines
+    assert many == few > 0
