@@ -42,6 +42,7 @@ from zlens.errors import ZlensError
 FOLDER = Path(__file__).parent / "cases"
 NOW = datetime(2026, 11, 21, 8, 0, 0)
 DOUBLE = re.compile(r"-?\d+\.\d{5,}(e-?\d+)?")
+PARSER = parser.build()
 #: Sessions that stay open: cases with the same input and options follow each other.
 MAX_OPEN = 8
 KEYS = {"input", "command", "source", "published", "problems", "times", "file"}
@@ -131,8 +132,9 @@ class Sessions:
             stack = ExitStack()
             session = stack.enter_context(zlens.open(names, options=options))
             self.opened[key] = (stack, session)
-            # What is read later is not to change the footnotes of the next case.
-            session.all_problems()
+            if any(os.path.isabs(name) for name in names):
+                # What is found later is not to change footnotes of the next case; the demo has no problems.
+                session.all_problems()
         self.opened.move_to_end(key)
         while len(self.opened) > MAX_OPEN:
             _, (stack, _) = self.opened.popitem(last=False)
@@ -176,7 +178,7 @@ def run(case: Case, sessions: Sessions) -> str:
         at = words.index("--width")
         width = int(words[at + 1])
         del words[at : at + 2]
-    arguments = parser.build().parse_args(words)
+    arguments = PARSER.parse_args(words)
     options = inputs.options_of(arguments)
     if hasattr(made, "sql"):
         session = made
