@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import expected
 import outcomes
 import rounds
 import tools
@@ -51,12 +52,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--shuffle", type=int, metavar="SEED", help="modules, and tests in them, in random order"
     )
+    parser.addoption("--update", action="store_true", help="write expected texts; review the diff")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # Kept from one run to the next, and by this checkout alone: others would push its entries out.
     cache = getattr(config, "cache", None)
     os.environ["XDG_CACHE_HOME"] = str(cache.mkdir("zlens")) if cache else ""
+    if config.getoption("--update"):
+        expected.update()
     everything = config.getoption("--all")
     settings.load_profile("zlens-all" if everything else "zlens-ci" if os.environ.get("CI") else "zlens")
     if everything and config.option.seed is None:

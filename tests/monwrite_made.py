@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,17 @@ def sim_record(
     return plans.encode(
         own[0], dict(values or {}), tod=_native.tod_from_unix_us(time_us), entries=entries or {}
     )
+
+
+#: How records are written, and the configuration of a system that writes them so.
+Way = tuple[Callable[..., bytes], Mapping[str, Any]]
+OWN: Way = (sim_record, SIM_CONFIG)
+#: By the name that cases give it.
+WAYS: Mapping[str, Way] = {"sim": OWN, "5.3": (record, CONFIG)}
+
+
+def way_of(way: str | Way) -> Way:
+    return WAYS[way] if isinstance(way, str) else way
 
 
 def configuration(

@@ -10,9 +10,6 @@ from monwrite_made import MINUTE_US, SIM_CONFIG, START_US, configuration, interv
 
 Maker = Callable[..., bytes]
 
-#: The records of which fields are our own, or their meaning is.
-RECORDS = ("D0R3", "D3R1", "D3R4", "D3R8", "D1R8", "D6R21", "D8R1", "D6R26", "D6R35", "D8R4")
-
 #: What a field counts in a minute; everything else stands as it is.
 RATES: Mapping[str, frozenset[str]] = {
     "D0R1": frozenset({"PLSPIOPR", "PLSPIOPW", "PLSPIOSR", "PLSPIOSW"}),

@@ -296,3 +296,11 @@ def test_a_cluster_is_that_of_the_first_pattern(system: str, cluster: str | None
     assert groups.cluster(system, groups.parse(text, "groups.toml")) == cluster
     assert groups.cluster(system, groups.parse("", "groups.toml")) is None
     assert groups.cluster(system, None) is None
+
+
+@pytest.mark.parametrize("factor", ["0", "-1.5", "inf", "nan", "true", '"two"'])
+def test_a_factor_of_a_member_is_a_number_above_zero(factor: str) -> None:
+    with pytest.raises(InputError, match="above 0"):
+        groups.parse(f'[member]\n"ZVM2" = {factor}\n', "groups.toml")
+    with pytest.raises(InputError, match="member"):
+        groups.parse("member = 2\n", "groups.toml")

@@ -279,3 +279,10 @@ def test_layouts_in_one_file_share_their_subject() -> None:
     file = write.record_file(head, tuple(both))
     assert file.subject == ("SYTPRP_PFXCPUAD",)
     assert file.subject_kind == "processor"
+
+
+def test_the_layout_of_channel_paths_fills_the_lengths_it_is_concluded_from() -> None:
+    (layout,) = (one for one in layouts.layouts("D0R20", NOWHERE) if one.release == "5.3")
+    sections = {section.name: section for section in layout.sections}
+    for name in ("ECMENTRY", "CMCHARS"):
+        assert max(field.end for field in sections[name].fields) == sections[name].length == 32

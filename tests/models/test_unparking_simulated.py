@@ -1,17 +1,17 @@
 """The simulator's unparking decides as the solver's rules do.
 
 Random partitions with the decisions of the rules are in crates/sim/tests/expected/unparking.json, which the
-engine's tests read; ZLENS_GOLDEN=write updates it. Values are quarters, so sums of them are exact.
+engine's tests read; `pytest --update` writes it. Values are quarters, so sums of them are exact.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
 from pathlib import Path
 from typing import Any
 
+import expected
 from zlens.models.unparking import policies
 
 EXPECTED = Path(__file__).parents[2] / "crates/sim/tests/expected/unparking.json"
@@ -80,9 +80,7 @@ def test_the_engine_is_tested_with_the_rules() -> None:
     cases = [_case(chance) for _ in range(300)]
     decided = [case | _decided(case) for case in cases]
     text = "[\n" + ",\n".join(json.dumps(case) for case in decided) + "\n]\n"
-    if os.environ.get("ZLENS_GOLDEN") == "write":
-        EXPECTED.write_text(text, encoding="utf-8")
-    assert EXPECTED.read_text(encoding="utf-8") == text
+    expected.check(EXPECTED, text)
     # The cases are not all of one kind.
     large, medium, small = zip(*(case["unparked"] for case in decided), strict=True)
     assert sum(one > other for one, other in zip(large, medium, strict=True)) > 25

@@ -261,3 +261,25 @@ def test_a_miss_names_what_is_near() -> None:
     with pytest.raises(QueryError, match="expected a name such as prclog, ") as caught:
         definition.find("prclg")
     assert len(str(caught.value)) < 150
+
+
+def test_explain_names_what_a_title_holds() -> None:
+    assert "\nInitial Status on SINCE, Processor PROCESSOR\n" in explain_report("sysconf")
+
+
+@pytest.mark.parametrize("name", ["upage", "ustat", "uconf", "indload"])
+def test_guest_reports_say_what_they_leave_out(name: str) -> None:
+    assert definition.load(name).absent
+
+
+def test_a_layout_that_is_not_bound_is_told() -> None:
+    assert "not bound for any z/VM release" in explain_report("dispwait")
+
+
+@pytest.mark.parametrize(
+    "name", ["cpowned", "auxlog", "availlog", "vswitch", "gvswitch", "evswitch", "glonact", "paging"]
+)
+def test_what_the_classic_report_has_beyond_ours_is_told(name: str) -> None:
+    report = reports.load(name)
+    assert report.number == "" if name == "paging" else report.number.startswith("FCX")
+    assert bool(report.absent) == (name != "paging")

@@ -6,14 +6,21 @@ import csv
 import io
 import json
 import math
+import shutil
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from pathlib import Path
 
+import machine_made
 import pytest
+import users_made
 from fake_session import FakeSession
 
+import zlens
 from zlens import reports
+from zlens.catalog.reports import definition
 from zlens.errors import QueryError
+from zlens.reports import entries
 
 NOW = datetime(2026, 11, 21, 8, 0, 0)
 END = datetime(2026, 11, 20, 23, 59, 30, 250000, tzinfo=UTC)
@@ -151,12 +158,12 @@ def test_a_format_there_is_not() -> None:
 
 def test_several_tables_follow_each_other() -> None:
     """In CSV after an empty line, in JSON by the field `table`."""
-    definition = reports.load("mondata")
-    (table,) = definition.tables
+    report = reports.load("mondata")
+    (table,) = report.tables
     from msgspec.structs import replace
 
-    both = replace(definition, tables=(table, replace(table, key="again", title="Once More")))
-    assert "\n\nrow,system,name" not in reports.render(definition, session(), "csv", now=NOW)
+    both = replace(report, tables=(table, replace(table, key="again", title="Once More")))
+    assert "\n\nrow,system,name" not in reports.render(report, session(), "csv", now=NOW)
     assert reports.render(both, session(), "csv", now=NOW).count("\n\ntable,row,system,name") == 1
     rows = json.loads(reports.render(both, session(), "json", now=NOW))
     assert [(row["table"], row["row"]) for row in rows] == [
@@ -167,13 +174,37 @@ def test_several_tables_follow_each_other() -> None:
 
 
 def test_the_list_counts_what_is_there() -> None:
-    entries = {entry.name: entry for entry in reports.listing(session())}
-    assert entries["prclog"].columns == 22
-    assert entries["prclog"].available == 5
-    assert entries["prclog"].state == "partial"
-    assert entries["partition"].state == "none"
-    text = reports.listing_text(list(entries.values()))
+    listed = {entry.name: entry for entry in reports.listing(session())}
+    assert listed["prclog"].columns == 22
+    assert listed["prclog"].available == 5
+    assert listed["prclog"].state == "partial"
+    assert listed["partition"].state == "none"
+    text = reports.listing_text(list(listed.values()))
     words = " ".join(text.split())
     assert "FCX304 Processor Activity, by Time 22 columns, 5 available (partial)" in words
     assert "17 columns, 0 available (no data)" in text
     assert "available" not in reports.listing_text(reports.listing())
+
+
+@pytest.mark.parametrize(
+    ("way", "counts"),
+    [("sim", (35, 61, 35, "available")), ("5.3", (35, 61, 7, "partial"))],
+)
+def test_lines_are_counted_in_place_of_columns(
+    tmp_path: Path, way: str, counts: tuple[int, int, int, str]
+) -> None:
+    """35 lines have a value and 26 are of what z/VM counts no longer: the report is not partial."""
+    only = tmp_path / "reports"
+    only.mkdir()
+    shutil.copy(definition.files()["system"], only)
+    with zlens.open([machine_made.system_counters(tmp_path, way)]) as session:
+        (entry,) = reports.listing(session, only)
+    assert (entry.columns, entry.known, entry.available, entry.state) == counts
+
+
+def test_a_line_that_is_there_twice_is_counted_once(tmp_path: Path) -> None:
+    """INDICATE LOAD: eight lines, though PROC is there twice, and the interval they are of."""
+    report = definition.load("indload")
+    with zlens.open(users_made.queues(tmp_path)) as session:
+        available = entries.values(report, session, {}).count
+    assert (report.shown, available) == (10, 10)

@@ -5,36 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import users_made
 
 import zlens
-from monwrite_made import START_US, configuration, minutes, write
+from zlens.cli import main
 from zlens.errors import QueryError
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> zlens.Session:
-    return zlens.open([write(tmp_path / "a", [configuration(START_US), *minutes(3, cpus=12)])])
-
-
-def labeled(text: str, label: str) -> list[list[str]]:
-    return [line.split() for line in text.split("\n") if line.startswith(label)]
-
-
-def test_means_totals_and_intervals_are_of_these_alone(session: zlens.Session) -> None:
-    text = session.report("prclog", only=["1", "2"])
-    assert [row[1] for row in labeled(text, ">>Mean>>")] == ["1", "2"]
-    assert [row[1] for row in labeled(text, ">>Total>")] == ["2"], "two processors"
-    assert [row[1] for row in labeled(text, "09:01:00")] == ["1", "2"]
-
-
-def test_any_column_of_the_subject_may_be_named(session: zlens.Session) -> None:
-    assert len(labeled(session.report("prclog", only=["ifl"]), ">>Mean>>")) == 12
-
-
-def test_patterns(session: zlens.Session) -> None:
-    means = labeled(session.report("prclog", only=["1?"]), ">>Mean>>")
-    assert [row[1] for row in means] == ["10", "11"]
-    assert len(labeled(session.report("prclog", only=["*"]), ">>Mean>>")) == 12
+    return zlens.open([users_made.processors_alone(tmp_path, 3, cpus=12)])
 
 
 @pytest.mark.parametrize("format", ["text", "csv", "json", "html"])
@@ -49,3 +29,13 @@ def test_a_name_that_nothing_has(session: zlens.Session, name: str) -> None:
         session.report("prclog", only=[name])
     assert "prclog has no rows for" in str(caught.value)
     assert "0, 1, 2, 3, 4, 5, 6, 7, ..." in str(caught.value)
+
+
+def test_the_command_takes_one_subject(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = users_made.processors_alone(tmp_path, 3, cpus=3)
+    assert main(["report", "fcx304", str(path), "--only", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "\n>>Mean>>  1 IFL " in said
+    assert "\n>>Mean>>  2 IFL " not in said
+    assert main(["report", "fcx304", str(path), "--only", "0999"]) == 2
+    assert "no rows for '0999'" in capsys.readouterr().err

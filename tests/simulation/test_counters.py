@@ -1,17 +1,17 @@
 """The table of counters that the engine counts, against the formulas and balances of the catalog.
 
-The engine's tests read the tables in crates/sim/tests/expected; ZLENS_GOLDEN=write updates them.
+The engine's tests read the tables in crates/sim/tests/expected; `pytest --update` writes them.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import expected
 from zlens.catalog import cpumf
 from zlens.errors import CatalogError
 from zlens.simulation import counters
@@ -32,9 +32,7 @@ def sourced(table: dict[str, Any]) -> dict[int, list[str]]:
 def test_the_engine_is_tested_with_the_tables_of_the_catalog(generation: str) -> None:
     path = EXPECTED / f"counters_{generation}.json"
     text = json.dumps(counters.table(generation)) + "\n"
-    if os.environ.get("ZLENS_GOLDEN") == "write":
-        path.write_text(text, encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == text
+    expected.check(path, text)
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)

@@ -1,16 +1,16 @@
 """A scenario gives the same history on every machine, in debug and in release builds.
 
 `crates/sim/tests/everywhere.rs` simulates the same scenario in the build of the tests and compares it with
-the same file; ZLENS_GOLDEN=write writes both files.
+the same file; `pytest --update` writes both files.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from pathlib import Path
 
+import expected
 from zlens import _native
 from zlens.models.system.spec import EXAMPLE
 from zlens.simulation import run
@@ -24,7 +24,7 @@ def test_the_example_has_the_same_history_everywhere() -> None:
     ready = run.prepared(tomllib.loads(EXAMPLE) | {"simulation": SECONDS})
     text = json.dumps(ready.lowered.scenario, indent=1) + "\n"
     history = json.loads(_native.simulate(text, {}, None))
-    if os.environ.get("ZLENS_GOLDEN") == "write":
+    if expected.is_updated():
         scenario.write_text(text, encoding="utf-8")
         summary.write_text(json.dumps(history, indent=1) + "\n", encoding="utf-8")
     assert json.loads(scenario.read_text("utf-8")) == json.loads(text)

@@ -1,0 +1,26 @@
+"""Events of the catalog: each is told once, and in hexadecimal only what is a number."""
+
+from __future__ import annotations
+
+import re
+
+from zlens.catalog import events, layouts
+from zlens.catalog.columns import field_parts
+
+
+def test_every_event_of_the_io_domain_is_told_once() -> None:
+    tables = [one["table"] for one in events.events() if one["table"].startswith("d6r")]
+    assert len(tables) == len(set(tables))
+    assert len(tables) >= 27
+
+
+def test_only_numbers_are_written_in_hexadecimal() -> None:
+    wrong = []
+    for one in events.events():
+        record = one["table"].upper()
+        told = f"{one['subject']} {one['detail']}"
+        fields = re.findall(r"\{([A-Za-z0-9_]+):hex", told)
+        for layout in layouts.layouts(record) if fields else []:
+            types = {part.name: part.type for field in layout.fields for part in field_parts(field)}
+            wrong += [(record, name) for name in fields if types.get(name, "int") != "int"]
+    assert wrong == []

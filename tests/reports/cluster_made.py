@@ -1,0 +1,146 @@
+"""Inputs of CPU pools, of clusters and of ISFC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import publications
+
+import guest_made as guests
+import monwrite_made as made
+from zlens import _native
+from zlens.catalog import layouts, plans
+
+CAPACITY, LIMITHARD = 2, 1
+IFL = 3
+
+
+def cpu_pools(folder: Path, way: str | made.Way = "sim") -> Path:
+    """Pool WEB of 1.5 IFLs: 75 s of 90 s used in a minute, limited twice for 6 s; BATCH is changed later."""
+    build, config = made.way_of(way)
+    web = {"MTRCPC_LIMPOOL": "WEB", "MTRCPC_ZLLIMTY": CAPACITY, "MTRCPC_ZLLIMIT": 150}
+    batch = {"MTRCPC_LIMPOOL": "BATCH", "MTRCPC_FLAGS": 0x80}
+    head = [build("D1R28", made.START_US - 1_200, one | {"MTRCPC_ZLTYPE": IFL}) for one in (web, batch)]
+    groups = [made.configuration(made.START_US, config, more=head)]
+    for number in range(4):
+        end = made.START_US + number * made.MINUTE_US
+        if number == 2:
+            changed = {"LIMPOOL": "BATCH", "ZLACTN": 2, "ZLTYPE": IFL, "ZLLIMTY": LIMITHARD, "ZLLIMIT": 2500}
+            joins = {"ZLUSER": "LNXBAT01", "ZLPOOL": "BATCH", "ZLACTN": 1, "ZLCMD": 1}
+            at = end - 30 * made.S_US
+            events = [
+                build("D1R29", at, named("MTRCPD", changed)),
+                build("D4R13", at + made.S_US, named("USECPC", joins)),
+            ]
+            groups.append((False, events))
+        samples = [
+            {
+                "ZLPOOL": "WEB",
+                "ZLCPUTM": 10**12 + number * 75 * made.TOD_S,
+                "ZLLIMTM": number * 6 * made.TOD_S,
+                "ZLLIMCT": 2 * number,
+                "ZLUSERS": 7,
+            },
+            {"ZLPOOL": "BATCH", "ZLCPUTM": number * 15 * made.TOD_S, "ZLUSERS": number // 2},
+        ]
+        records = [build("D5R19", end - 100, named("PRCCPU", values)) for values in samples]
+        groups.append(made.interval(end, records))
+    return made.write(folder / "a.mon", groups)
+
+
+def named(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields with the prefix of their record."""
+    return {f"{prefix}_{name}": value for name, value in values.items()}
+
+
+def real(record: str, time_us: int, values: Mapping[str, Any], release: str | None = None) -> bytes:
+    """A record as long as the published page says, of which only the first fields are known."""
+    (layout,) = [
+        one
+        for one in layouts.layouts(record)
+        if one.pack == layouts.BUILTIN and release in (None, one.release)
+    ]
+    return plans.encode(layout, values, tod=_native.tod_from_unix_us(time_us))
+
+
+def named_pool(folder: Path) -> Path:
+    """Of a real file it is known what its pools are called, and no more."""
+    pool = real("D1R28", made.START_US - 1_200, {"MTRCPC_LIMPOOL": "WEB"}, "7.3")
+    config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"}
+    groups = [made.configuration(made.START_US, config, more=[pool]), *made.minutes(2)]
+    return made.write(folder / "a.mon", groups)
+
+
+def isfc(folder: Path, way: str | made.Way = "sim") -> Path:
+    """End points of a listing, and a link of four devices to MEMBER2 with 10 and 20 messages a second."""
+    build, config = made.way_of(way)
+    head = []
+    for number, kind, activity, port, _, _, _, *text in publications.rows("isfeconf"):
+        values = {"ZLEPID": int(number, 16), "ZLTYPE": kind, "ZLACT": activity, "ZLPORT": port}
+        values["ZLNAME"] = " ".join(text).strip("'")
+        head.append(build("D1R23", made.START_US - 1_200, named("MTRISC", values)))
+    devices = [0x0A40 + n if n < 4 else 0 for n in range(16)]
+    link = {"ZLNODE": "MEMBER2", "ZLDEVCT": 4, "ZLDEVS": devices}
+    head.append(build("D1R24", made.START_US - 1_100, named("MTRILC", link)))
+    groups = [made.configuration(made.START_US, config, more=head)]
+    for number in range(3):
+        end = made.START_US + number * made.MINUTE_US
+        values = {"ZLNODE": "MEMBER2", "ZLLRCV": 10**6 + 600 * number, "ZLLSND": 10**6 + 1200 * number}
+        values |= {"ZLFRCV": 30 * number, "ZLFSND": 30 * number}
+        groups.append(made.interval(end, [build("D9R4", end - 100, named("ISFNOD", values))]))
+    return made.write(folder / "a.mon", groups)
+
+
+def ssi(folder: Path) -> Path:
+    """A member of CLUSTER1: 30 synchronizations a minute, a state that changes, three end points.
+
+    An end point with the id 0 says that no sample could be taken.
+    """
+    config = {**made.CONFIG, "MTRSYS_HCPCPEID": "7.5.0"}
+    cluster = real("D1R25", made.START_US - 1_200, {"MTRSSI_SYSPLXNM": "CLUSTER1", "MTRSSI_SYSPLXLV": 1})
+    groups = [made.configuration(made.START_US, config, more=[cluster])]
+    for number in range(4):
+        end = made.START_US + number * made.MINUTE_US
+        if number == 2:
+            at = end - 20 * made.S_US
+            events = [
+                real("D11R3", at, {"SSISCH_CALSYSNM": "MEMBER2", "SSISCH_SYSPLXOM": b"\x01"}),
+                real("D11R8", at + made.S_US, {"SSIPDR_SYSPLVOL": "PDRVL2"}),
+            ]
+            groups.append((False, events))
+        samples = [
+            real("D11R1", end - 300, {"SSISCS_PLMSYCNT": 100 + 30 * number}),
+            real("D11R2", end - 200, {"SSISMI_PLMNJONG": 3 + number // 2}),
+            *(real("D9R2", end - 100, {"ISFISA_SCKID": point}) for point in (0, 1, 0x10)),
+        ]
+        groups.append(made.interval(end, samples))
+    return made.write(folder / "a.mon", groups)
+
+
+def members(folder: Path, *members: Mapping[str, Any]) -> list[Path]:
+    """Files of ZVM1, ZVM2, on each of which a guest used so many seconds a minute, for four minutes."""
+    return [member(folder / f"ZVM{number}", **given) for number, given in enumerate(members, 1)]
+
+
+def member(
+    path: Path,
+    used_s: float = 30,
+    machine: str = "3931",
+    capability: int | None = 500,
+    cluster: str | None = "SSI1",
+    guest: str = "LNX1",
+    **more: Any,
+) -> Path:
+    intervals = []
+    for n in range(5):
+        at = guests.end_of(n)
+        found = [guests.processor(at, used_s * n), guests.activity(at, guest, used_s * n, **more)]
+        if capability is not None:
+            found.append(made.sim_record("D0R19", at - 300, {"SYTSYG_CPUCAPAB": capability}))
+        intervals.append(found)
+    config = {**made.SIM_CONFIG, "MTRSYS_SYSTMID": path.name, "MTRSYS_SYSMTYPE": machine}
+    begin = made.START_US - made.MINUTE_US - 1_200
+    told: Iterable[bytes] = [real("D1R25", begin, {"MTRSSI_SYSPLXNM": cluster})] if cluster else []
+    return guests.write(path, intervals, config=config, more=told)

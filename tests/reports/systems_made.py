@@ -1,0 +1,138 @@
+"""Inputs of z/OS, of Linux and of programs that export metrics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import publications
+
+import job_made
+import smf70_made as smf70
+import sysinfo_made
+from measures.test_smf70 import S0W1_S, ZIIP_S, four_ziips, s0w1
+from readers import smf_made
+from readers.test_dds import MADE
+from workload_made import UNITS, Row, opened, period
+from zlens.api import Session
+
+
+def linux_system(folder: Path, more: str = "", alone: bool = False) -> Path:
+    """Texts of a Linux; `more` is added to its sysinfo, which may be all there is."""
+    if alone:
+        path = folder / "sysinfo"
+        path.write_text(sysinfo_made.SYSINFO + more, encoding="utf-8")
+        os.utime(path, (sysinfo_made.MOMENT_S,) * 2)
+        return path
+    texts = sysinfo_made.texts(proc__sysinfo=sysinfo_made.SYSINFO + more)
+    return sysinfo_made.folder(folder / "s", texts)
+
+
+def capability_factors(folder: Path, factors: Mapping[int, int] | None = None) -> Path:
+    """A Linux whose machine states these adjustments; by default those of the published table.
+
+    Between the published numbers of processors the machine states others, or each would stand for all up to
+    the next.
+    """
+    if factors is None:
+        told = {int(row[0]): round(float(row[2]) * 65536) for row in publications.rows("caf")}
+        factors = dict(sorted((told | {cpus + 1: value - 1 for cpus, value in told.items()}).items()))
+    lines = [line for line in sysinfo_made.SYSINFO.splitlines() if not line.startswith("Adjustment")]
+    at = next(k for k, line in enumerate(lines) if line.startswith("Secondary"))
+    lines[at:at] = [f"Adjustment {cpus:02}-way:    {value}" for cpus, value in factors.items()]
+    texts = sysinfo_made.texts(proc__sysinfo="\n".join(lines) + "\n")
+    return sysinfo_made.folder(folder / "s", texts)
+
+
+def scrapes(folder: Path, *msu: str) -> list[Path]:
+    """Scrapes of RMF's Distributed Data Server, 100 s apart, with these MSUs of PROD1."""
+    paths = []
+    for number, value in enumerate(msu):
+        path = folder / f"scrape{number}.txt"
+        text = MADE.replace('line_type="CP"} 400', f'line_type="CP"}} {value}')
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (1_700_000_000 + 100 * number,) * 2)
+        paths.append(path)
+    return paths
+
+
+def jobs(folder: Path) -> Path:
+    """A job, a step and an interval of it, and another job without counts."""
+    record = job_made.record
+    records = [record(job_made.INTERVAL), record(job_made.STEP, 30), record(job_made.JOB, 31)]
+    records.append(record(job_made.JOB, 40, job="OTHER", counts=None))
+    return smf_made.dump(folder / "a", records)
+
+
+def address_space(folder: Path) -> Path:
+    """An interval of a system address space."""
+    return smf_made.dump(folder / "a", [job_made.record(job_made.SYSTEM)])
+
+
+def ziips(folder: Path) -> Path:
+    """Four zIIPs with two threads per core, with the times that give IBM's figures."""
+    return smf70.written(folder / "made.smf", {"SYSA": [four_ziips()]}, ZIIP_S)
+
+
+def zpdt(folder: Path) -> Path:
+    """The zPDT system S0W1, with the times that give the figures of smf2db."""
+    return smf70.written(folder / "made.smf", {"S0W1": [s0w1()]}, S0W1_S)
+
+
+def own_partition(folder: Path, valid: bool = True) -> Path:
+    """What a system tells of itself: a group, a limit, power saving; its samples may be invalid."""
+    control = {
+        "MCR": 1000, "WLA": 400, "LAC": 250, "GAU": -5, "CAI": 90, "CCR": 1, "PMT": 5, "PML": 20,
+        "PMI": 1800, "PMW": 900, "PMP": 7, "HHF": 0xC0,
+    }  # fmt: skip
+    fields = {"PFL": 0x4000, "GNM": "GROUP1", "GMU": 800}
+    lpar = smf70.Lpar("A", 1, [smf70.Logical("CP", 0, 10, 9)], fields=fields)
+    made = smf70.record(100, [lpar], [smf70.Cpu(0, 0, 80)], own=1, physical={"CP": 4}, control=control)
+    made["product"][0]["FLA"] = 0x40 if valid else 0x4000
+    made["asid"] = [{"RMN": 0, "RMM": 3, "RTT": 360}]
+    return smf70.written(folder / "made.smf", {"A": [made]}, 100)
+
+
+def published_class(folder: Path) -> Session:
+    """IBM, z/VM and simultaneous multithreading (2015, 2020): RMF report of the class WASTRANS."""
+    mean = 12.69 * 614.053 / 0.001024
+    row = period(
+        614.053,
+        {"mcnm": "WASTRANS", "mwnm": "WASWKLD", "mnsp": "PATPLEX", "mcf": 1024, "mcfs": 1508},
+        ccpu=3545.743 * UNITS,
+        csup=1995.640 * UNITS,
+        csuc=2.64 * UNITS,
+        crcp=5_502_452,
+        ctat=mean,
+        ctrr=mean,
+        ciea=mean,
+    )
+    return opened([row])
+
+
+def classes_with_goals(folder: Path, count: int = 2) -> Session:
+    """Classes with each kind of goal, in intervals alike."""
+    rows: list[Row] = [
+        period(of={"mcnm": "HIGH"}, crgf=32, cval=50, cimp=1, ctou=300, ctot=100, ctsa=1000.0, ccde=60),
+        period(
+            of={"mcnm": "ONLINE", "ggnm": "LIMITED", "mcde": "what customers do"},
+            cper=2, crgf=128, crtf=128, cval=500, cpct=90, rtdm=500, cimp=2, crcp=100, ctetx=100 * 0.4e6,
+            buckets=[10, 0, 0, 0, 0, 60, 20, 0, 0, 0, 0, 0, 0, 10],
+        ),
+        period(of={"mcnm": "AVERAGE"}, crgf=64, crtf=64, cval=2, cimp=3, crcp=10, ctetx=10 * 3e6),
+        period(of={"mcnm": "ALL", "mscf_mrcl": True, "mwnm": ""}, crs1=128, crgf=32, cval=50, cadf=32),
+    ]  # fmt: skip
+    return opened(*[rows] * count)
+
+
+def class_with_states(folder: Path) -> Session:
+    """A class of which samples of states, service and disk times are known, in 10 s."""
+    service: dict[str, Any] = {"csrv": 1e6, "ccpu": 9e5, "csrb": 1e5, "tpdp": 2 / 0.001024}
+    row = period(
+        10.0, ctsa=1000.0, ccus=100, supu=50, ctot=225, ccde=125, capr=10, caco=15, cidl=500, cunk=75,
+        ctat=500 / 0.001024, ctrr=250 / 0.001024, circ=1000, cict=1 / 0.000128, cidt=2 / 0.000128,
+        ciwt=0.5 / 0.000128, ciot=0.1 / 0.000128, **service,
+    )  # fmt: skip
+    return opened([row])

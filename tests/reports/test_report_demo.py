@@ -1,0 +1,26 @@
+"""Every report of the demo's files: which systems it tells of, and of how many rows."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import expected
+import zlens
+from zlens import demo, reports
+from zlens.inputs.options import Options, parse_zone
+
+EXPECTED = Path(__file__).parent / "reports-of-the-demo.txt"
+
+
+def test_every_report_tells_of_the_systems_that_have_its_data(demo_files: list[Path]) -> None:
+    """`machine` stands where a row is of no system, `nothing` where a report has no rows."""
+    lines = []
+    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as session:
+        for name in reports.names():
+            rows = json.loads(reports.render(name, session, "json"))
+            count = Counter(row.get("system") or "machine" for row in rows)
+            told = ", ".join(f"{system} {count[system]}" for system in sorted(count))
+            lines.append(f"{name}: {told or 'nothing'}\n")
+    expected.check(EXPECTED, "".join(lines))

@@ -1,0 +1,96 @@
+"""What reports ask: nothing that an input cannot fill, and what many systems have in common once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import zlens
+from readers.smf_made import dump, record
+from zlens import demo, reports
+from zlens.api import Session
+from zlens.catalog.reports import definition
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queries that sessions are asked."""
+    queries: list[str] = []
+    sql = Session.sql
+
+    def noted(session: Session, query: str) -> object:
+        queries.append(query)
+        return sql(session, query)
+
+    monkeypatch.setattr(Session, "sql", noted)
+    return queries
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [(demo.RMF_NAME, "locklog"), (demo.SIM_NAME, "workload"), (demo.MONWRITE_NAME, "appldata")],
+)
+def test_names_what_would_fill_it_and_computes_nothing(
+    demo_folder: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch, file: str, name: str
+) -> None:
+    announced: list[str] = []
+    monkeypatch.setattr(Session, "expect", lambda session, queries: announced.extend(queries))
+    with zlens.open([demo_folder / file]) as session:
+        text = " ".join(session.report(name).split())
+    report = definition.load(name)
+    assert f"This input has nothing for this report. It needs: {report.needs}" in text
+    own = {table.query for table in report.tables}
+    assert not announced
+    assert not any(query in question for query in own for question in asked)
+
+
+def test_a_list_asks_once_and_only_what_the_input_can_fill(demo_folder: Path, asked: list[str]) -> None:
+    with zlens.open([demo_folder / demo.RMF_NAME]) as session:
+        entries = {entry.name: entry for entry in reports.listing(session)}
+        possible = {
+            table.query
+            for name in definition.names()
+            for table in definition.load(name).tables
+            if session.fills_query(table.query)
+        }
+        assert len(asked) == len(set(asked)) == len(possible)
+        # The answer is that of the queries of all reports.
+        for name, entry in entries.items():
+            filled = [
+                table.key
+                for table in definition.load(name).tables
+                if session.sql(f"SELECT count(*) FROM ({table.query})").rows[0][0]
+            ]
+            assert bool(entry.available) <= bool(filled), name
+    assert entries["partition"].available
+    assert not entries["user"].available
+
+
+def count_queries(path: Path, systems: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """How many queries a report on so many systems makes, and how many lines it has."""
+    ends = (300, 600, 900)
+    counters = [
+        record(2, 0, end, (end * 1000, end * 500), system=f"S{number:03}")
+        for end in ends
+        for number in range(systems)
+    ]
+    queries = 0
+    real = Session.sql
+
+    def counted(self: Session, query: str) -> object:
+        nonlocal queries
+        queries += 1
+        return real(self, query)
+
+    with zlens.open(dump(path, counters)) as session, monkeypatch.context() as patch:
+        patch.setattr(Session, "sql", counted)
+        text = session.report("cpumf")
+    return queries, text.count("\n")
+
+
+def test_a_report_asks_no_more_for_more_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few, lines = count_queries(tmp_path / "few.smf", 2, monkeypatch)
+    many, more_lines = count_queries(tmp_path / "many.smf", 12, monkeypatch)
+    assert more_lines > 5 * lines
+    assert many == few > 0
