@@ -1,0 +1,399 @@
+"""How many small faults of the program the tests detect.
+
+    python tests/mutants.py draw    the list of mutants
+    python tests/mutants.py reach   one run of all tests: which of them reach each mutant
+    python tests/mutants.py run     each mutant against the tests that reach it, and a table of the results
+
+All three by default. The list is drawn only if there is none, so that other tests are tried with the same
+mutants. All mutants are compiled into one copy of the checkout, in target/mutants; MUTANT in the environment
+turns one on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mutant_draw import DRAWN, Mutant, possible, ranked
+
+ROOT = Path(__file__).resolve().parents[1]
+HOME = ROOT / "target" / "mutants"
+TREE = HOME / "tree"
+PYTHON = TREE / ".venv" / "bin" / "python"
+WORKERS = 2
+#: Seconds of one mutant, and the recorded ones of the tests that are chosen for it.
+LIMIT_S, CHOSEN_S = 60.0, 40.0
+#: A fault may ask for all memory there is; a process that runs all tests needs more than one that runs a few.
+MAX_BYTES = 12 << 30
+#: Made by other targets of the Makefile; tests use what is there.
+SHARED = ("target/pcp", "target/collector", "target/prometheus", "target/trino", "ui/node_modules")
+
+PYTHON_SWITCH = """
+import json, os
+ON, seen = int(os.environ.get("MUTANT", 0)), set()
+def on(number):
+    if ON == -1:
+        key = (number, os.environ.get("MUTANT_TEST", ""))
+        if key not in seen:
+            seen.add(key)
+            with open(os.environ["MUTANT_LOG"], "a", encoding="utf-8") as log:
+                log.write(json.dumps(["reach", *key]) + "\\n")
+    return number == ON
+"""
+# A function is called a million times in a test: it asks only now and then which test that is.
+RUST_SWITCH = """
+#[allow(dead_code)]
+pub(crate) mod mutant {
+    use std::{collections::HashSet, env::var, io::Write, sync::{LazyLock, Mutex}, time::Instant};
+    static ON: LazyLock<i64> = LazyLock::new(|| var("MUTANT").map_or(0, |text| text.parse().unwrap()));
+    static LAST: Mutex<Option<(i64, Instant)>> = Mutex::new(None);
+    static SEEN: LazyLock<Mutex<HashSet<(i64, String)>>> = LazyLock::new(Default::default);
+    pub(crate) fn on(number: i64) -> bool {
+        if *ON == -1 { reach(number); }
+        *ON == number
+    }
+    #[cold]
+    fn reach(number: i64) {
+        let mut last = LAST.lock().unwrap();
+        if last.is_some_and(|(n, at)| n == number && at.elapsed().as_micros() < 200) { return; }
+        *last = Some((number, Instant::now()));
+        let test = var("MUTANT_TEST").unwrap_or_default();
+        if SEEN.lock().unwrap().insert((number, test.clone())) {
+            let log = std::fs::OpenOptions::new().append(true).open(var("MUTANT_LOG").unwrap());
+            log.unwrap().write_all(format!("[\\"reach\\", {number}, {test:?}]\\n").as_bytes()).unwrap();
+        }
+    }
+}
+"""
+
+
+def instrument(mutants: dict[int, Mutant]) -> dict[str, list[tuple[int, int, int]]]:
+    """Bring the copy of the checkout up to date; the lines of each mutant in it, by file."""
+    listed = ["git", "ls-files", "-z", "-co", "--exclude-standard"]
+    files = subprocess.check_output(listed, cwd=ROOT, text=True).split("\0")
+    places: dict[str, list[tuple[int, int, int]]] = {}
+    contents = {"python/zlens_mutants.py": PYTHON_SWITCH.encode()}
+    for name in filter(lambda name: (ROOT / name).is_file(), files):
+        code = (ROOT / name).read_bytes()
+        here = sorted((m.start, number, m) for number, m in mutants.items() if m.file == name)
+        for _, number, mutant in reversed(here):
+            start, end = mutant.body if any(mutant.body) else (mutant.start, mutant.end)
+            changed = code[start : mutant.start] + mutant.text.encode() + code[mutant.end : end]
+            form = b"(%s if __import__('zlens_mutants').on(%d) else %s)"
+            new = form % (changed, number, code[start:end])
+            if any(mutant.body):
+                new = b"{ if crate::mutant::on(%d) %s else %s }" % (number, changed, code[start:end])
+            code = code[:start] + new + code[end:]
+        for _, number, mutant in here:
+            line = code.count(b"\n", 0, code.index(b"on(%d) " % number)) + 1
+            lines = (ROOT / name).read_bytes()[slice(*mutant.body)].count(b"\n")
+            places.setdefault(name, []).append((number, line, line + 2 * lines))
+        if name.startswith("crates/") and name.endswith(("src/lib.rs", "src/main.rs")):
+            code += RUST_SWITCH.encode()
+        contents[name] = code
+    if (TREE / ".git").exists():
+        for stale in {*subprocess.check_output(listed, cwd=TREE, text=True).split("\0")} - {"", *contents}:
+            (TREE / stale).unlink(missing_ok=True)
+    for name, code in contents.items():
+        path = TREE / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file() or path.read_bytes() != code:
+            path.write_bytes(code)
+            path.chmod((ROOT / name).stat().st_mode if (ROOT / name).exists() else 0o644)
+    return places
+
+
+def environment() -> None:
+    """The private environment of the copy: the packages of this one, and the copy's own zlens."""
+    if not PYTHON.exists():
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", TREE / ".venv"], check=True)
+        own, packages = (next(Path(p).glob("lib/*/site-packages")) for p in (sys.prefix, TREE / ".venv"))
+        (packages / "zlens.pth").write_text(f"{TREE / 'python'}\n{TREE / 'tests'}\n{own}\n", encoding="utf-8")
+        script = (Path(sys.prefix) / "bin" / "zlens").read_text(encoding="utf-8")
+        PYTHON.with_name("zlens").write_text(
+            script.replace(sys.prefix, str(TREE / ".venv")), encoding="utf-8"
+        )
+        PYTHON.with_name("zlens").chmod(0o755)
+        subprocess.run(["git", "init", "-q"], cwd=TREE, check=True)
+    # Tests ask git for the files of the checkout.
+    subprocess.run(["git", "add", "-A"], cwd=TREE, check=True)
+    for name in SHARED:
+        if (ROOT / name).exists() and not (TREE / name).exists():
+            (TREE / name).parent.mkdir(parents=True, exist_ok=True)
+            (TREE / name).symlink_to(ROOT / name)
+
+
+def cargo(words: str) -> list[dict[str, Any]]:
+    """What cargo reports of a command."""
+    command = f"cargo {words} --locked --message-format=json".split()
+    variables = os.environ | {"CARGO_TARGET_DIR": str(TREE / "target"), "PYO3_PYTHON": sys.executable}
+    done = subprocess.run(command, cwd=TREE, env=variables, stdout=-1, stderr=subprocess.DEVNULL)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def build() -> dict[str, tuple[Path, Path]]:
+    """Build the copy; the programs of the tests of Rust, and the folders that they run in."""
+    cargo("build --release --package zlens-native --features pyo3/extension-module")
+    shutil.copy(TREE / "target/release/lib_native.so", TREE / "python/zlens/_native.abi3.so")
+    programs = {}
+    for one in cargo("test --workspace --exclude zlens-native --no-run"):
+        if one.get("executable") and one["profile"]["test"]:
+            folder = Path(one["manifest_path"]).parent
+            programs[f"{folder.name}::{one['target']['name']}"] = (Path(one["executable"]), folder)
+    return programs
+
+
+def draw() -> list[Mutant]:
+    """The mutants of the lowest ranks; those of Rust that do not compile are left out."""
+    candidates = dict(enumerate(ranked(ROOT, "crates")[: 2 * DRAWN["crates"]]))
+    errors = bad = {(-1, "")}
+    while errors:
+        places = instrument(candidates)
+        messages = [one["message"] for one in cargo("check --workspace --keep-going") if "message" in one]
+        spans = [span for one in messages if one["level"] == "error" for span in one["spans"]]
+        errors = {(span["line_start"], span["file_name"]) for span in spans}
+        bad = {n for line, file in errors for n, start, end in places[file] if start <= line <= end}
+        candidates = {number: one for number, one in candidates.items() if number not in bad}
+        print(f"{len(bad)} mutants of Rust do not compile", flush=True)
+        if errors and not bad:
+            raise SystemExit(f"no mutant is where errors are: {errors}")
+    drawn = [*ranked(ROOT, "python")[: DRAWN["python"]], *list(candidates.values())[: DRAWN["crates"]]]
+    return sorted(drawn, key=lambda one: (one.file.startswith("crates"), one.file, one.start))
+
+
+def start(
+    words: str, log: Path, limit: float | None = None, folder: Path = TREE, **more: Any
+) -> tuple[Any, str]:
+    """Run a program and end all that it started: its return code, None if time was up, and its output."""
+    path = f"{PYTHON.parent}{os.pathsep}{os.environ['PATH']}"
+    variables = os.environ | {"PATH": path, "MUTANT_LOG": str(log)} | {name: str(more[name]) for name in more}
+    with open(f"{log}.out", "w+", encoding="utf-8", errors="replace") as out:
+        options: dict[str, Any] = {"stdout": out, "stderr": out, "stdin": subprocess.DEVNULL}
+        process = subprocess.Popen(
+            words.split(), cwd=folder, env=variables, start_new_session=True, **options
+        )
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(limit)
+        code = process.poll()
+        # Servers that a test left behind have this log in their environment.
+        for found in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if f"MUTANT_LOG={log}\0".encode() in found.read_bytes():
+                    os.kill(int(found.parent.name), signal.SIGKILL)
+        process.kill()
+        process.wait()
+        out.seek(0)
+        return code, out.read()
+
+
+def pytest(words: str, log: Path, limit: float | None = None, **more: Any) -> tuple[Any, str]:
+    """Run pytest with nothing that an earlier run left in a cache."""
+    memory = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else HOME
+    folders = f"-o cache_dir={log}.cache --basetemp={memory}/zlens-mutants-{os.getpid()}-{log.stem}"
+    ended = start(f"{PYTHON} -m pytest -p mutant_plugin --tb=short {folders} {words}", log, limit, **more)
+    shutil.rmtree(f"{log}.cache", ignore_errors=True)
+    shutil.rmtree(f"{memory}/zlens-mutants-{os.getpid()}-{log.stem}", ignore_errors=True)
+    return ended
+
+
+def read(log: Path) -> list[Any]:
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+
+
+def reach(path: Path) -> None:
+    """Run all tests once, and write what they reach."""
+    log = HOME / "reach.new"
+    log.write_text("", encoding="utf-8")
+    for name, (program, folder) in build().items():
+        began = time.monotonic()
+        code, _ = start(str(program), log, None, folder, MUTANT=-1, MUTANT_TEST=name)
+        entry = ["end", name, "failed" if code else "passed", round(time.monotonic() - began, 3)]
+        with open(log, "a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+    _, said = pytest(f"--numprocesses {WORKERS} --dist worksteal", log, MUTANT=-1)
+    print(*said.splitlines()[-20:], sep="\n", flush=True)
+    log.rename(path)
+
+
+class Run:
+    """Mutants against the tests that reach them, as one run of all tests recorded it."""
+
+    def __init__(self, recorded: Path, mutants: dict[int, Mutant]) -> None:
+        self.mutants = mutants
+        self.programs = build()
+        #: Where each mutant was reached: tests, fixtures, imports of files, programs of Rust.
+        self.reached: dict[int, set[str]] = defaultdict(set)
+        self.fixtures: dict[str, set[str]] = {}
+        #: Seconds of tests that passed.
+        self.seconds: dict[str, float] = {}
+        self._passes: dict[str, bool] = {}
+        entries = read(recorded)
+        failed = {name for kind, name, *more in entries if kind == "end" and more[0] != "passed"}
+        for kind, name, *more in entries:
+            if kind == "reach":
+                self.reached[name].add(more[0])
+            elif kind == "uses":
+                self.fixtures[name] = {*more[0]}
+            elif name not in failed:
+                self.seconds[name] = more[1]
+
+    def tests(self, number: int) -> list[str]:
+        """The tests of Python to try: those that reach a mutant, then others of their files."""
+        reached = self.reached[number]
+        tests = [test for test in self.seconds if "/" in test]
+        files = {name.removeprefix("import ") for name in reached}
+        own = {
+            test
+            for test in tests
+            if test in reached or self.fixtures.get(test, set()) & reached or test.split("::")[0] in files
+        }
+        files = {test.split("::")[0] for test in own}
+        room = self.mutants[number].file.split("/")[2].removesuffix(".py")
+        cases: Counter[str] = Counter()
+        costs: dict[str, tuple[bool, float]] = {}
+        for test in tests:
+            if test.split("::")[0] in files:
+                # The first cases of many tests say more than all cases of one; tests of the same room most.
+                cases[test.split("[")[0]] += 1
+                weight = cases[test.split("[")[0]] / (3 if test.split("/")[1] == room else 1)
+                costs[test] = (test not in own, (self.seconds[test] + 0.01) * weight)
+        chosen, left = [], CHOSEN_S
+        for test in sorted(costs, key=costs.__getitem__):
+            if self.seconds[test] <= left:
+                left -= self.seconds[test]
+                chosen.append(test)
+        return chosen
+
+    def verdict(self, number: int) -> tuple[str, str, float]:
+        """What became of a mutant, by which test, and the seconds that it took."""
+        if number not in self.mutants:
+            return "gone", "", 0.0
+        rust = sorted(self.reached[number] & {*self.programs} & {*self.seconds}, key=self.seconds.__getitem__)
+        tests = self.tests(number)
+        if not rust and not tests:
+            return "not reached", "", 0.0
+        began, up = time.monotonic(), ""
+        log = HOME / "run" / f"{number}.log"
+        while (rust or tests) and (left := LIMIT_S - (time.monotonic() - began)) > 5:
+            now = rust.pop(0) if rust else tests
+            test, said, late = self._try(now, number, log, left)
+            if test and self._passes_without(test):
+                return "killed", test + said, time.monotonic() - began
+            up = ", time is up" if late else up
+            if now is tests:
+                # One that fails without the mutant too is left out, and the others are tried again.
+                tests = [one for one in tests if test and one != test]
+        return f"survived{up}", "", time.monotonic() - began
+
+    def _try(self, tests: str | list[str], number: int, log: Path, limit: float) -> tuple[str, str, bool]:
+        """The first of these tests that fails, what to say of it, and whether time was up."""
+        log.write_text("", encoding="utf-8")
+        began = time.monotonic()
+        if isinstance(tests, str):
+            program, folder = self.programs[tests]
+            code, said = start(str(program), log, limit, folder, MUTANT=number)
+            failed = re.findall(r"^test (\S+) .*FAILED$", said, re.MULTILINE)
+            if code or failed:
+                return tests, f" {failed[0] if failed else ''}", code is None
+            last, running = tests, time.monotonic() - began
+        else:
+            log.with_suffix(".json").write_text(json.dumps(tests), encoding="utf-8")
+            files = " ".join(dict.fromkeys(test.split("::")[0] for test in tests))
+            chosen = log.with_suffix(".json")
+            code, _ = pytest(f"-x {files}", log, limit, MUTANT=number, MUTANT_TESTS=chosen)
+            failed = [name for kind, name, *more in read(log) if kind == "end" and more[0] == "failed"]
+            if failed:
+                return failed[0], "", code is None
+            if code not in {None, 0, 1, 5}:
+                return tests[0], " (and others: not collected)", False
+            _, last, at = ([entry for entry in read(log) if entry[0] == "start"] or [("", tests[0], began)])[
+                -1
+            ]
+            running = time.monotonic() - at
+        if code is None and running > 10 + 4 * self.seconds[last]:
+            return last, " (never ends)", True
+        return "", "", code is None
+
+    def _passes_without(self, test: str) -> bool:
+        if test not in self._passes:
+            log = HOME / "run" / f"without-{threading.get_ident()}.log"
+            failed, _, late = self._try(test if test in self.programs else [test], 0, log, 4 * LIMIT_S)
+            self._passes[test] = not failed and not late
+        return self._passes[test]
+
+
+def table(
+    entries: list[dict[str, Any]], lines: dict[int, int], verdicts: dict[int, tuple[str, str, float]]
+) -> str:
+    rows = ["| | place | function | mutant | result | test | s |", "|---|---|---|---|---|---|---|"]
+    totals: dict[str, Counter[str]] = {folder: Counter() for folder in DRAWN}
+    for entry in entries:
+        number, (file, function, _, change, _) = entry["number"], entry["key"]
+        verdict, test, seconds = verdicts[number]
+        place = f"{file}:{lines.get(number, entry['line'])}"
+        cells = [str(number), place, function, f"`{change}`", verdict, test, f"{seconds:.0f}"]
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        totals[file.split("/")[0]][verdict.split(",")[0]] += 1
+    for folder, counts in totals.items():
+        rows += [
+            "",
+            f"{folder}: " + ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())),
+        ]
+    return "\n".join(rows) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("steps", nargs="*", metavar="draw, reach, run", default=["draw", "reach", "run"])
+    parser.add_argument("--list", type=Path, default=HOME / "list.json", help="the mutants")
+    parser.add_argument("--reached", type=Path, default=HOME / "reach.jsonl", help="what reaches them")
+    parser.add_argument("--report", type=Path, default=HOME / "report.md", help="the table")
+    parser.add_argument("--only", type=int, nargs="+", help="run these mutants alone", metavar="NUMBER")
+    options = parser.parse_args()
+    (HOME / "run").mkdir(parents=True, exist_ok=True)
+    if not options.list.exists():
+        entries = [{"number": n, "key": one.key, "line": one.line} for n, one in enumerate(draw(), start=1)]
+        options.list.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
+    entries = json.loads(options.list.read_text(encoding="utf-8"))
+    numbers = {tuple(entry["key"]): entry["number"] for entry in entries}
+    everything = (one for folder in DRAWN for one in possible(ROOT, folder))
+    mutants = {numbers[one.key]: one for one in everything if one.key in numbers}
+    instrument(mutants)
+    environment()
+    if "reach" in options.steps:
+        reach(options.reached)
+    if "run" in options.steps:
+        began = time.monotonic()
+        resource.setrlimit(resource.RLIMIT_DATA, (MAX_BYTES, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+        run = Run(options.reached, mutants)
+        entries = [entry for entry in entries if entry["number"] in (options.only or numbers.values())]
+        with ThreadPoolExecutor(WORKERS) as pool:
+            results = pool.map(run.verdict, [entry["number"] for entry in entries])
+            verdicts = {}
+            for entry, result in zip(entries, results, strict=True):
+                verdicts[entry["number"]] = result
+                print(entry["number"], *result, flush=True)
+        text = table(entries, {number: one.line for number, one in mutants.items()}, verdicts)
+        text += f"\n{(time.monotonic() - began) / 60:.0f} minutes\n"
+        options.report.write_text(text, encoding="utf-8")
+        print(*text.splitlines()[-5:], sep="\n")
+
+
+if __name__ == "__main__":
+    main()
