@@ -21,6 +21,8 @@ import pytest
 
 LOG = os.environ["MUTANT_LOG"]
 REACH = os.environ["MUTANT"] == "-1"
+#: Names of tests, each once.
+CHOSEN = {} if REACH else dict.fromkeys(json.loads(Path(os.environ["MUTANT_TESTS"]).read_text("utf-8")))
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 _seconds: dict[str, float] = {}
 _file = None
@@ -41,15 +43,23 @@ def running(name: str) -> Iterator[None]:
         os.environ["MUTANT_TEST"] = before
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Files of chosen tests alone are read, in the order and with the conftest.py that they always have."""
+    wanted = [Path(one.split("::")[0]) for one in CHOSEN]
+    ignored = (
+        not REACH
+        and collection_path.suffix == ".py"
+        and collection_path.relative_to(Path.cwd()) not in wanted
+    )
+    return ignored or None
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The chosen tests alone, file by file in the order in which the files were chosen."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Chosen tests alone, file by file in the order in which the files were chosen."""
     if not REACH:
-        chosen = json.loads(Path(os.environ["MUTANT_TESTS"]).read_text(encoding="utf-8"))
-        files = list(dict.fromkeys(one.split("::")[0] for one in chosen))
-        wanted = set(chosen)
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in wanted])
-        items[:] = [item for item in items if item.nodeid in wanted]
+        files = list(dict.fromkeys(one.split("::")[0] for one in CHOSEN))
+        items[:] = [item for item in items if item.nodeid in CHOSEN]
         items.sort(key=lambda item: files.index(item.nodeid.split("::")[0]))
 
 

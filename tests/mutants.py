@@ -142,6 +142,8 @@ def cargo(words: str) -> list[dict[str, Any]]:
     command = f"cargo {words} --locked --message-format=json".split()
     variables = os.environ | {"CARGO_TARGET_DIR": str(TREE / "target"), "PYO3_PYTHON": sys.executable}
     done = subprocess.run(command, cwd=TREE, env=variables, stdout=-1, stderr=subprocess.DEVNULL)
+    if done.returncode and not words.startswith("check"):
+        raise SystemExit(f"{' '.join(command)} fails in {TREE}")
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -175,17 +177,14 @@ def draw() -> list[Mutant]:
     return sorted(drawn, key=lambda one: (one.file.startswith("crates"), one.file, one.start))
 
 
-def start(
-    words: str, log: Path, limit: float | None = None, folder: Path = TREE, **more: Any
-) -> tuple[Any, str]:
+def start(words: list[Any], log: Path, limit: float | None = None, **more: Any) -> tuple[Any, str]:
     """Run a program and end all that it started: its return code, None if time was up, and its output."""
     path = f"{PYTHON.parent}{os.pathsep}{os.environ['PATH']}"
+    folder = more.pop("folder", TREE)
     variables = os.environ | {"PATH": path, "MUTANT_LOG": str(log)} | {name: str(more[name]) for name in more}
     with open(f"{log}.out", "w+", encoding="utf-8", errors="replace") as out:
         options: dict[str, Any] = {"stdout": out, "stderr": out, "stdin": subprocess.DEVNULL}
-        process = subprocess.Popen(
-            words.split(), cwd=folder, env=variables, start_new_session=True, **options
-        )
+        process = subprocess.Popen(words, cwd=folder, env=variables, start_new_session=True, **options)
         with suppress(subprocess.TimeoutExpired):
             process.wait(limit)
         code = process.poll()
@@ -200,13 +199,14 @@ def start(
         return code, out.read()
 
 
-def pytest(words: str, log: Path, limit: float | None = None, **more: Any) -> tuple[Any, str]:
+def pytest(words: list[str], log: Path, limit: float | None = None, **more: Any) -> tuple[Any, str]:
     """Run pytest with nothing that an earlier run left in a cache."""
     memory = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else HOME
-    folders = f"-o cache_dir={log}.cache --basetemp={memory}/zlens-mutants-{os.getpid()}-{log.stem}"
-    ended = start(f"{PYTHON} -m pytest -p mutant_plugin --tb=short {folders} {words}", log, limit, **more)
-    shutil.rmtree(f"{log}.cache", ignore_errors=True)
-    shutil.rmtree(f"{memory}/zlens-mutants-{os.getpid()}-{log.stem}", ignore_errors=True)
+    cache, temporary = Path(f"{log}.cache"), memory / f"zlens-mutants-{os.getpid()}-{log.stem}"
+    command = [PYTHON, "-m", "pytest", "-p", "mutant_plugin", "-o", f"cache_dir={cache}"]
+    ended = start([*command, f"--basetemp={temporary}", "--tb=short", *words], log, limit, **more)
+    for folder in (cache, temporary):
+        shutil.rmtree(folder, ignore_errors=True)
     return ended
 
 
@@ -220,11 +220,11 @@ def reach(path: Path) -> None:
     log.write_text("", encoding="utf-8")
     for name, (program, folder) in build().items():
         began = time.monotonic()
-        code, _ = start(str(program), log, None, folder, MUTANT=-1, MUTANT_TEST=name)
+        code, _ = start([program], log, folder=folder, MUTANT=-1, MUTANT_TEST=name)
         entry = ["end", name, "failed" if code else "passed", round(time.monotonic() - began, 3)]
         with open(log, "a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
-    _, said = pytest(f"--numprocesses {WORKERS} --dist worksteal", log, MUTANT=-1)
+    _, said = pytest([f"--numprocesses={WORKERS}", "--dist=worksteal"], log, MUTANT=-1)
     print(*said.splitlines()[-20:], sep="\n", flush=True)
     log.rename(path)
 
@@ -283,7 +283,7 @@ class Run:
         if number not in self.mutants:
             return "gone", "", 0.0
         rust = sorted(self.reached[number] & {*self.programs} & {*self.seconds}, key=self.seconds.__getitem__)
-        tests = self.tests(number)
+        tests, programs = self.tests(number), len(rust)
         if not rust and not tests:
             return "not reached", "", 0.0
         began, up = time.monotonic(), ""
@@ -297,7 +297,8 @@ class Run:
             if now is tests:
                 # One that fails without the mutant too is left out, and the others are tried again.
                 tests = [one for one in tests if test and one != test]
-        return f"survived{up}", "", time.monotonic() - began
+        passed = {entry[1] for entry in read(log) if entry[0] == "end"}
+        return f"survived{up}", f"{programs + len(passed)} pass", time.monotonic() - began
 
     def _try(self, tests: str | list[str], number: int, log: Path, limit: float) -> tuple[str, str, bool]:
         """The first of these tests that fails, what to say of it, and whether time was up."""
@@ -305,24 +306,25 @@ class Run:
         began = time.monotonic()
         if isinstance(tests, str):
             program, folder = self.programs[tests]
-            code, said = start(str(program), log, limit, folder, MUTANT=number)
+            code, said = start([program], log, limit, folder=folder, MUTANT=number)
             failed = re.findall(r"^test (\S+) .*FAILED$", said, re.MULTILINE)
             if code or failed:
                 return tests, f" {failed[0] if failed else ''}", code is None
             last, running = tests, time.monotonic() - began
         else:
-            log.with_suffix(".json").write_text(json.dumps(tests), encoding="utf-8")
-            files = " ".join(dict.fromkeys(test.split("::")[0] for test in tests))
             chosen = log.with_suffix(".json")
-            code, _ = pytest(f"-x {files}", log, limit, MUTANT=number, MUTANT_TESTS=chosen)
+            chosen.write_text(json.dumps(tests), encoding="utf-8")
+            code, said = pytest(["-x"], log, limit, MUTANT=number, MUTANT_TESTS=chosen)
             failed = [name for kind, name, *more in read(log) if kind == "end" and more[0] == "failed"]
             if failed:
                 return failed[0], "", code is None
-            if code not in {None, 0, 1, 5}:
-                return tests[0], " (and others: not collected)", False
-            _, last, at = ([entry for entry in read(log) if entry[0] == "start"] or [("", tests[0], began)])[
-                -1
-            ]
+            if code not in {None, 0}:
+                # All of them, since they are not even imported.
+                if not number:
+                    raise SystemExit(f"{tests} cannot be collected:\n{said}")
+                return tests[0], " (not collected)", False
+            starts = [("start", tests[0], began), *(entry for entry in read(log) if entry[0] == "start")]
+            _, last, at = starts[-1]
             running = time.monotonic() - at
         if code is None and running > 10 + 4 * self.seconds[last]:
             return last, " (never ends)", True
@@ -336,9 +338,7 @@ class Run:
         return self._passes[test]
 
 
-def table(
-    entries: list[dict[str, Any]], lines: dict[int, int], verdicts: dict[int, tuple[str, str, float]]
-) -> str:
+def table(entries: list[Any], lines: dict[int, int], verdicts: dict[int, tuple[str, str, float]]) -> str:
     rows = ["| | place | function | mutant | result | test | s |", "|---|---|---|---|---|---|---|"]
     totals: dict[str, Counter[str]] = {folder: Counter() for folder in DRAWN}
     for entry in entries:
@@ -349,17 +349,14 @@ def table(
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         totals[file.split("/")[0]][verdict.split(",")[0]] += 1
     for folder, counts in totals.items():
-        rows += [
-            "",
-            f"{folder}: " + ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())),
-        ]
+        numbers = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+        rows += ["", f"{folder}: {numbers}"]
     return "\n".join(rows) + "\n"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("steps", nargs="*", metavar="draw, reach, run", default=["draw", "reach", "run"])
     parser.add_argument("--list", type=Path, default=HOME / "list.json", help="the mutants")
     parser.add_argument("--reached", type=Path, default=HOME / "reach.jsonl", help="what reaches them")
