@@ -89,8 +89,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 def pytest_fixture_setup(fixturedef: Any) -> Iterator[None]:
     if fixturedef.scope == "function":
         return (yield)
+    began = time.monotonic()
     with running(_name(fixturedef)):
-        return (yield)
+        result = yield
+    if REACH:
+        write("setup", _name(fixturedef), round(time.monotonic() - began, 3))
+    return result
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:

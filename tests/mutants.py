@@ -35,8 +35,8 @@ HOME = ROOT / "target" / "mutants"
 TREE = HOME / "tree"
 PYTHON = TREE / ".venv" / "bin" / "python"
 WORKERS = 2
-#: Seconds of one mutant, and the recorded ones of the tests that are chosen for it.
-LIMIT_S, CHOSEN_S = 60.0, 40.0
+#: Seconds of one mutant, the recorded ones of the tests that are chosen for it, and what no test takes.
+LIMIT_S, CHOSEN_S, LONG_S = 60.0, 40.0, 600.0
 #: A fault may ask for all memory there is; a process that runs all tests needs more than one that runs a few.
 MAX_BYTES = 12 << 30
 #: Made by other targets of the Makefile; tests use what is there.
@@ -232,15 +232,17 @@ def reach(path: Path) -> None:
 class Run:
     """Mutants against the tests that reach them, as one run of all tests recorded it."""
 
-    def __init__(self, recorded: Path, mutants: dict[int, Mutant]) -> None:
+    def __init__(self, recorded: Path, mutants: dict[int, Mutant], limit_s: float) -> None:
         self.mutants = mutants
+        self.limit_s = limit_s
         self.programs = build()
         #: Where each mutant was reached: tests, fixtures, imports of files, programs of Rust.
         self.reached: dict[int, set[str]] = defaultdict(set)
         self.fixtures: dict[str, set[str]] = {}
-        #: Seconds of tests that passed.
+        #: Seconds of tests that passed, and of fixtures that several tests use.
         self.seconds: dict[str, float] = {}
-        self._passes: dict[str, bool] = {}
+        self.setup: dict[str, float] = defaultdict(float)
+        self._alone: dict[str, float] = {}
         entries = read(recorded)
         failed = {name for kind, name, *more in entries if kind == "end" and more[0] != "passed"}
         for kind, name, *more in entries:
@@ -248,6 +250,8 @@ class Run:
                 self.reached[name].add(more[0])
             elif kind == "uses":
                 self.fixtures[name] = {*more[0]}
+            elif kind == "setup":
+                self.setup[name] = max(self.setup[name], more[0])
             elif name not in failed:
                 self.seconds[name] = more[1]
 
@@ -270,11 +274,15 @@ class Run:
                 # The first cases of many tests say more than all cases of one; tests of the same room most.
                 cases[test.split("[")[0]] += 1
                 weight = cases[test.split("[")[0]] / (3 if test.split("/")[1] == room else 1)
-                costs[test] = (test not in own, (self.seconds[test] + 0.01) * weight)
-        chosen, left = [], CHOSEN_S
+                seconds = self.seconds[test] + sum(self.setup[name] for name in self.fixtures.get(test, ()))
+                costs[test] = (test not in own, (seconds + 0.01) * weight)
+        chosen, left, made = [], CHOSEN_S, set[str]()
         for test in sorted(costs, key=costs.__getitem__):
-            if self.seconds[test] <= left:
-                left -= self.seconds[test]
+            more = self.fixtures.get(test, set()) - made
+            seconds = self.seconds[test] + sum(self.setup[fixture] for fixture in more)
+            if seconds <= left:
+                left -= seconds
+                made |= more
                 chosen.append(test)
         return chosen
 
@@ -283,59 +291,62 @@ class Run:
         if number not in self.mutants:
             return "gone", "", 0.0
         rust = sorted(self.reached[number] & {*self.programs} & {*self.seconds}, key=self.seconds.__getitem__)
-        tests, programs = self.tests(number), len(rust)
+        tests, passed = self.tests(number), len(rust)
         if not rust and not tests:
             return "not reached", "", 0.0
-        began, up = time.monotonic(), ""
-        log = HOME / "run" / f"{number}.log"
-        while (rust or tests) and (left := LIMIT_S - (time.monotonic() - began)) > 5:
+        log, spent, up = HOME / "run" / f"{number}.log", 0.0, ""
+        while (rust or tests) and spent < self.limit_s - 5:
             now = rust.pop(0) if rust else tests
-            test, said, late = self._try(now, number, log, left)
-            if test and self._passes_without(test):
-                return "killed", test + said, time.monotonic() - began
-            up = ", time is up" if late else up
+            began = time.monotonic()
+            test, said, late_s = self._try(now, number, log, self.limit_s - spent)
+            spent += time.monotonic() - began
+            # What runs when time is up never ends if it takes half the time without the mutant.
+            alone_s = self._alone_s(test) if test else 0.0
+            if test and alone_s < (late_s / 2 or LONG_S):
+                return "killed", test + said, spent
+            up = ", time is up" if late_s else up
             if now is tests:
                 # One that fails without the mutant too is left out, and the others are tried again.
-                tests = [one for one in tests if test and one != test]
-        passed = {entry[1] for entry in read(log) if entry[0] == "end"}
-        return f"survived{up}", f"{programs + len(passed)} pass", time.monotonic() - began
+                tests = [one for one in tests if test and not late_s and one != test]
+        passed += len({entry[1] for entry in read(log) if entry[0] == "end"})
+        return f"survived{up}", f"{passed} pass", spent
 
-    def _try(self, tests: str | list[str], number: int, log: Path, limit: float) -> tuple[str, str, bool]:
-        """The first of these tests that fails, what to say of it, and whether time was up."""
+    def _try(self, tests: str | list[str], number: int, log: Path, limit_s: float) -> tuple[str, str, float]:
+        """The first of these tests that fails, with a note; or what ran when time was up, and how long."""
         log.write_text("", encoding="utf-8")
         began = time.monotonic()
         if isinstance(tests, str):
             program, folder = self.programs[tests]
-            code, said = start([program], log, limit, folder=folder, MUTANT=number)
+            code, said = start([program], log, limit_s, folder=folder, MUTANT=number)
             failed = re.findall(r"^test (\S+) .*FAILED$", said, re.MULTILINE)
             if code or failed:
-                return tests, f" {failed[0] if failed else ''}", code is None
-            last, running = tests, time.monotonic() - began
+                return tests, f" {failed[0] if failed else ''}", 0.0
+            last = tests
         else:
             chosen = log.with_suffix(".json")
             chosen.write_text(json.dumps(tests), encoding="utf-8")
-            code, said = pytest(["-x"], log, limit, MUTANT=number, MUTANT_TESTS=chosen)
+            code, said = pytest(["-x"], log, limit_s, MUTANT=number, MUTANT_TESTS=chosen)
             failed = [name for kind, name, *more in read(log) if kind == "end" and more[0] == "failed"]
             if failed:
-                return failed[0], "", code is None
+                return failed[0], "", 0.0
             if code not in {None, 0}:
                 # All of them, since they are not even imported.
                 if not number:
                     raise SystemExit(f"{tests} cannot be collected:\n{said}")
-                return tests[0], " (not collected)", False
-            starts = [("start", tests[0], began), *(entry for entry in read(log) if entry[0] == "start")]
-            _, last, at = starts[-1]
-            running = time.monotonic() - at
-        if code is None and running > 10 + 4 * self.seconds[last]:
-            return last, " (never ends)", True
-        return "", "", code is None
+                return tests[0], " (not collected)", 0.0
+            starts = [(tests[0], began), *(entry[1:] for entry in read(log) if entry[0] == "start")]
+            last, at = starts[-1]
+            limit_s -= at - began
+        return (last, " (never ends)", limit_s) if code is None else ("", "", 0.0)
 
-    def _passes_without(self, test: str) -> bool:
-        if test not in self._passes:
+    def _alone_s(self, test: str) -> float:
+        """Seconds of a test that runs alone, without a mutant; very many if it fails then too."""
+        if test not in self._alone:
             log = HOME / "run" / f"without-{threading.get_ident()}.log"
-            failed, _, late = self._try(test if test in self.programs else [test], 0, log, 4 * LIMIT_S)
-            self._passes[test] = not failed and not late
-        return self._passes[test]
+            began = time.monotonic()
+            failed, _, _ = self._try(test if test in self.programs else [test], 0, log, LONG_S)
+            self._alone[test] = LONG_S if failed else time.monotonic() - began
+        return self._alone[test]
 
 
 def table(entries: list[Any], lines: dict[int, int], verdicts: dict[int, tuple[str, str, float]]) -> str:
@@ -361,6 +372,9 @@ def main() -> None:
     parser.add_argument("--list", type=Path, default=HOME / "list.json", help="the mutants")
     parser.add_argument("--reached", type=Path, default=HOME / "reach.jsonl", help="what reaches them")
     parser.add_argument("--report", type=Path, default=HOME / "report.md", help="the table")
+    parser.add_argument(
+        "--limit", type=float, default=LIMIT_S, help="seconds of a mutant, more on a busy machine"
+    )
     parser.add_argument("--only", type=int, nargs="+", help="run these mutants alone", metavar="NUMBER")
     options = parser.parse_args()
     (HOME / "run").mkdir(parents=True, exist_ok=True)
@@ -378,7 +392,7 @@ def main() -> None:
     if "run" in options.steps:
         began = time.monotonic()
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_BYTES, resource.getrlimit(resource.RLIMIT_DATA)[1]))
-        run = Run(options.reached, mutants)
+        run = Run(options.reached, mutants, options.limit)
         entries = [entry for entry in entries if entry["number"] in (options.only or numbers.values())]
         with ThreadPoolExecutor(WORKERS) as pool:
             results = pool.map(run.verdict, [entry["number"] for entry in entries])
