@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
-import re
 import resource
 import shutil
 import signal
@@ -35,8 +35,10 @@ HOME = ROOT / "target" / "mutants"
 TREE = HOME / "tree"
 PYTHON = TREE / ".venv" / "bin" / "python"
 WORKERS = 2
-#: Seconds of one mutant, the recorded ones of the tests that are chosen for it, and what no test takes.
-LIMIT_S, CHOSEN_S, LONG_S = 60.0, 40.0, 600.0
+#: Processor seconds of one mutant, and recorded ones of the tests that are chosen for it.
+LIMIT_S, CHOSEN_S = 60.0, 50.0
+#: How many times as long a test may wait.
+WAITED = 10
 #: A fault may ask for all memory there is; a process that runs all tests needs more than one that runs a few.
 MAX_BYTES = 12 << 30
 #: Made by other targets of the Makefile; tests use what is there.
@@ -177,16 +179,29 @@ def draw() -> list[Mutant]:
     return sorted(drawn, key=lambda one: (one.file.startswith("crates"), one.file, one.start))
 
 
-def start(words: list[Any], log: Path, limit: float | None = None, **more: Any) -> tuple[Any, str]:
-    """Run a program and end all that it started: its return code, None if time was up, and its output."""
+def spent_s(session: int) -> float:
+    """Processor seconds of a program and of what it started."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            values = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            ticks += sum(map(int, values[11:15])) if int(values[3]) == session else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def start(words: list[Any], log: Path, limit_s: float, **more: Any) -> tuple[int | None, str, float]:
+    """Run a program and end all that it started: its code, None if time was up; its output; seconds."""
     path = f"{PYTHON.parent}{os.pathsep}{os.environ['PATH']}"
     folder = more.pop("folder", TREE)
     variables = os.environ | {"PATH": path, "MUTANT_LOG": str(log)} | {name: str(more[name]) for name in more}
     with open(f"{log}.out", "w+", encoding="utf-8", errors="replace") as out:
         options: dict[str, Any] = {"stdout": out, "stderr": out, "stdin": subprocess.DEVNULL}
         process = subprocess.Popen(words, cwd=folder, env=variables, start_new_session=True, **options)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(limit)
+        seconds, end = 0.0, time.monotonic() + WAITED * limit_s
+        while process.poll() is None and seconds < limit_s and time.monotonic() < end:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.2)
+            seconds = max(seconds, spent_s(process.pid))
         code = process.poll()
         # Servers that a test left behind have this log in their environment.
         for found in Path("/proc").glob("[0-9]*/environ"):
@@ -196,15 +211,15 @@ def start(words: list[Any], log: Path, limit: float | None = None, **more: Any) 
         process.kill()
         process.wait()
         out.seek(0)
-        return code, out.read()
+        return code, out.read(), seconds
 
 
-def pytest(words: list[str], log: Path, limit: float | None = None, **more: Any) -> tuple[Any, str]:
+def pytest(words: list[str], log: Path, limit_s: float, **more: Any) -> tuple[int | None, str, float]:
     """Run pytest with nothing that an earlier run left in a cache."""
     memory = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else HOME
     cache, temporary = Path(f"{log}.cache"), memory / f"zlens-mutants-{os.getpid()}-{log.stem}"
     command = [PYTHON, "-m", "pytest", "-p", "mutant_plugin", "-o", f"cache_dir={cache}"]
-    ended = start([*command, f"--basetemp={temporary}", "--tb=short", *words], log, limit, **more)
+    ended = start([*command, f"--basetemp={temporary}", "--tb=short", *words], log, limit_s, **more)
     for folder in (cache, temporary):
         shutil.rmtree(folder, ignore_errors=True)
     return ended
@@ -219,12 +234,11 @@ def reach(path: Path) -> None:
     log = HOME / "reach.new"
     log.write_text("", encoding="utf-8")
     for name, (program, folder) in build().items():
-        began = time.monotonic()
-        code, _ = start([program], log, folder=folder, MUTANT=-1, MUTANT_TEST=name)
-        entry = ["end", name, "failed" if code else "passed", round(time.monotonic() - began, 3)]
+        code, _, seconds = start([program], log, math.inf, folder=folder, MUTANT=-1, MUTANT_TEST=name)
+        entry = ["end", name, "failed" if code else "passed", seconds]
         with open(log, "a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
-    _, said = pytest([f"--numprocesses={WORKERS}", "--dist=worksteal"], log, MUTANT=-1)
+    _, said, _ = pytest([f"--numprocesses={WORKERS}", "--dist=worksteal"], log, math.inf, MUTANT=-1)
     print(*said.splitlines()[-20:], sep="\n", flush=True)
     log.rename(path)
 
@@ -232,9 +246,8 @@ def reach(path: Path) -> None:
 class Run:
     """Mutants against the tests that reach them, as one run of all tests recorded it."""
 
-    def __init__(self, recorded: Path, mutants: dict[int, Mutant], limit_s: float) -> None:
+    def __init__(self, recorded: Path, mutants: dict[int, Mutant]) -> None:
         self.mutants = mutants
-        self.limit_s = limit_s
         self.programs = build()
         #: Where each mutant was reached: tests, fixtures, imports of files, programs of Rust.
         self.reached: dict[int, set[str]] = defaultdict(set)
@@ -242,6 +255,7 @@ class Run:
         #: Seconds of tests that passed, and of fixtures that several tests use.
         self.seconds: dict[str, float] = {}
         self.setup: dict[str, float] = defaultdict(float)
+        #: Seconds of tests alone, without a mutant; 0 if they fail then too.
         self._alone: dict[str, float] = {}
         entries = read(recorded)
         failed = {name for kind, name, *more in entries if kind == "end" and more[0] != "passed"}
@@ -295,57 +309,53 @@ class Run:
         if not rust and not tests:
             return "not reached", "", 0.0
         log, spent, up = HOME / "run" / f"{number}.log", 0.0, ""
-        while (rust or tests) and spent < self.limit_s - 5:
-            now = rust.pop(0) if rust else tests
-            began = time.monotonic()
-            test, said, late_s = self._try(now, number, log, self.limit_s - spent)
-            spent += time.monotonic() - began
-            # What runs when time is up never ends if it takes half the time without the mutant.
+        while (rust or tests) and spent < LIMIT_S - 5:
+            now = [rust.pop(0)] if rust else tests
+            test, late, seconds = self._try(now, number, log, LIMIT_S - spent)
+            spent += seconds
             alone_s = self._alone_s(test) if test else 0.0
-            if test and alone_s < (late_s / 2 or LONG_S):
-                return "killed", test + said, spent
-            up = ", time is up" if late_s else up
+            if late and alone_s:
+                # What was running when time was up: does it end in twice the time that it needs?
+                again = self._try([test], number, log.with_stem(f"{number}-again"), 2 * alone_s + 10)
+                alone_s *= bool(again[0])
+            if alone_s:
+                return "killed", test + " (never ends)" * (late and again[1]), spent
+            up = ", time is up" if late else ""
             if now is tests:
                 # One that fails without the mutant too is left out, and the others are tried again.
-                tests = [one for one in tests if test and not late_s and one != test]
+                tests = [one for one in tests if test and not late and one != test]
         passed += len({entry[1] for entry in read(log) if entry[0] == "end"})
         return f"survived{up}", f"{passed} pass", spent
 
-    def _try(self, tests: str | list[str], number: int, log: Path, limit_s: float) -> tuple[str, str, float]:
-        """The first of these tests that fails, with a note; or what ran when time was up, and how long."""
+    def _try(self, tests: list[str], number: int, log: Path, limit_s: float) -> tuple[str, bool, float]:
+        """The first test that fails, or the one that ran when time was up; whether it was up; seconds."""
         log.write_text("", encoding="utf-8")
-        began = time.monotonic()
-        if isinstance(tests, str):
-            program, folder = self.programs[tests]
-            code, said = start([program], log, limit_s, folder=folder, MUTANT=number)
-            failed = re.findall(r"^test (\S+) .*FAILED$", said, re.MULTILINE)
-            if code or failed:
-                return tests, f" {failed[0] if failed else ''}", 0.0
-            last = tests
-        else:
-            chosen = log.with_suffix(".json")
-            chosen.write_text(json.dumps(tests), encoding="utf-8")
-            code, said = pytest(["-x"], log, limit_s, MUTANT=number, MUTANT_TESTS=chosen)
-            failed = [name for kind, name, *more in read(log) if kind == "end" and more[0] == "failed"]
-            if failed:
-                return failed[0], "", 0.0
-            if code not in {None, 0}:
-                # All of them, since they are not even imported.
-                if not number:
-                    raise SystemExit(f"{tests} cannot be collected:\n{said}")
-                return tests[0], " (not collected)", 0.0
-            starts = [(tests[0], began), *(entry[1:] for entry in read(log) if entry[0] == "start")]
-            last, at = starts[-1]
-            limit_s -= at - began
-        return (last, " (never ends)", limit_s) if code is None else ("", "", 0.0)
+        if tests[0] in self.programs:
+            program, folder = self.programs[tests[0]]
+            code, _, seconds = start([program], log, limit_s, folder=folder, MUTANT=number)
+            return tests[0] if code != 0 else "", code is None, seconds
+        chosen = log.with_suffix(".json")
+        chosen.write_text(json.dumps(tests), encoding="utf-8")
+        code, said, seconds = pytest(["-x"], log, limit_s, MUTANT=number, MUTANT_TESTS=chosen)
+        entries = read(log)
+        failed = [entry[1] for entry in entries if entry[0] == "end" and entry[2] == "failed"]
+        if failed or code == 0:
+            return failed[0] if failed else "", False, seconds
+        if code is None:
+            return (
+                next((name for kind, name, *_ in reversed(entries) if kind == "start"), tests[0]),
+                True,
+                seconds,
+            )
+        if not number:
+            raise SystemExit(f"{tests} cannot be collected:\n{said}")
+        return tests[0], False, seconds
 
     def _alone_s(self, test: str) -> float:
-        """Seconds of a test that runs alone, without a mutant; very many if it fails then too."""
         if test not in self._alone:
             log = HOME / "run" / f"without-{threading.get_ident()}.log"
-            began = time.monotonic()
-            failed, _, _ = self._try(test if test in self.programs else [test], 0, log, LONG_S)
-            self._alone[test] = LONG_S if failed else time.monotonic() - began
+            failed, _, seconds = self._try([test], 0, log, 4 * LIMIT_S)
+            self._alone[test] = 0.0 if failed else max(seconds, 0.1)
         return self._alone[test]
 
 
@@ -372,9 +382,6 @@ def main() -> None:
     parser.add_argument("--list", type=Path, default=HOME / "list.json", help="the mutants")
     parser.add_argument("--reached", type=Path, default=HOME / "reach.jsonl", help="what reaches them")
     parser.add_argument("--report", type=Path, default=HOME / "report.md", help="the table")
-    parser.add_argument(
-        "--limit", type=float, default=LIMIT_S, help="seconds of a mutant, more on a busy machine"
-    )
     parser.add_argument("--only", type=int, nargs="+", help="run these mutants alone", metavar="NUMBER")
     options = parser.parse_args()
     (HOME / "run").mkdir(parents=True, exist_ok=True)
@@ -392,7 +399,7 @@ def main() -> None:
     if "run" in options.steps:
         began = time.monotonic()
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_BYTES, resource.getrlimit(resource.RLIMIT_DATA)[1]))
-        run = Run(options.reached, mutants, options.limit)
+        run = Run(options.reached, mutants)
         entries = [entry for entry in entries if entry["number"] in (options.only or numbers.values())]
         with ThreadPoolExecutor(WORKERS) as pool:
             results = pool.map(run.verdict, [entry["number"] for entry in entries])
