@@ -148,6 +148,10 @@ export ZLENS_SAMPLES = $(abspath $(SAMPLES))
 samples: $(TOOLS) ## the samples of real machines: where they are, what they show, which tests read them
 	@$(BIN)/python tests/samples.py
 
+.PHONY: mutants
+mutants: setup ## how many of 120 small faults the tests detect: the list, what reaches them, the table (two hours)
+	@$(BIN)/python tests/mutants.py
+
 # Large, and needed for nothing else; each engine in a process of its own.
 SPARK := target/spark/.tools
 $(SPARK): tests/spark/requirements.lock
