@@ -194,6 +194,14 @@ def test_mean_rows_are_said_to_be_what_they_are() -> None:
     assert "the plain mean of its recorded intervals" in plain
 
 
+@pytest.mark.parametrize("name", metrics.tables())
+def test_what_has_a_mean_is_explained_with_its_weight(name: str) -> None:
+    """Ratios and gauges are averaged; all else is added, or is of one row."""
+    for column in metrics.table(name).columns:
+        has_mean = "\nMean     " in explain(f"{name}.{column.name}")
+        assert has_mean == (column.aggregate in {"ratio", "gauge"}), column.name
+
+
 def test_a_table_of_listings_says_what_it_feeds_or_why_it_feeds_nothing() -> None:
     assert "Feeds    role page_area: a paging or spool area" in explain("listing_cpowned")
     assert "not block_size: it covers all volumes" in explain("listing_cpowned")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 import zlens
 from zlens import demo
 from zlens.cli import main
+from zlens.errors import QueryError
+from zlens.inputs.options import parse_zone
 
 #: Commands on a measured interval, before the name of their input.
 COMMANDS = (
@@ -89,3 +92,18 @@ def test_one_rate_is_one_series(demo_folder: Path) -> None:
     for _, rate, parts in rows:
         assert (rate is None) is (parts is None)
         assert rate == pytest.approx(parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"),
+    [("+02:00", 120), ("-0330", -210), ("+05:59", 359), ("+18:00", 1080), ("-18:00", -1080)],
+)
+def test_offsets_are_those_of_iso_8601(text: str, minutes: int) -> None:
+    assert parse_zone(text).utcoffset(None) == dt.timedelta(minutes=minutes)
+
+
+@pytest.mark.parametrize("text", ["+18:01", "-19:00", "+23:59", "+99:00", "+01:60", "+02:99"])
+def test_offsets_that_no_zone_has(text: str) -> None:
+    """ISO 8601 has minutes below 60; no zone is farther from UTC than 18 hours (java.time.ZoneOffset)."""
+    with pytest.raises(QueryError, match="is not a time zone"):
+        parse_zone(text)

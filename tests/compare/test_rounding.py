@@ -8,6 +8,7 @@ import pytest
 
 import zlens
 from zlens import reports
+from zlens.compare import as_text
 from zlens.compare.comparison import compare
 from zlens.compare.noise import Estimate, judge
 from zlens.compare.sides import Side, measure
@@ -53,6 +54,17 @@ def test_a_table_of_several_files_is_bounded_once(tmp_path: Path) -> None:
         runs = measure(session, "").systems
     for name in ("FIRST", "SECOND"):
         assert runs[name].roundings["load.guest_pct", ()] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (12_345.6, "12,346"), (1000, "1,000"), (999.94, "999.9"), (100, "100.0"), (10, "10.00"),
+        (9.5, "9.5000"), (0.01, "0.0100"), (-0.01, "-0.0100"), (0.009_9, "0.009900"), (0, "0.0000"),
+    ],
+)  # fmt: skip
+def test_numbers_have_about_five_digits(value: float, shown: str) -> None:
+    assert as_text.number(value) == shown
 
 
 def test_differences_within_rounding_are_none() -> None:

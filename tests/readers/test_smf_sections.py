@@ -232,6 +232,14 @@ def test_older_and_newer_levels_read_alike(tmp_path: Path) -> None:
     assert source.problems(complete=True) == []
 
 
+@pytest.mark.parametrize("length", [344, 512])
+def test_a_system_is_known_whatever_the_length_of_its_sections(length: int, tmp_path: Path) -> None:
+    """A triplet has its length in two bytes, the second of 512 is 0."""
+    records = rmf(70, 900, {"control": [MACHINE]}, lengths={"control": length})
+    (info,) = opened(dump(tmp_path / "one.smf", records)).systems
+    assert (info.machine_type, info.model, info.serial) == ("3931", "A01", "00000000000ABCDE")
+
+
 def test_a_level_with_fewer_kinds_of_section(tmp_path: Path) -> None:
     """The product section of an older record stands where newer ones have triplets of cores and tenants."""
     (made,) = rmf(70, 900, {"control": [MACHINE]})

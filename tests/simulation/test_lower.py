@@ -239,6 +239,18 @@ def test_a_history_is_the_height_of_the_demand() -> None:
     assert (own["cores"], own["highs"], own["mediums"]) == (28, 19, 1)
 
 
+@pytest.mark.parametrize(("excess", "physical", "demand"), [(0, 20, 22), (100, 21, 22), (250, 23, 72)])
+def test_the_rest_of_a_machine_leaves_the_excess(excess: int, physical: int, demand: float) -> None:
+    """Own are 19 cores and 78 %; others have what is left of whole cores, and want that less the excess."""
+    values = example("unparking") | {"excess": excess}
+    del values["partition"], values["weight"]
+    found = lowered(values)
+    assert found["machine"]["cores"] == [{"kind": 0, "count": physical}]
+    [load] = found["systems"][1]["users"][0]["loads"]
+    # Of each virtual CPU.
+    assert load["demand_pct"] * found["partitions"][1]["shares"][0]["cores"] == pytest.approx(demand)
+
+
 def test_references_are_places() -> None:
     values = tomllib.loads(EXAMPLE)
     values["transaction"][0]["step"][1] |= {"lock": "LATCH", "user": ["DB1", "WEB1"]}

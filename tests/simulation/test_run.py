@@ -141,6 +141,13 @@ def test_progress_is_in_simulated_seconds(fake: Fake, tmp_path: Path) -> None:
     assert told == [(10, 20, "simulating")]
 
 
+def test_progress_counts_the_seconds_that_were_simulated() -> None:
+    scenario = json.dumps(run.prepared(machine()).lowered.scenario)
+    told: list[float] = []
+    _native.simulate(scenario, {}, lambda seconds: told.append(seconds) is None)
+    assert told == [10, 20]
+
+
 def test_what_fails_leaves_no_file(fake: Fake, tmp_path: Path) -> None:
     def fail() -> None:
         raise ValueError("cores of ZVM1: 0; expected some")
