@@ -17,7 +17,9 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 # Stamps inside the environment: removing .venv makes everything start afresh.
 TOOLS := $(VENV)/.tools
-NATIVE := $(VENV)/.native
+# The module is built quickly, or as it is released: `make setup PROFILE=release`.
+PROFILE ?= develop
+NATIVE := $(VENV)/.native-$(PROFILE)
 PAGE := ui/node_modules/.page
 SITE := target/docs/.tools
 RUST := Cargo.toml Cargo.lock $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/target/*')
@@ -38,8 +40,8 @@ $(TOOLS): requirements.lock
 $(NATIVE): $(TOOLS) $(RUST) pyproject.toml
 	@command -v cargo >/dev/null \
 		|| { echo "cargo is missing: zlens needs Rust 1.95 or newer (https://rustup.rs)" >&2; exit 2; }
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
-	@touch $@
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --locked --quiet
+	@rm -f $(VENV)/.native-* && touch $@
 
 # What the page is built and checked with; zlens itself brings the page ready made.
 $(PAGE): ui/package-lock.json
@@ -122,8 +124,12 @@ trino: ## Trino for the test of exported tables (Maven Central, 0.8 GB, into tar
 	} || { echo "Trino cannot be fetched; without it the test that asks it is skipped" >&2; exit 2; }
 
 # Tests of Python run side by side, in the order they stand in: whoever is done early takes over from the others.
-CARGO_TEST := cargo test --workspace --exclude zlens-native --locked --quiet
+CARGO_TEST := cargo test --profile develop --workspace --exclude zlens-native --locked --quiet
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+.PHONY: programs
+programs: # programs and examples of the crates that tests of Python start
+	$(CARGO_TEST) --no-run
 
 .PHONY: test
 test: setup $(PAGE) ## Rust, TypeScript and Python, all but long tests (some need `make packages`)
@@ -212,7 +218,8 @@ format: setup $(PAGE) ## rewrite the sources in the house style
 	cd ui && npm run --silent format
 
 .PHONY: bench
-bench: setup ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
+bench: ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
+	@$(MAKE) --no-print-directory setup PROFILE=release
 	cargo build --release --locked --quiet --package zlens-frames --examples
 	$(BIN)/python bench/answers.py $(BENCH_ARGS)
 	$(BIN)/python bench/bench.py $(BENCH_ARGS)

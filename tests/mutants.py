@@ -151,10 +151,10 @@ def cargo(words: str) -> list[dict[str, Any]]:
 
 def build() -> dict[str, tuple[Path, Path]]:
     """Build the copy; the programs of the tests of Rust, and the folders that they run in."""
-    cargo("build --release --package zlens-native --features pyo3/extension-module")
-    shutil.copy(TREE / "target/release/lib_native.so", TREE / "python/zlens/_native.abi3.so")
+    cargo("build --profile develop --package zlens-native --features pyo3/extension-module")
+    shutil.copy(TREE / "target/develop/lib_native.so", TREE / "python/zlens/_native.abi3.so")
     programs = {}
-    for one in cargo("test --workspace --exclude zlens-native --no-run"):
+    for one in cargo("test --profile develop --workspace --exclude zlens-native --no-run"):
         if one.get("executable") and one["profile"]["test"]:
             folder = Path(one["manifest_path"]).parent
             programs[f"{folder.name}::{one['target']['name']}"] = (Path(one["executable"]), folder)

@@ -28,10 +28,10 @@ pytestmark = pytest.mark.skipif(shutil.which("cargo") is None, reason=tools.reas
 
 @pytest.fixture(scope="module")
 def built() -> Path:
-    """The folder of the programs, as `cargo test` builds them."""
-    command = ["cargo", "build", "--package", "zlens-forward", "--bins", "--examples", "--profile", "test"]
-    subprocess.run([*command, "--locked", "--quiet"], cwd=ROOT, check=True)
-    return ROOT / "target" / "debug"
+    """The folder of the programs: `make test` has built them by now, with the tests of the crates."""
+    command = ["make", "--silent", "programs"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return ROOT / "target" / "develop"
 
 
 class Programs:
