@@ -100,6 +100,8 @@ class ObjectStore:
 
 
 class _Handler(BaseHTTPRequestHandler):
+    #: Headers and body are sent one after the other; the second would wait for the first to be acknowledged.
+    disable_nagle_algorithm = True
     protocol_version = "HTTP/1.1"
     store: ObjectStore
 
