@@ -19,6 +19,7 @@ def test_it_says_what_it_is(session: Session) -> None:
     assert count == (60,)
 
 
+@pytest.mark.long
 def test_another_seed_is_another_hour(sim_file: Path, tmp_path: Path) -> None:
     demo.write(tmp_path, 531)
     assert (tmp_path / demo.SIM_NAME).read_bytes() != sim_file.read_bytes()

@@ -8,6 +8,7 @@ import pytest
 
 import zlens
 from lake_made import Table, differences, tables, tables_of
+from rounds import first, rounds
 from zlens import lake, reports
 from zlens.api import Session
 from zlens.catalog import metrics
@@ -24,10 +25,15 @@ def printed(session: Session, path: Path, names: tuple[str, ...]) -> str:
     return str(path)
 
 
+#: The measures that are compared by default, those of these reports.
+MEASURES = ("load", "cpu", "guest", "partition", "channel", "paging")
+
+
 def measures(inputs: str | list[str] | Path) -> dict[str, Table]:
-    """All measures of an input, without what tells of files."""
+    """Measures of an input, without what tells of files."""
+    names = rounds([*metrics.tables()], [name for name in metrics.tables() if name in MEASURES])
     with zlens.open(inputs) as session:
-        return tables_of(session, [name for name in metrics.tables() if name not in ("system", "problem")])
+        return tables_of(session, [name for name in names if name not in ("system", "problem")])
 
 
 @pytest.mark.parametrize("path", sorted(PUBLISHED.glob("*.txt")), ids=lambda path: path.stem)
@@ -58,7 +64,7 @@ def test_reports_by_time_and_of_the_whole_time_in_one_listing(sim_session: Sessi
     assert differences(tables(tmp_path / "staged"), tables(both)) == []
 
 
-@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("order", first(1, [-1, 1]))
 def test_reports_by_time_and_of_the_whole_time_in_two_listings(
     sim_session: Session, tmp_path: Path, order: int
 ) -> None:

@@ -17,7 +17,7 @@ from test_lake_killed import few, seen
 import zlens
 from lake_made import differences, piece, tables, write
 from rounds import draws, rounds
-from zlens import lake
+from zlens import demo, lake
 from zlens.cli import main
 from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options
@@ -73,9 +73,11 @@ def test_parts_in_any_order_are_the_whole(tmp_path: Path) -> None:
 
 
 def test_a_lake_is_the_one_that_an_import_makes(demo_folder: Path, tmp_path: Path) -> None:
-    lake.stage([demo_folder], tmp_path / "staged")
+    few = [demo_folder / name for name in (demo.RMF_NAME, demo.SMF_NAME)]
+    inputs = rounds([demo_folder], few)
+    lake.stage(inputs, tmp_path / "staged")
     lake.commit([tmp_path / "staged"], tmp_path / "joined")
-    lake.add([demo_folder], tmp_path / "imported")
+    lake.add(inputs, tmp_path / "imported")
 
     def listed(made: Path) -> dict[str, bytes]:
         paths = [path for path in made.rglob("*") if path.is_file() and path.name != "manifest.json"]

@@ -17,6 +17,7 @@ import pytest
 
 import zlens
 from lake_made import piece, write
+from rounds import rounds
 from zlens import cli, lake, stores
 from zlens.catalog import metrics
 from zlens.cli import export as command
@@ -27,7 +28,7 @@ from zlens.stores import buckets, targets
 deltalake = pytest.importorskip("deltalake")
 pytest.importorskip("pyiceberg")
 FORMS = ("parquet", "delta", "iceberg")
-TABLES = ("cpu", "load", "guest", "device")
+TABLES = rounds(("cpu", "load", "guest", "device"), ("cpu", "load"))
 
 
 def of_parquet(base: Path, table: str) -> pa.Table:

@@ -11,6 +11,7 @@ import pytest
 
 import zlens
 from lake_made import piece, write
+from rounds import first
 from zlens import lake, stores
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_moment
@@ -91,12 +92,15 @@ def test_all_systems_are_read_from_one_file(made: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     "options",
-    [
-        Options(systems=("FIRST", "THIRD", "FOURTH")),
-        Options(systems=("SECOND",)),
-        Options(start=parse_moment("2026-03-02 09:00"), utc=True),
-        Options(end=parse_moment("2026-03-02 10:30"), utc=True),
-    ],
+    first(
+        2,
+        [
+            Options(systems=("FIRST", "THIRD", "FOURTH")),
+            Options(end=parse_moment("2026-03-02 10:30"), utc=True),
+            Options(systems=("SECOND",)),
+            Options(start=parse_moment("2026-03-02 09:00"), utc=True),
+        ],
+    ),
 )
 def test_options_choose_the_same_rows(made: Path, options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
     if options.systems:

@@ -88,7 +88,7 @@ def test_means_over_any_buckets_are_those_of_the_rows(demo_lake: Path) -> None:
                 ).rows
                 assert [[*map(near, row)] for row in found] == [[*map(near, row)] for row in expected], name
             compared += len(expected)
-    assert compared > 100
+    assert compared > rounds(100, 50)
 
 
 def test_a_bucket_has_totals_means_and_last_values(demo_lake: Path) -> None:
@@ -356,7 +356,7 @@ def test_damage_is_told(parts: list[str], tmp_path: Path) -> None:
 
 
 def test_names_of_columns_are_unique() -> None:
-    for name in buckets.measures():
+    for name in metrics.tables():
         for level in buckets.LEVELS:
             listed = [item.column.name for item in buckets.items(metrics.table(name), level)]
             assert len(listed) == len(set(listed)), name

@@ -1,0 +1,21 @@
+"""Lakes keep a few measures by default, and all of them with --all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from rounds import rounds
+from zlens.stores import buckets
+
+#: One or two of each source.
+MEASURES = ("load", "cpu", "guest", "device", "cpumf", "partition", "workload", "job")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_measures_of_lakes() -> Iterator[None]:
+    kept = rounds(buckets.measures(), [name for name in buckets.measures() if name in MEASURES])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(buckets, "measures", lambda: kept)
+        yield
