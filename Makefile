@@ -201,13 +201,20 @@ picture: setup ## docs/overview.png, the picture in README.md, taken with Chromi
 published: setup ## the tables of publications, made again from their listings
 	@$(BIN)/python docs/published.py
 
-.PHONY: lint
-lint: setup $(PAGE) ## formatting, clippy, ruff, mypy, eslint, svelte-check
+.PHONY: lint lint-rust lint-python lint-page
+lint: lint-rust lint-python lint-page ## formatting, clippy, ruff, mypy, eslint, svelte-check
+
+# PyO3 asks for an interpreter.
+lint-rust: $(TOOLS)
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	cargo clippy --profile develop --workspace --all-targets --locked --quiet -- -D warnings
+
+lint-python: $(TOOLS)
 	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+lint-page: $(PAGE)
 	cd ui && npm run --silent lint
 
 .PHONY: format
