@@ -161,10 +161,9 @@ def test_no_build_step_needs_node() -> None:
 
 def test_ci_runs_everything() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert "make lint" in script
-    assert "make test" in script
+    made = {word for line in script.splitlines() if line.startswith("make ") for word in line.split()}
     # Without Chromium the tests of the page are skipped; not there.
-    assert "make packages" in script
+    assert made >= {"lint", "packages", "test"}
     assert "CI=true" in script
 
 
