@@ -25,7 +25,7 @@ fuzz_target!(|bytes: Vec<u8>| {
     let ids: BTreeSet<[u8; 4]> = found.kinds.iter().map(|info| info.kind.system).collect();
     let systems = ids.into_iter().map(|id| System {
         name: format!("{id:?}"),
-        id,
+        ids: vec![(0, 70, id)],
         zone_us: (id[3] & 1 == 0).then_some(3_600_000_000),
     });
     let size = bytes.len() as u64;

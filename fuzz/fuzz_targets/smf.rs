@@ -21,7 +21,7 @@ fuzz_target!(|bytes: Vec<u8>| {
     let _ = sniff(&bytes, bytes.len() as u64);
     accounted(&index(&bytes, &PLAN.clocks(), &mut |_, _| true).expect("memory can be read"));
     let source: Arc<dyn ReadAt> = Arc::new(bytes);
-    let opened = open(source, &PLAN.clocks(), &mut |done, total| {
+    let opened = open(source, &PLAN.clocks(), &[], &mut |done, total| {
         assert!(done <= total);
         true
     });
@@ -101,7 +101,7 @@ fn decode(source: &Arc<dyn ReadAt>, found: &Arc<Index>) {
             .collect();
         System {
             name: format!("{id:?}"),
-            id,
+            ids: vec![(0, 113, id)],
             covered: ends.iter().map(|end| first.contains(end)).collect(),
             interval_ends: ends.into_iter().collect(),
             nominal_s: Some(900.0),

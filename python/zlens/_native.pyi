@@ -141,6 +141,7 @@ class SmfFile:
     def open(
         path: str,
         plan_json: str,
+        identities: Sequence[tuple[int, int | None, Sequence[tuple[int, int, int, int, int]]]],
         progress: Callable[[int, int], None] | None = None,
         unpack_limit: int | None = None,
     ) -> SmfFile: ...

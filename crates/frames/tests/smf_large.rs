@@ -98,7 +98,7 @@ fn gigabytes_of_nothing_end_soon_and_in_little_memory() {
         bytes: block.repeat(1000),
         size,
     });
-    let (_, found) = open(source, &[], &mut |_, _| true).expect("it can be read");
+    let (_, found) = open(source, &[], &[], &mut |_, _| true).expect("it can be read");
     assert_eq!(found.forms.blocks, 8 << 20);
     assert_eq!(found.records, 8 << 20);
     assert_eq!(

@@ -32,7 +32,7 @@ fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
     }
     Ok(System {
         name: get("name")?.extract()?,
-        id: get("id")?.extract()?,
+        ids: get("ids")?.extract()?,
         interval_ends: ends.into(),
         covered: covered.into(),
         nominal_s: get("nominal_s")?.extract()?,
@@ -55,7 +55,7 @@ type ChangeRow = (
 
 #[pymethods]
 impl SmfDecoder {
-    /// `systems` are dictionaries of name, id (as in the records), interval_ends (TOD values that rise), covered
+    /// `systems` are dictionaries of name, ids (file, type and name of each stream of its records), interval_ends (TOD values that rise), covered
     /// (whether the first subtype reports each) and nominal_s; `files` are in the order of time.
     #[new]
     #[pyo3(signature = (source, systems, files, plan_json, leap_seconds = 0))]

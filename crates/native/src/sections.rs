@@ -25,14 +25,14 @@ fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
     let get = |name: &str| given.as_any().get_item(name);
     Ok(System {
         name: get("name")?.extract()?,
-        id: get("id")?.extract()?,
+        ids: get("ids")?.extract()?,
         zone_us: get("zone_us")?.extract()?,
     })
 }
 
 #[pymethods]
 impl SectionsDecoder {
-    /// `systems` are dictionaries of name, id (as in the records) and zone_us (how far local time is ahead, where
+    /// `systems` are dictionaries of name, ids (file, type and name of each stream of its records) and zone_us (how far local time is ahead, where
     /// records do not tell, or None); `files` are in the order of time; `plans` are in JSON, one for each record type.
     #[new]
     #[pyo3(signature = (source, systems, files, plans, leap_seconds = 0))]

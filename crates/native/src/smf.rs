@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use zlens_columns::counters::Plan;
 use zlens_columns::{Dumps, Found, NO_SYSTEM};
 use zlens_frames::packed::{self, Unpacked};
-use zlens_frames::smf::{Index, WriteError, Writer, open};
+use zlens_frames::smf::{Identity, Index, Part, Triplet, WriteError, Writer, open};
 use zlens_frames::{Error, FileSource, ReadAt, ebcdic};
 
 use crate::errors::{opened, unreadable, wrong_plan};
@@ -60,6 +60,26 @@ pub fn dumps<S>(
     })
 }
 
+/// Where offset, length and number of a section stand, where bytes begin in it, and their number.
+type Places = (u16, u16, u16, u16, u16);
+
+fn identity((record, subtype, places): (u16, Option<u16>, Vec<Places>)) -> Identity {
+    let part = |(offset_at, length_at, count_at, at, length)| Part {
+        triplet: Triplet {
+            offset_at,
+            length_at,
+            count_at,
+        },
+        at,
+        length,
+    };
+    Identity {
+        record,
+        subtype,
+        parts: places.into_iter().map(part).collect(),
+    }
+}
+
 /// Microseconds of hundredths of a second.
 const fn us(hundredths: i64) -> i64 {
     hundredths * 10_000
@@ -94,17 +114,21 @@ impl SmfFile {
 #[pymethods]
 impl SmfFile {
     /// Unpacks the file if it is packed, up to `unpack_limit` bytes, and goes over it once; records that the plan
-    /// decodes are asked for their interval. `progress` gets how many bytes of how many are done.
+    /// decodes are asked for their interval. `identities` are of each type and subtype: where it says whose a record is (where
+    /// offset, length and number of the section stand, where the bytes begin in it, and their number).
+    /// `progress` gets how many bytes of how many are done.
     #[staticmethod]
-    #[pyo3(signature = (path, plan_json, progress = None, unpack_limit = None))]
+    #[pyo3(signature = (path, plan_json, identities, progress = None, unpack_limit = None))]
     fn open(
         py: Python<'_>,
         path: PathBuf,
         plan_json: &str,
+        identities: Vec<(u16, Option<u16>, Vec<Places>)>,
         progress: Option<Py<PyAny>>,
         unpack_limit: Option<u64>,
     ) -> PyResult<Self> {
         let clocks = plan(py, plan_json)?.clocks();
+        let identities: Vec<_> = identities.into_iter().map(identity).collect();
         let path = path.into_os_string();
         let file = Arc::new(opened(py, &path)?);
         let mut progress = Progress::new(progress);
@@ -127,7 +151,7 @@ impl SmfFile {
             Some(_) if done >= total => report(size, size),
             Some(_) => report(size / 2 + share(done, total, size / 2), size),
         };
-        match py.detach(|| open(plain, &clocks, &mut scaled)) {
+        match py.detach(|| open(plain, &clocks, &identities, &mut scaled)) {
             Ok((source, index)) => Ok(Self {
                 path,
                 source,
@@ -164,12 +188,13 @@ impl SmfFile {
         (forms.blocks, forms.extended, forms.spanned, forms.segments)
     }
 
-    /// The kinds of record, how many there are, their lengths, and the local times in their headers.
+    /// The kinds of record, by stream (id) of each system, how many there are, their lengths, and the local times in their headers.
     fn inventory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let rows = PyList::empty(py);
         for info in &self.index.kinds {
             let row = PyDict::new(py);
-            row.set_item("system", ebcdic::text(&info.kind.system))?;
+            let system = self.index.system(info.kind.system);
+            row.set_item("system", ebcdic::text(&system))?;
             row.set_item("id", PyBytes::new(py, &info.kind.system))?;
             row.set_item("record", info.kind.record)?;
             row.set_item("subtype", info.kind.subtype)?;
@@ -279,7 +304,15 @@ impl SmfFile {
                 &wanted,
                 system,
                 &mut |offset, bytes| match offsets.binary_search(&offset) {
-                    Ok(_) => writer.write(bytes).map_err(std::io::Error::other),
+                    Ok(_) => {
+                        let mut bytes = bytes.to_vec();
+                        if let Some(name) =
+                            bytes.get_mut(14..).and_then(|rest| rest.first_chunk_mut())
+                        {
+                            *name = self.index.system(*name);
+                        }
+                        writer.write(&bytes).map_err(std::io::Error::other)
+                    }
                     Err(_) => Ok(()),
                 },
             )?;

@@ -1,5 +1,6 @@
 //! SMF dumps and their systems, as decoders are given them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use zlens_frames::smf::{Index, Pass};
@@ -9,6 +10,17 @@ use super::journal::Place;
 
 /// A problem of a file that concerns no system in particular.
 pub const NO_SYSTEM: usize = usize::MAX;
+
+/// A stream of records: the number of its file, the type of its records, and its name in them, EBCDIC.
+pub type Id = (u32, u16, [u8; 4]);
+
+/// The number of each system by its names.
+pub(crate) fn numbers<'a>(systems: impl Iterator<Item = &'a Vec<Id>>) -> HashMap<Id, u16> {
+    (0..)
+        .zip(systems)
+        .flat_map(|(number, ids)| ids.iter().map(move |&id| (id, number)))
+        .collect()
+}
 
 /// A dump whose records were found.
 #[derive(Clone)]

@@ -13,7 +13,7 @@ use super::plan::{Plan, Subtype, Values};
 use super::reading::{NONE, Now, Order, Reading, Slot, WATCHED, order};
 use super::rows::{Fate, NOBODY, Rows, Who};
 use super::shape::{DATA, IDENTIFICATION};
-use crate::core::dumps::Again;
+use crate::core::dumps::{Again, Id, numbers};
 use crate::core::flag::Flag;
 use crate::core::interval::{Intervals, OPEN};
 use crate::core::journal::Place;
@@ -26,8 +26,8 @@ const MAX_SLOTS: usize = 100_000;
 pub struct System {
     /// Its name, as the column `system` shows it.
     pub name: String,
-    /// Its name in the records, EBCDIC.
-    pub id: [u8; 4],
+    /// Its names in the records of each file.
+    pub ids: Vec<Id>,
     /// When its intervals end, in rising order; TOD values.
     pub interval_ends: Arc<[u64]>,
     /// Whether the first subtype reports an interval, which hides the second.
@@ -66,8 +66,8 @@ struct Asked {
 /// All processors of all systems.
 pub(crate) struct Tracks {
     systems: Vec<Known>,
-    by_name: HashMap<[u8; 4], u16>,
-    last_system: Option<([u8; 4], u16)>,
+    by_name: HashMap<Id, u16>,
+    last_system: Option<(Id, u16)>,
     far: HashMap<(u16, u64), u32>,
     /// Subtype by subtype: what was last seen of each processor.
     slots: Vec<Vec<Slot>>,
@@ -101,7 +101,7 @@ impl Tracks {
             }
         };
         Self {
-            by_name: (0..).zip(systems).map(|(nth, s)| (s.id, nth)).collect(),
+            by_name: numbers(systems.iter().map(|system| &system.ids)),
             systems: systems.iter().map(known).collect(),
             last_system: None,
             far: HashMap::new(),
@@ -126,7 +126,7 @@ impl Tracks {
     }
 
     #[inline]
-    fn system(&mut self, name: [u8; 4]) -> Option<u16> {
+    fn system(&mut self, name: Id) -> Option<u16> {
         match self.last_system {
             Some((known, number)) if known == name => Some(number),
             _ => {
@@ -191,7 +191,9 @@ impl Tracks {
             let record = lines.record(row, window.bytes);
             let offset = window.offset(lines.records[row]);
             let name = record.get(14..18).and_then(|name| name.try_into().ok());
-            let Some(system) = name.and_then(|name| self.system(name)) else {
+            let Some(system) = name
+                .and_then(|name| self.system((place.file as u32, u16::from(place.record.0), name)))
+            else {
                 // Only a system beyond those that an index tells apart.
                 place.problem(
                     ProblemKind::Header,

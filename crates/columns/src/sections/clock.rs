@@ -5,6 +5,7 @@ use zlens_frames::tod;
 
 use super::numbers::{DAY_US, midnight, packed_duration, packed_time};
 use super::plan::Plan;
+use crate::core::dumps::Id;
 use crate::core::flag::SHORT;
 
 /// A system and what is known about it.
@@ -12,8 +13,8 @@ use crate::core::flag::SHORT;
 pub struct System {
     /// Its name, as the column `system` shows it.
     pub name: String,
-    /// Its name in the records, EBCDIC.
-    pub id: [u8; 4],
+    /// Its names in the records of each file.
+    pub ids: Vec<Id>,
     /// How far local time is ahead where a record does not tell, in microseconds.
     pub zone_us: Option<i64>,
 }

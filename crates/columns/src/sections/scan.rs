@@ -15,7 +15,7 @@ use super::plan::Plan;
 use super::rows::Rows;
 use super::seen::Seen;
 use super::select::Selection;
-use crate::core::dumps::{Again, Dumps, NO_SYSTEM};
+use crate::core::dumps::{Again, Dumps, Id, NO_SYSTEM, numbers};
 use crate::core::journal::{Found, Journal, Place};
 use crate::core::scan::{self, Decoding, Reader, Ready};
 use crate::core::select::{SelectError, types};
@@ -163,7 +163,7 @@ pub struct Sections {
     /// None: there is nothing to read.
     plan: Option<usize>,
     wanted: Vec<(u8, u16)>,
-    by_id: HashMap<[u8; 4], u16>,
+    by_id: HashMap<Id, u16>,
     file: usize,
     waiting: Waiting,
     seen: Seen,
@@ -263,7 +263,7 @@ impl Sections {
             wanted: facts.map_or_else(Vec::new, |plan| {
                 plan.subtypes.iter().map(|&s| (plan.record, s)).collect()
             }),
-            by_id: (0..).zip(systems).map(|(n, s)| (s.id, n)).collect(),
+            by_id: numbers(systems.iter().map(|system| &system.ids)),
             decoder: Arc::clone(decoder),
             plan,
             file: 0,
@@ -295,14 +295,17 @@ impl Sections {
     ) -> Option<(Facts, Runs)> {
         let header = Header::parse(bytes)?;
         let lost = bytes.len() as u64;
-        let Some(&system) = self.by_id.get(&header.system) else {
+        let Some(&system) = self
+            .by_id
+            .get(&(self.file as u32, header.record, header.system))
+        else {
             let place = decoder.place(plan, NO_SYSTEM, self.file);
             place.problem(ProblemKind::Header, "system", offset, lost, || {
                 "a record of a system that is not listed; such records are not read".to_owned()
             });
             return None;
         };
-        if plan.broken.is_some() && self.seen.again(bytes) {
+        if plan.broken.is_some() && self.seen.again(system, bytes) {
             self.again.add(offset, lost);
             return None;
         }

@@ -10,9 +10,12 @@ const TOLD_APART: usize = 4_000_000;
 pub(crate) struct Seen(HashSet<u64>);
 
 impl Seen {
-    /// Whether the same record was there already.
-    pub(crate) fn again(&mut self, bytes: &[u8]) -> bool {
-        let number = number_of(bytes);
+    /// Whether the same record was there already. Of its system's name, which may be another in each file, the
+    /// number of the system is told.
+    pub(crate) fn again(&mut self, system: u16, bytes: &[u8]) -> bool {
+        let (head, rest) = bytes.split_at(bytes.len().min(14));
+        let rest = rest.get(4..).unwrap_or_default();
+        let number = number_of(head) ^ number_of(rest).rotate_left(1) ^ u64::from(system);
         if self.0.len() >= TOLD_APART {
             return self.0.contains(&number);
         }

@@ -280,7 +280,9 @@ pub fn decoder(dumps: &[Vec<u8>]) -> Arc<Decoder> {
                 .collect();
             System {
                 name: ebcdic::text(&id),
-                id,
+                ids: (0..files.len() as u32)
+                    .map(|file| (file, u16::from(plan.record), id))
+                    .collect(),
                 covered: ends.iter().map(|end| first.contains(end)).collect(),
                 interval_ends: ends.into_iter().collect(),
                 nominal_s: Some(NOMINAL as f64),

@@ -183,7 +183,15 @@ pub fn decoder(dumps: &[Vec<Vec<u8>>]) -> Arc<Decoder> {
     });
     let systems = [("A", "SYSA"), ("B", "SYSB")].map(|(name, id)| System {
         name: name.to_owned(),
-        id: text(id, 4).try_into().unwrap(),
+        ids: (0..dumps.len() as u32)
+            .map(|file| {
+                (
+                    file,
+                    u16::from(plan().record),
+                    text(id, 4).try_into().unwrap(),
+                )
+            })
+            .collect(),
         zone_us: None,
     });
     let dumps = Dumps {

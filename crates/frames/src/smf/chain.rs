@@ -1,6 +1,7 @@
 //! The records of a file as they are found: counted once it is sure that they are records.
 
 use super::header::{Fault, Header};
+use super::identity::{Identity, Streams};
 use super::index::{Index, IntervalSeen, Region, Stretch};
 use super::kinds::{KindSet, Kinds};
 use super::stamp::{Clock, Stamp};
@@ -17,6 +18,8 @@ pub(crate) struct Pending {
     pub stamp: Option<Stamp>,
     /// The fingerprint of its bytes.
     pub print: u64,
+    /// Whether the name of its stream is not that of its system.
+    pub renamed: bool,
 }
 
 /// Records that were skipped one after the other for one reason.
@@ -34,6 +37,7 @@ pub(crate) struct Chain {
     pub index: Index,
     pub pending: Option<Pending>,
     clocks: Vec<Clock>,
+    pub streams: Streams,
     kinds: Kinds,
     skipped: Option<Skipped>,
     intervals: HashMap<([u8; 4], u16, u16, u64), usize>,
@@ -42,11 +46,12 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    pub(crate) fn new(size: u64, clocks: &[Clock]) -> Self {
+    pub(crate) fn new(size: u64, clocks: &[Clock], identities: &[Identity]) -> Self {
         Self {
             index: Index::empty(size),
             pending: None,
             clocks: clocks.to_vec(),
+            streams: Streams::new(identities),
             kinds: Kinds::new(),
             skipped: None,
             intervals: HashMap::new(),
@@ -71,12 +76,16 @@ impl Chain {
             header,
             stamp,
             print,
+            renamed,
         }) = self.pending.take()
         else {
             return;
         };
         if self.skipped.is_some() {
             self.flush();
+        }
+        if renamed {
+            self.streams.rename(at, header.system);
         }
         let id = self.kinds.add(&header, at, print);
         let length = u64::from(header.length);
@@ -232,6 +241,7 @@ impl Chain {
             });
         }
         index.kinds = self.kinds.finish();
+        (index.aliases, index.renamed) = self.streams.finish();
         index
     }
 }

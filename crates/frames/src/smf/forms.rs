@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::identity::{Identity, Renamed};
 use super::index::{Forms, Index};
 use super::scan::{self, Found};
 use super::search::{FIRST, LAST, MIDDLE, SEGMENT, View};
@@ -19,17 +20,19 @@ const AHEAD: usize = 64;
 /// with short or extended descriptor words, records in segments, one form behind another.
 /// `progress` gets how many bytes of how many are done, and stops the search by saying false.
 ///
-/// What is handed back reads as a stream of records, to be used with the index.
+/// What is handed back reads as a stream of records, to be used with the index. Where `identities` tell several
+/// streams of one system apart, all but the first have other names in it ([`Index::aliases`]).
 ///
 /// # Errors
 /// If nothing at all can be read, or `progress` says stop.
 pub fn open(
     source: Arc<dyn ReadAt>,
     clocks: &[Clock],
+    identities: &[Identity],
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<(Arc<dyn ReadAt>, Index), Error> {
-    if let Found::Stream(index) = scan::look(&*source, clocks, true, progress)? {
-        return Ok((source, *index));
+    if let Found::Stream(mut index) = scan::look(&*source, clocks, identities, true, progress)? {
+        return Ok((renamed(source, &mut index), *index));
     }
     let size = source.size();
     let mut half = |done: u64, _: u64| progress(done / 2, size);
@@ -58,9 +61,22 @@ pub fn open(
             size,
         )
     };
-    let mut index = scan::index(&*stream, clocks, &mut second)?;
+    let Found::Stream(mut index) = scan::look(&*stream, clocks, identities, false, &mut second)?
+    else {
+        unreachable!("a scan of a stream does not ask for its form")
+    };
     index.place(&places, forms, words, problems, lost);
-    Ok((stream, index))
+    Ok((renamed(stream, &mut index), *index))
+}
+
+/// The stream of records with the names of its streams.
+fn renamed(source: Arc<dyn ReadAt>, index: &mut Index) -> Arc<dyn ReadAt> {
+    let names = std::mem::take(&mut index.renamed);
+    if names.is_empty() {
+        source
+    } else {
+        Arc::new(Renamed { source, names })
+    }
 }
 
 /// A record in segments of which the last has not come yet.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::identity::Alias;
 use super::kinds::{KindInfo, KindSet};
 use crate::places::Places;
 use crate::problem::ProblemLog;
@@ -86,6 +87,10 @@ pub struct Index {
     pub skipped_bytes: u64,
     /// How many whole records there are.
     pub records: u64,
+    /// The streams that do not have the name of their system.
+    pub aliases: Vec<Alias>,
+    /// Where the names of their records stand in the stream of records, and which they are.
+    pub(crate) renamed: Vec<(u64, [u8; 4])>,
     pub(crate) stretches: Vec<Stretch>,
     pub(crate) regions: Vec<Region>,
     /// How many bytes the stream of records has, and where they are in a file that is none.
@@ -108,6 +113,8 @@ impl Index {
             forms: Forms::default(),
             skipped_bytes: 0,
             records: 0,
+            aliases: Vec::new(),
+            renamed: Vec::new(),
             stretches: Vec::new(),
             regions: Vec::new(),
             shown: size,
@@ -142,6 +149,15 @@ impl Index {
         self.places
             .as_ref()
             .map_or(shown, |places| places.original(shown))
+    }
+
+    /// The name of a stream's system in the records.
+    #[must_use]
+    pub fn system(&self, stream: [u8; 4]) -> [u8; 4] {
+        let mut aliases = self.aliases.iter();
+        aliases
+            .find(|(alias, _)| *alias == stream)
+            .map_or(stream, |&(_, system)| system)
     }
 
     /// The kinds of these types and subtypes, of all systems.

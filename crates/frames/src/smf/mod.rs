@@ -11,6 +11,7 @@ mod chain;
 mod copies;
 mod forms;
 mod header;
+mod identity;
 mod index;
 mod kinds;
 mod pace;
@@ -24,6 +25,7 @@ mod writer;
 
 pub use forms::open;
 pub use header::{Date, EXTENDED, Header, LONG, RDW, SHORT};
+pub use identity::{Alias, Identity, Part};
 pub use index::{Forms, Index, IntervalSeen};
 pub use kinds::{Kind, KindInfo, MAX_KINDS};
 pub use pass::Pass;

@@ -2,6 +2,7 @@
 
 use super::chain::{Chain, Pending};
 use super::header::{Fault, HEAD, Header, RDW, SHORT};
+use super::identity::Identity;
 use super::index::Index;
 use super::search::View;
 use super::sniff;
@@ -41,7 +42,7 @@ pub fn index(
     clocks: &[Clock],
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Index, Error> {
-    match look(source, clocks, false, progress)? {
+    match look(source, clocks, &[], false, progress)? {
         Found::Stream(index) => Ok(*index),
         Found::Formed => unreachable!("a scan of a stream does not ask for its form"),
     }
@@ -51,12 +52,13 @@ pub fn index(
 pub(crate) fn look(
     source: &dyn ReadAt,
     clocks: &[Clock],
+    identities: &[Identity],
     asking: bool,
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Found, Error> {
     let size = source.size();
     let mut scan = Scan {
-        chain: Chain::new(size, clocks),
+        chain: Chain::new(size, clocks, identities),
         source,
         asking,
         formed: false,
@@ -168,11 +170,14 @@ impl Scan<'_> {
                     let clock = self.chain.clock(&header);
                     let mut far = Vec::new();
                     let record = record(&view, at, header.length, &mut far);
+                    let stamp = clock.map(|clock| clock.read(record));
+                    let system = self.chain.streams.name(&header, record);
                     self.chain.pending = Some(Pending {
                         at,
-                        header,
-                        stamp: clock.map(|clock| clock.read(record)),
+                        header: Header { system, ..header },
+                        stamp,
                         print: print(record),
+                        renamed: system != header.system,
                     });
                     at = next;
                 }

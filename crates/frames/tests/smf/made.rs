@@ -135,7 +135,7 @@ pub fn says(rows: &[Problem], kind: ProblemKind, words: &str) -> bool {
 /// Index and all records with a subtype, by position; checks what must hold for any bytes.
 pub fn read(bytes: &[u8]) -> (Index, Vec<Found>) {
     let source: Arc<dyn ReadAt> = Arc::new(bytes.to_vec());
-    let (source, found) = open(source, &[CLOCK], &mut |done, total| {
+    let (source, found) = open(source, &[CLOCK], &[], &mut |done, total| {
         assert!(done <= total && total == bytes.len() as u64);
         true
     })

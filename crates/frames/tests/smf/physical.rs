@@ -248,7 +248,7 @@ mod tests {
         // One of a type that has layouts for the usual header is counted and not handed out.
         records[5][52..54].copy_from_slice(&113_u16.to_be_bytes());
         let source: Arc<dyn ReadAt> = Arc::new(made::file(&records));
-        let (source, index) = open(source, &[], &mut |_, _| true).expect("memory can be read");
+        let (source, index) = open(source, &[], &[], &mut |_, _| true).expect("memory can be read");
         assert!(
             index
                 .kinds
@@ -351,7 +351,8 @@ mod tests {
             (Says(bytes.clone(), third as u64), "has grown"),
             (Says(bytes[..third].to_vec(), size), "has lost its last"),
         ] {
-            let (_, index) = open(Arc::new(source), &[], &mut |_, _| true).expect("it can be read");
+            let (_, index) =
+                open(Arc::new(source), &[], &[], &mut |_, _| true).expect("it can be read");
             let rows = index.problems.rows();
             assert!(made::says(&rows, ProblemKind::Changed, words), "{rows:?}");
             assert!(index.records > 10);
@@ -389,7 +390,8 @@ mod tests {
         let bytes = made::file(&made::sample()).repeat(4);
         let size = bytes.len() as u64;
         let source = Arc::new(Counting(bytes, AtomicU64::new(0)));
-        let (_, found) = open(source.clone(), &[], &mut |_, _| true).expect("memory can be read");
+        let (_, found) =
+            open(source.clone(), &[], &[], &mut |_, _| true).expect("memory can be read");
         assert_eq!(found.records as usize, 4 * made::sample().len());
         let read = source.1.load(Ordering::Relaxed);
         assert!(read < size + size / 4, "{read} of {size}");

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from zlens import _native
-from zlens.catalog import smf, smf_sections
+from zlens.catalog import smf, smf_identity, smf_sections
 from zlens.catalog.columns import Column
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -26,6 +26,7 @@ from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, S
 from zlens.readers.files import open_each
 from zlens.readers.rows import RowTable
 from zlens.readers.smf import sections as section_tables
+from zlens.readers.smf import streams
 from zlens.readers.smf import systems as smf_systems
 from zlens.readers.smf.systems import Dump, Group, SeenInterval
 
@@ -72,9 +73,10 @@ def detect(head: bytes, size: int) -> bool:
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> SmfSource:
     """Index the records of all files; progress counts bytes across all of them."""
     plan = json.dumps(smf.plan(RECORD))
+    identities = smf_identity.plan()
     limit = _unpack_limit()
     files, problems = open_each(
-        paths, NAME, lambda path, step: _native.SmfFile.open(path, plan, step, limit), progress
+        paths, NAME, lambda path, step: _native.SmfFile.open(path, plan, identities, step, limit), progress
     )
     return SmfSource(files, plan, options, problems)
 
@@ -149,25 +151,26 @@ class SmfSource:
 
     def _group(self) -> dict[str, Group]:
         groups: dict[str, Group] = {}
-        by_id: dict[bytes, Group] = {}
-        for dump in self.dumps:
+        by_id: dict[streams.Id, Group] = {}
+        for name, ids in streams.find([dump.file for dump in self.dumps], self._leap).items():
+            name = name or f"unknown-{Path(self.dumps[ids[0][0]].file.path).stem}"
+            while name in groups:
+                name += "'"
+            group = groups[name] = Group(SystemInfo(name, NAME), ids, self.dumps)
+            group.info.leap_s = self._leap
+            by_id.update(dict.fromkeys(ids, group))
+        for number, dump in enumerate(self.dumps):
             for row in dump.rows:
-                group = by_id.get(row["id"])
-                if group is None:
-                    name = row["system"] or f"unknown-{Path(dump.file.path).stem}"
-                    while name in groups:
-                        name += "'"
-                    group = by_id[row["id"]] = groups[name] = Group(SystemInfo(name, NAME), row["id"])
-                    group.info.leap_s = self._leap
+                group = by_id[number, row["record"], row["id"]]
                 if dump not in group.dumps:
                     group.dumps.append(dump)
                     group.info.files.append(dump.file.path)
                 group.first_local = min(group.first_local, row["first_local"])
                 group.last_local = max(group.last_local, row["last_local"])
-            for system, subtype, start, end, records in dump.intervals:
+            for id, subtype, start, end, records in dump.intervals:
                 # A file of junk has more systems than are counted; the file's problems say so.
-                if system in by_id:
-                    by_id[system].seen.append(SeenInterval(subtype, start, end, records))
+                if (number, RECORD, id) in by_id:
+                    by_id[number, RECORD, id].seen.append(SeenInterval(subtype, start, end, records))
         for group in groups.values():
             smf_systems.identify(group, self._leap)
             section_tables.identify(group)
@@ -202,7 +205,7 @@ class SmfSource:
         systems = [
             {
                 "name": name,
-                "id": group.id,
+                "ids": group.ids,
                 "interval_ends": group.ends,
                 "covered": group.covered,
                 "nominal_s": group.info.nominal_s,
@@ -290,10 +293,10 @@ class SmfSource:
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """One row per file, system, type and subtype."""
         rows: list[InventoryRow] = []
-        by_id = {group.id: group.info for group in self.groups.values()}
-        for dump in self.dumps:
-            for row in sorted(dump.rows, key=lambda r: (r["system"], r["record"], r["subtype"] or 0)):
-                info = by_id[row["id"]]
+        by_id = {id: group.info for group in self.groups.values() for id in group.ids}
+        for number, dump in enumerate(self.dumps):
+            of_systems = [(by_id[number, row["record"], row["id"]], row) for row in dump.rows]
+            for info, row in _added(of_systems):
                 record, subtype = row["record"], row["subtype"]
                 decoded = smf_sections.is_decoded(record, subtype)
                 rows.append(
@@ -345,6 +348,32 @@ class SmfSource:
                 facts["subtype_2"] = f"not shown in {superseded:,} intervals that have subtype 1"
             rows.append(facts)
         return rows
+
+
+def _added(rows: Iterable[tuple[SystemInfo, dict[str, Any]]]) -> list[tuple[SystemInfo, dict[str, Any]]]:
+    """One row for each system, type and subtype, of all streams of it."""
+    found: dict[tuple[str, int, int], tuple[SystemInfo, dict[str, Any]]] = {}
+    for info, row in rows:
+        key = (info.system, row["record"], row["subtype"] or 0)
+        if key not in found:
+            found[key] = info, row
+            continue
+        known = found[key][1]
+        found[key] = (
+            info,
+            known
+            | {
+                **{
+                    name: known[name] + row[name] for name in ("count", "bytes", "duplicates", "out_of_order")
+                },
+                **{name: min(known[name], row[name]) for name in ("first_local", "min_length")},
+                **{name: max(known[name], row[name]) for name in ("last_local", "max_length")},
+                # The pace of each stream says nothing of both.
+                "step": None,
+                "gaps": None,
+            },
+        )
+    return [found[key] for key in sorted(found)]
 
 
 def _form(file: _native.SmfFile) -> str:

@@ -62,15 +62,16 @@ class SmfJoints:
         return ()
 
     def offsets(self) -> list[int]:
-        return _offsets(self._file, self._group.id)
+        own = [id for _, record, id in self._group.ids if record == RECORD]
+        return sorted(offset for id in own for offset in _offsets(self._file, id))
 
     def cut(self, offsets: Sequence[int], path: str) -> None:
-        self._file.cut(RECORD, smf.layout(RECORD).order, self._group.id, sorted(offsets), path)
+        self._file.cut(RECORD, smf.layout(RECORD).order, None, sorted(offsets), path)
 
 
-def _offsets(file: _native.SmfFile, system: bytes | None) -> list[int]:
-    """Return the offsets of the decoded records of a system, including those not shown."""
-    return file.offsets(RECORD, smf.layout(RECORD).order, system)
+def _offsets(file: _native.SmfFile, stream: bytes | None) -> list[int]:
+    """Return the offsets of the decoded records of a stream, or of all, including those not shown."""
+    return file.offsets(RECORD, smf.layout(RECORD).order, stream)
 
 
 class SmfRejoined:

@@ -18,7 +18,7 @@ from zlens.catalog.interval_flags import SHORT
 from zlens.inputs import record_intervals
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, RawTable, SystemInfo
-from zlens.readers.smf.systems import Dump, Group, offset_s, release
+from zlens.readers.smf.systems import Dump, Group, first_record, offset_s, release
 
 NAME = "smf"
 
@@ -92,7 +92,7 @@ class Sections:
         for name, group in self._groups.items():
             zone = group.info.utc_offset_s
             zone_us = None if zone is None else zone * 1_000_000
-            systems.append({"name": name, "id": group.id, "zone_us": zone_us})
+            systems.append({"name": name, "ids": group.ids, "zone_us": zone_us})
         files = [dump.file for dump in self._dumps]
         plans = [json.dumps(smf_sections.plan(record)) for record in self.records]
         return _native.SectionsDecoder(NAME, systems, files, plans, self._leap)
@@ -150,17 +150,9 @@ def identify(group: Group) -> None:
     # RMF records the zone; type 30 only implies it.
     for record in _INTERVAL_TYPES:
         layout = smf_sections.layout(record)
-        data = _first(group, layout)
+        data = first_record(group, record, layout.subtypes)
         if data is not None:
             _identify(group, layout, data)
-
-
-def _first(group: Group, layout: smf_sections.Layout) -> bytes | None:
-    for dump in group.dumps:
-        for subtype in layout.subtypes:
-            for _, data in dump.file.records(layout.record, subtype, group.id, 1):
-                return data
-    return None
 
 
 def _identify(group: Group, layout: smf_sections.Layout, data: bytes) -> None:
@@ -209,13 +201,13 @@ def _threads(layout: smf_sections.Layout, data: bytes) -> dict[str, int]:
 
 def _zone_of_intervals(group: Group, layout: smf_sections.Layout) -> int | None:
     """Return how many seconds local time is ahead of UTC, from the end of an interval in both."""
-    for dump in group.dumps:
-        for subtype in _ENDING_INTERVALS:
-            for _, data in dump.file.records(layout.record, subtype, group.id, 1):
-                ended = next(_sections(layout, "id", data), {}).get("IET")
-                written = smf_record.local_us(data)
-                if ended and written is not None:
-                    return offset_s(written, _native.unix_us_from_tod(ended, group.info.leap_s))
+    for subtype in _ENDING_INTERVALS:
+        data = first_record(group, layout.record, [subtype])
+        if data is not None:
+            ended = next(_sections(layout, "id", data), {}).get("IET")
+            written = smf_record.local_us(data)
+            if ended and written is not None:
+                return offset_s(written, _native.unix_us_from_tod(ended, group.info.leap_s))
     return None
 
 

@@ -14,6 +14,7 @@ from zlens import _native
 from zlens.catalog import smf, smf_record
 from zlens.catalog.interval_flags import flag
 from zlens.inputs.source import Interval, SystemInfo
+from zlens.readers.smf.streams import Id
 
 #: Records of one interval whose ends differ by less than this tell of the same: each processor's is stamped
 #: on its own. In TOD units.
@@ -55,7 +56,10 @@ class Group(Struct):
     """One system of all files. ends: TOD values that rise; covered: which of them the first subtype tells."""
 
     info: SystemInfo
-    id: bytes
+    #: Its streams, in the order of files.
+    ids: list[Id]
+    #: All files of the input, by number.
+    files: list[Dump]
     dumps: list[Dump] = field(default_factory=list)
     seen: list[SeenInterval] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
@@ -83,13 +87,27 @@ def identify(group: Group, leap: int) -> None:
         info.utc_offset_s = offset_s(local, _native.unix_us_from_tod(written, leap))
 
 
-def _first(group: Group) -> tuple[dict[str, Any], bytes] | None:
+def first_record(group: Group, record: int, subtypes: Iterable[int]) -> bytes | None:
+    """The first record of a type, of one of the subtypes, in the order of files and subtypes."""
     for dump in group.dumps:
-        for record in smf.decoded():
-            layout = smf.layout(record)
-            for subtype in layout.order:
-                for _, data in dump.file.records(record, subtype, group.id, 1):
-                    return smf_record.decode(layout, data), data
+        for subtype in subtypes:
+            found = [
+                one
+                for number, of, id in group.ids
+                if of == record and dump is group.files[number]
+                for one in dump.file.records(record, subtype, id, 1)
+            ]
+            if found:
+                return min(found)[1]
+    return None
+
+
+def _first(group: Group) -> tuple[dict[str, Any], bytes] | None:
+    for record in smf.decoded():
+        layout = smf.layout(record)
+        data = first_record(group, record, layout.order)
+        if data is not None:
+            return smf_record.decode(layout, data), data
     return None
 
 

@@ -1,0 +1,102 @@
+"""Whose an SMF record is: what streams of records of one system's name differ in.
+
+Each type of record lists its components under `identity`: names, and the fields that contain them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from zlens.catalog import smf, smf_sections
+from zlens.schema import document
+
+#: A component that a record does not have is left out: it differs from none.
+Identity = Mapping[str, str]
+
+
+class Component(Struct, frozen=True):
+    """Bytes of the first section of a kind; `text` if they are characters, else a number, or digits."""
+
+    name: str
+    triplet: tuple[int, int, int]
+    at: int
+    length: int
+    kind: str
+
+    def read(self, record: bytes) -> str | None:
+        """Its value, None if the record does not have it."""
+        offset_at, length_at, count_at = self.triplet
+        offset = int.from_bytes(record[offset_at : offset_at + 4])
+        length, count = (int.from_bytes(record[at : at + 2]) for at in (length_at, count_at))
+        raw = record[offset + self.at : offset + self.at + self.length]
+        if not count or self.at + self.length > length or len(raw) < self.length:
+            return None
+        if self.kind in ("text", "character"):
+            value = raw.decode("cp037").strip(" \0").lstrip("0")
+            # A program may leave its name blank, and is another one than those that do not.
+            return value if value or self.name == "product" else None
+        if not any(raw):
+            return None
+        return raw.hex() if self.kind == "hex" else str(int.from_bytes(raw))
+
+
+@cache
+def components(record: int) -> Mapping[int | None, tuple[Component, ...]]:
+    """The components of a record type, by subtype if those differ (else None)."""
+    places = document.facts(smf.path(record)).get("identity", {})
+    if record in smf.decoded():
+        layout = smf.layout(record)
+        return {
+            subtype: tuple(_of_counters(layout, subtype, name, place) for name, place in places.items())
+            for subtype in layout.order
+        }
+    return {None: tuple(_of_sections(record, name, place) for name, place in places.items())}
+
+
+def _of_counters(layout: smf.Layout, subtype: int, name: str, place: str) -> Component:
+    section, _, field_name = place.partition(".")
+    triplet = layout.sections[section].triplet
+    assert triplet is not None
+    field = layout.field(field_name, subtype)
+    at = (triplet.offset_at, triplet.length_at, triplet.count_at)
+    return Component(name, at, field.offset, field.length, field.type)
+
+
+def _of_sections(record: int, name: str, place: str) -> Component:
+    section_name, _, field_name = place.partition(".")
+    section = smf_sections.layout(record).section(section_name)
+    field, at = section.field(field_name), section.triplet
+    assert at is not None
+    return Component(name, (at, at + 4, at + 6), field.offset, field.length, field.kind)
+
+
+@cache
+def records() -> frozenset[int]:
+    """The record types that say whose they are."""
+    return frozenset(record for record, _, _ in plan())
+
+
+def plan() -> list[tuple[int, int | None, list[tuple[int, int, int, int, int]]]]:
+    """For the index pass: type, subtype, and places of the components."""
+    return [
+        (record, subtype, [(*one.triplet, one.at, one.length) for one in listed])
+        for record in (*smf.decoded(), *smf_sections.records())
+        for subtype, listed in components(record).items()
+        if listed
+    ]
+
+
+def read(record: int, data: bytes) -> dict[str, str]:
+    """The components that a record has."""
+    by_subtype: Mapping[Any, tuple[Component, ...]] = components(record)
+    listed: Iterable[Component] = by_subtype.get(None) or by_subtype.get(int.from_bytes(data[22:24]), ())
+    return {one.name: value for one in listed if (value := one.read(data)) is not None}
+
+
+def differ(one: Identity, other: Identity) -> bool:
+    """Whether two identities contradict each other."""
+    return any(other.get(name, value) != value for name, value in one.items())

@@ -1,0 +1,154 @@
+"""Streams of SMF records, and the systems that they are of.
+
+A stream is what one writer recorded of one system on one machine. Streams that differ and overlap in time are
+different systems, whatever they are called; those that follow each other are one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct, field
+
+from zlens import _native
+from zlens.catalog import smf, smf_identity, smf_sections
+from zlens.catalog.smf_identity import Identity, differ
+
+#: A stream as decoders know it: the number of its file, the type of its records, its name in them.
+Id = tuple[int, int, bytes]
+#: Intervals that overlap by less than this part of the shorter one only meet.
+_MEETING = 0.1
+
+
+class Stream(Struct, eq=False):
+    """Records of one type and identity in one file. spans: beginnings and ends, in seconds."""
+
+    id: Id
+    name: str
+    identity: Identity
+    spans: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def begin(self) -> float:
+        return min((begin for begin, _ in self.spans), default=float("inf"))
+
+    def overlaps(self, other: Stream) -> bool:
+        """Whether any two intervals have more in common than an end."""
+        ends = sorted([(*span, 0) for span in self.spans] + [(*span, 1) for span in other.spans])
+        latest: dict[int, tuple[float, float]] = {}
+        for begin, end, whose in ends:
+            before = latest.get(1 - whose)
+            if before is not None:
+                common = min(before[1], end) - begin
+                if common > _MEETING * min(before[1] - before[0], end - begin) and common > 0:
+                    return True
+            known = latest.get(whose)
+            if known is None or end > known[1]:
+                latest[whose] = begin, end
+        return False
+
+
+def find(files: Sequence[_native.SmfFile], leap: int) -> dict[str, list[Id]]:
+    """The streams of each system of these files, by its name."""
+    by_name: dict[str, list[Stream]] = {}
+    for number, file in enumerate(files):
+        seen = set()
+        for row in file.inventory():
+            id = (number, row["record"], row["id"])
+            if id in seen:
+                continue
+            seen.add(id)
+            identity: Identity = {}
+            if row["record"] in smf_identity.records() and row["subtype"] is not None:
+                for _, data in file.records(row["record"], row["subtype"], row["id"], 1):
+                    identity = smf_identity.read(row["record"], data)
+            by_name.setdefault(row["system"], []).append(Stream(id, row["system"], identity))
+    different = [stream for streams in by_name.values() if _differ(streams) for stream in streams]
+    _measure(files, different, leap)
+    found: dict[str, list[Id]] = {}
+    for name, streams in by_name.items():
+        for shown, own in _systems(name, streams).items():
+            found[shown] = [stream.id for stream in own]
+    return found
+
+
+def _differ(streams: Sequence[Stream]) -> bool:
+    """Whether any two of the streams contradict each other."""
+    known: dict[str, str] = {}
+    values = [item for stream in streams for item in stream.identity.items()]
+    return any(known.setdefault(name, value) != value for name, value in values)
+
+
+def _measure(files: Sequence[_native.SmfFile], streams: Iterable[Stream], leap: int) -> None:
+    """Find the intervals of streams."""
+    by_type: dict[int, list[Stream]] = {}
+    for stream in streams:
+        by_type.setdefault(stream.id[1], []).append(stream)
+    for record, own in by_type.items():
+        if record in smf.decoded():
+            by_id = {stream.id: stream for stream in own}
+            for number, file in enumerate(files):
+                for id, _, start, end, _ in file.intervals():
+                    found = by_id.get((number, record, id))
+                    if found is not None and start is not None:
+                        found.spans.append((start / 4096e6, end / 4096e6))
+        elif record in smf_sections.records():
+            systems = [
+                {"name": str(place), "ids": [stream.id], "zone_us": None} for place, stream in enumerate(own)
+            ]
+            plan = json.dumps(smf_sections.plan(record))
+            decoder = _native.SectionsDecoder("smf", systems, list(files), [plan], leap)
+            for name, end_us, seconds, _, _ in decoder.intervals(record):
+                own[int(name)].spans.append((end_us / 1e6 - (seconds or 0), end_us / 1e6))
+
+
+def _systems(name: str, streams: Sequence[Stream]) -> dict[str, list[Stream]]:
+    """The streams of each system of this name; the one that begins first keeps it."""
+    if not _differ(streams):
+        return {name: [*streams]}
+    order = {record: place for place, record in enumerate((70, 72, *smf.decoded(), 30))}
+    systems: list[list[Stream]] = []
+    for stream in sorted(streams, key=lambda one: (order.get(one.id[1], 99), one.begin)):
+        best: list[Stream] | None = None
+        score = -1
+        for system in systems:
+            if any(differ(one.identity, stream.identity) and one.overlaps(stream) for one in system):
+                continue
+            alike = max(
+                sum(one.identity.get(part) == value for part, value in stream.identity.items())
+                for one in system
+            )
+            if alike > score:
+                best, score = system, alike
+        if best is None:
+            systems.append([stream])
+        else:
+            best.append(stream)
+    first = _identity(systems[0])
+    found = {name: systems[0]}
+    for system in systems[1:]:
+        shown = f"{name}-{_suffix(first, _identity(system))}"
+        while shown in found:
+            shown += "'"
+        found[shown] = system
+    return found
+
+
+def _identity(system: Iterable[Stream]) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for stream in system:
+        for name, value in stream.identity.items():
+            found.setdefault(name, value)
+    return found
+
+
+def _suffix(first: Identity, other: Identity) -> str:
+    """What tells a system from the first of its name."""
+    for name in ("serial", "machine_type", "partition", "sysplex", "product", "interval_s"):
+        value = other.get(name)
+        if value and first.get(name) != value:
+            if name == "interval_s":
+                return f"{int(value) // 60}m" if int(value) % 60 == 0 else f"{value}s"
+            return f"LP{value}" if name == "partition" else value
+    return "2"

@@ -1,0 +1,151 @@
+"""Streams of SMF records that have one system's name: never added, never mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zlens
+from fakes import START_US
+from samples import needs, sample
+from smf70_made import US, Cpu, Logical, Lpar, encoded, record
+from zlens import _native
+from zlens.catalog import smf_sections, smf_write
+
+QUARTER = 900.0
+RMF_AND_CMF = sample("public/smf70-rmf-and-cmf.smf")
+
+
+def of_70(
+    number: int,
+    busy: float,
+    *,
+    seconds: float = QUARTER,
+    cpus: int = 2,
+    own: int = 1,
+    product: dict[str, Any] | None = None,
+    control: dict[str, Any] | None = None,
+) -> bytes:
+    """The record of one interval in which each processor was busy for a part of the time."""
+    lpars = [
+        Lpar(
+            "OTHER" if own == 2 else "PROD",
+            own,
+            [Logical("CP", n, busy * seconds, busy * seconds) for n in range(cpus)],
+        )
+    ]
+    made = record(
+        seconds,
+        lpars,
+        [Cpu(n, 0, (1 - busy) * seconds) for n in range(cpus)],
+        own=own,
+        physical={"CP": 4},
+        control=control,
+        product={"OIL": round(seconds), "PRD": "RMF", **(product or {})},
+    )
+    (data,) = encoded("SYSA", made, START_US + round(number * seconds * US), seconds)
+    return data
+
+
+def of_72(number: int, cpu_s: float, **product: Any) -> bytes:
+    """The record of a service class that used processors for so long."""
+    times = {**smf_write.interval(START_US + round(number * QUARTER * US), QUARTER, 0)}
+    sections = {
+        "product": [{**times, "OIL": 900, "PRD": "RMF", **product}],
+        "wms": [{"MCNM": "ONLINE", "MNSP": "POLICY", "MADJ": 16, "MCPU": 10_000, "MSRB": 10_000}],
+        "scs": [{"CPER": 1, "CCPU": round(cpu_s * 1e6)}],
+    }
+    layout = smf_sections.layout(72)
+    local_us = START_US + round(number * QUARTER * US)
+    return smf_write.encode(layout, 3, system="SYSA", local_us=local_us, sections=sections)
+
+
+def dump(path: Path, records: Sequence[bytes]) -> str:
+    writer = _native.SmfWriter(str(path))
+    writer.write([*records])
+    writer.finish()
+    return str(path)
+
+
+def busy(inputs: str | list[str]) -> dict[str, list[float]]:
+    """Busy percentages of each system's intervals."""
+    found: dict[str, list[float]] = {}
+    with zlens.open(inputs) as session:
+        for system, value in session.sql("SELECT system, busy_pct FROM load ORDER BY 1, interval_end").rows:
+            found.setdefault(str(system), []).append(round(value, 6))
+    return found
+
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "SYSA-CMF": {"product": {"PRD": "CMF"}},
+    "SYSA-9ABCD": {"control": {"CSC": "9ABCD"}},
+    "SYSA-LP2": {"own": 2},
+    "SYSA-PLEXB": {"product": {"XNM": "PLEXB"}},
+    "SYSA-5m": {"seconds": 300.0},
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("files", [1, 2])
+def test_streams_that_overlap_are_two_systems(name: str, files: int, tmp_path: Path) -> None:
+    other = OTHERS[name]
+    shorter = 3 if "seconds" in other else 1
+    plex = {"product": {"XNM": "PLEXA"}} if name == "SYSA-PLEXB" else {}
+    ours = [of_70(number, 0.25, **plex) for number in range(1, 4)]
+    theirs = [of_70(number, 0.75, **other) for number in range(1, 1 + 3 * shorter)]
+    if files == 1:
+        inputs = [dump(tmp_path / "one.smf", [*ours, *theirs])]
+    else:
+        inputs = [dump(tmp_path / "a.smf", ours), dump(tmp_path / "b.smf", theirs)]
+    assert busy(inputs) == {"SYSA": [25.0] * 3, name: [75.0] * 3 * shorter}
+
+
+def test_work_is_of_the_writer_of_its_partitions(tmp_path: Path) -> None:
+    """Record type 72 does not name the machine, but product and partition."""
+    records = [
+        *(of_70(number, 0.25) for number in (1, 2)),
+        *(of_70(number, 0.75, product={"PRD": "CMF"}) for number in (1, 2)),
+        *(of_72(number, 100.0) for number in (1, 2)),
+        *(of_72(number, 300.0, PRD="CMF") for number in (1, 2)),
+    ]
+    with zlens.open(dump(tmp_path / "both.smf", records)) as session:
+        query = "SELECT system, count(*), sum(r723ccpu) FROM smf72_scs GROUP BY 1 ORDER BY 1"
+        assert session.sql(query).rows == [("SYSA", 2, 200e6), ("SYSA-CMF", 2, 600e6)]
+
+
+#: What comes after, and the event that says so.
+AFTER: list[tuple[dict[str, Any], str, str]] = [
+    ({"control": {"CSC": "9ABCD"}}, "another machine", "8561 12F17 to 8561 9ABCD"),
+    ({"product": {"PRD": "DG"}}, "another writer", "RMF to DG"),
+    ({"own": 2}, "another partition", "number 1 to 2"),
+    ({"seconds": 1800.0}, "another interval length", "900 to 1800 s"),
+]
+
+
+@pytest.mark.parametrize(("after", "kind", "detail"), AFTER, ids=[kind for _, kind, _ in AFTER])
+def test_streams_that_follow_one_another_are_one_system(
+    after: dict[str, Any], kind: str, detail: str, tmp_path: Path
+) -> None:
+    shift = 1 if "seconds" in after else 0
+    records = [
+        *(of_70(number, 0.25) for number in (1, 2)),
+        *(of_70(number - shift, 0.75, **after) for number in (3, 4)),
+    ]
+    path = dump(tmp_path / "moved.smf", records)
+    assert busy(path) == {"SYSA": [25.0, 25.0, 75.0, 75.0]}
+    with zlens.open(path) as session:
+        rows = session.sql(f"SELECT detail FROM event WHERE kind = '{kind}'").rows
+        (row,) = session.sql("SELECT count(*) FROM inventory WHERE name = 'SMF 70.1'").rows
+    assert (rows, row) == ([(detail,)], (1,))
+
+
+@needs(RMF_AND_CMF)
+def test_two_writers_of_one_sample_are_not_added() -> None:
+    with zlens.open(RMF_AND_CMF) as session:
+        systems = [name for (name,) in session.sql("SELECT system FROM system ORDER BY 1").rows]
+        assert systems == ["SYS1", "SYS1-CMF"]
+        rows = session.sql("SELECT max(logical_cpus) FROM partition WHERE partition = 'PROD'").rows
+    assert rows == [(4,)]
