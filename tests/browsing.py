@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import shutil
 import subprocess
@@ -168,8 +169,6 @@ def opened(page: Page, address: str, view: str, shown: str | None = None, **sett
     """Go to a view and wait until all its questions are answered, or those of the one that is `shown`."""
     words = "&".join(f"{key}={value}" for key, value in settings.items())
     page.goto(f"{address}/#/{view}{'?' + words if words else ''}")
-    # Where only what follows the # is another, the page was quiet until now.
-    page.evaluate("window.quietSince = undefined")
     ready(page, shown or view)
 
 
@@ -179,17 +178,22 @@ def ready(page: Page, view: str) -> None:
     quiet(page)
 
 
+#: The calls of `quiet`, so that none counts the frames of an earlier one.
+_calls = itertools.count()
+
+
 def quiet(page: Page) -> None:
-    """Until nothing was asked for a while."""
+    """Until nothing was asked for some frames: an answer's next question is counted before it is drawn."""
     page.wait_for_function(
-        """() => {
+        """call => {
             const quiet = document.documentElement.dataset.asking === "0"
                 && document.querySelector("main [data-ready=true]") !== null;
-            const now = performance.now();
-            if (!quiet) window.quietSince = undefined;
-            else window.quietSince ??= now;
-            return quiet && now - window.quietSince > 150;
+            if (window.quietCall !== call) window.quietFrames = 0;
+            window.quietCall = call;
+            window.quietFrames = quiet ? window.quietFrames + 1 : 0;
+            return window.quietFrames > 3;
         }""",
+        arg=next(_calls),
         timeout=PATIENCE,
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 import tools
 from browsing import CHROMIUM, FLAGS, HERE_ONLY, SHARED, Views, Window, served, unharmed, window_at
@@ -47,6 +47,14 @@ def window(browser: Browser, address: str) -> Iterator[Window]:
 def page(window: Window) -> Iterator[Page]:
     with window.page() as page:
         yield page
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """Not watched: a browser tells of each answer that is an error by itself."""
+    context = browser.new_context(reduced_motion="reduce")
+    yield context
+    context.close()
 
 
 @pytest.fixture(scope="session")

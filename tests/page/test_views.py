@@ -14,8 +14,16 @@ from browsing import VIEWS, Views, opened, ready
 from rounds import first, rounds
 
 
-def test_the_menu_has_every_view(page: Page, address: str):
+def test_the_overview_is_explained_saved_zoomed_and_left_by_keys(page: Page, address: str, tmp_path: Path):
     opened(page, address, "overview", system="ZLSIM")
+    the_menu_has_every_view(page)
+    a_number_explains_itself(page)
+    a_chart_is_saved_as_a_picture(page, tmp_path)
+    zooming_a_chart_zooms_all(page)
+    keys_lead_through_the_page(page)
+
+
+def the_menu_has_every_view(page: Page) -> None:
     links = page.locator('nav[aria-label="views"] a')
     found = [re.sub(r"^.*#/([a-z]+).*$", r"\1", link.get_attribute("href") or "") for link in links.all()]
     assert found == list(VIEWS)
@@ -86,6 +94,8 @@ def test_an_exported_view_needs_nothing_else(
 ):
     page = views.at(view)
     expect(page.locator('[role="alert"]')).to_have_count(0)
+    # Nothing is wider than the window.
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Export").click()
     path = tmp_path / waiting.value.suggested_filename
@@ -137,8 +147,7 @@ def test_a_brush_of_the_strip_zooms_a_view_and_a_link_restores_it(views: Views, 
     assert "(60 min)" in page.locator('[data-testid="window"]').inner_text()
 
 
-def test_keys_lead_through_the_page(page: Page, address: str):
-    opened(page, address, "overview", system="ZLSIM")
+def keys_lead_through_the_page(page: Page) -> None:
     page.keyboard.press("g")
     page.keyboard.press("f")
     ready(page, "findings")
@@ -157,8 +166,7 @@ def test_keys_lead_through_the_page(page: Page, address: str):
     assert page.evaluate("navigator.clipboard.readText()") == page.url
 
 
-def test_zooming_a_chart_zooms_all(page: Page, address: str):
-    opened(page, address, "overview", system="ZLSIM")
+def zooming_a_chart_zooms_all(page: Page) -> None:
     over = page.locator('[data-testid="chart-busy"] .u-over')
     over.scroll_into_view_if_needed()
     box = over.bounding_box()
@@ -176,8 +184,7 @@ def test_zooming_a_chart_zooms_all(page: Page, address: str):
     expect(page).not_to_have_url(re.compile("from="))
 
 
-def test_a_number_explains_itself(page: Page, address: str):
-    opened(page, address, "overview", system="ZLSIM")
+def a_number_explains_itself(page: Page) -> None:
     page.locator('[data-testid="figures-tv"]').click()
     panel = page.locator('[data-testid="explain"]')
     expect(panel.locator("pre")).to_contain_text("processor.user_time")
@@ -186,36 +193,21 @@ def test_a_number_explains_itself(page: Page, address: str):
     expect(panel).to_have_count(0)
 
 
-@pytest.mark.parametrize("form", ["PNG", "SVG"])
-def test_a_chart_is_saved_as_a_picture(page: Page, address: str, form: str, tmp_path: Path):
-    opened(page, address, "overview", system="ZLSIM")
+def a_chart_is_saved_as_a_picture(page: Page, folder: Path) -> None:
     frame = page.locator('[data-testid="chart-busy"]')
-    frame.locator("summary").click()
-    with page.expect_download() as waiting:
-        frame.get_by_role("button", name=f"Save as {form}").click()
-    path = tmp_path / waiting.value.suggested_filename
-    waiting.value.save_as(path)
-    data = path.read_bytes()
-    if form == "PNG":
-        assert data.startswith(b"\x89PNG")
-        assert len(data) > 5_000
-    else:
-        assert b"<polyline" in data
-        assert b"Busy (%)" in data
-
-
-def test_two_browsers_ask_at_once(browser: Browser, address: str):
-    """Neither waits for, cancels or sees what the other does."""
-    contexts = [browser.new_context(), browser.new_context()]
-    pages = [context.new_page() for context in contexts]
-    pages[0].goto(f"{address}/#/overview?system=ZLSIM")
-    pages[1].goto(f"{address}/#/overview?system=ZLDEMO")
-    for page in pages:
-        ready(page, "overview")
-    assert "zlens-sim" in pages[0].locator('[role="toolbar"]').inner_text()
-    assert "zlens-sim" not in pages[1].locator('[role="toolbar"]').inner_text()
-    for context in contexts:
-        context.close()
+    for form in ("PNG", "SVG"):
+        frame.locator("summary").click()
+        with page.expect_download() as waiting:
+            frame.get_by_role("button", name=f"Save as {form}").click()
+        path = folder / waiting.value.suggested_filename
+        waiting.value.save_as(path)
+        data = path.read_bytes()
+        if form == "PNG":
+            assert data.startswith(b"\x89PNG")
+            assert len(data) > 5_000
+        else:
+            assert b"<polyline" in data
+            assert b"Busy (%)" in data
 
 
 def test_a_finding_is_shown_with_its_evidence_and_leads_to_its_place(page: Page, address: str):
