@@ -58,9 +58,8 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture(scope="session")
-def opened_views(browser: Browser, address: str) -> Iterator[Views]:
-    with window_at(browser, address) as window:
-        yield Views(window)
+def opened_views(window: Window) -> Views:
+    return Views(window)
 
 
 @pytest.fixture
