@@ -127,20 +127,20 @@ def a_wrong_scenario_is_said_while_it_is_written(page: Page) -> None:
     field = page.locator("#scenario-text")
     right = field.input_value()
     field.fill(right.replace("relative = 400", "relative = 99999"))
-    trouble = page.locator("#scenario-check")
-    expect(trouble).to_contain_text("relative is 99999")
-    expect(trouble).to_contain_text("a whole number from 1 to 10,000")
+    # `wait_for` looks at every frame, an expectation twice a second.
+    page.locator("#scenario-check", has_text="relative is 99999").wait_for()
+    expect(page.locator("#scenario-check")).to_contain_text("a whole number from 1 to 10,000")
     expect(page.get_by_role("button", name="Solve")).to_be_disabled()
     field.fill(right.replace("relative = 400", "relativ = 400"))
-    expect(trouble).to_contain_text("did you mean relative?")
+    page.locator("#scenario-check", has_text="did you mean relative?").wait_for()
     field.fill(right)
-    expect(page.locator('[data-testid="valid"]')).to_be_visible()
+    page.locator('[data-testid="valid"]').wait_for()
 
 
 def a_scenario_is_solved_and_a_slider_solves_it_again(page: Page) -> None:
     field = page.locator("#scenario-text")
     field.fill(field.input_value().replace("relative = 400", "relative = 800"))
-    expect(page.locator('[data-testid="valid"]')).to_be_visible()
+    page.locator('[data-testid="valid"]').wait_for()
     field.press("Control+Enter")
     first = page.locator('[data-testid="table-shares-users"] tbody tr').first
     expect(first).to_contain_text("REL 800")
