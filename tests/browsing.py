@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import shutil
 import subprocess
@@ -11,12 +12,13 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebError
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebError, expect
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
     None,
 )
+expect.set_options(timeout=60_000)
 #: Milliseconds after which an answer is taken for one that never comes; other tests have the machine, too.
 PATIENCE = 180_000
 FLAGS = (
@@ -146,12 +148,13 @@ class Window:
     @contextlib.contextmanager
     def page(self) -> Iterator[Page]:
         """A new page, watched; it leaves nothing behind."""
+        before = self.context.pages
         with unharmed(self.context, self.address):
             try:
                 yield self.context.new_page()
             finally:
                 for page in self.context.pages:
-                    if page is not self._keeper:
+                    if page not in before:
                         page.close()
                 self.context.clear_cookies()
                 self._keeper.evaluate("localStorage.clear()")
@@ -168,8 +171,6 @@ def opened(page: Page, address: str, view: str, shown: str | None = None, **sett
     """Go to a view and wait until all its questions are answered, or those of the one that is `shown`."""
     words = "&".join(f"{key}={value}" for key, value in settings.items())
     page.goto(f"{address}/#/{view}{'?' + words if words else ''}")
-    # Where only what follows the # is another, the page was quiet until now.
-    page.evaluate("window.quietSince = undefined")
     ready(page, shown or view)
 
 
@@ -179,23 +180,34 @@ def ready(page: Page, view: str) -> None:
     quiet(page)
 
 
+#: The calls of `quiet`, so that none counts the frames of an earlier one.
+_calls = itertools.count()
+
+
 def quiet(page: Page) -> None:
-    """Until nothing was asked for a while."""
+    """Until nothing was asked for some frames: what follows from an answer is asked before the next one.
+
+    A machine that is busy draws late, and so this waits longer there.
+    """
     page.wait_for_function(
-        """() => {
+        """call => {
             const quiet = document.documentElement.dataset.asking === "0"
                 && document.querySelector("main [data-ready=true]") !== null;
-            const now = performance.now();
-            if (!quiet) window.quietSince = undefined;
-            else window.quietSince ??= now;
-            return quiet && now - window.quietSince > 150;
+            if (window.quietCall !== call || !quiet) {
+                window.quietFrames = 0;
+                window.quietSince = performance.now();
+            }
+            window.quietCall = call;
+            window.quietFrames += 1;
+            return quiet && window.quietFrames > 3 && performance.now() - window.quietSince > 30;
         }""",
+        arg=next(_calls),
         timeout=PATIENCE,
     )
 
 
 class Views:
-    """One page for all tests of a view; another view, or a test that changed it, loads it again."""
+    """One page for all tests of all views: it goes to the link of another, or of one that a test left."""
 
     def __init__(self, window: Window) -> None:
         self.address = window.address
@@ -205,7 +217,8 @@ class Views:
     def at(self, view: str, *, leaves: bool = False) -> Page:
         """The page at a view as a link opens it; who `leaves` shows something else afterwards."""
         if self._at != view:
-            self.page.goto("about:blank")
+            # What the pointer was over explains itself.
+            self.page.mouse.move(0, 0)
             opened(self.page, self.address, view, system="ZLSIM")
         self._at = "" if leaves else view
         return self.page

@@ -1,4 +1,4 @@
-"""A long recording: minute by minute, with many guests and devices, and one guest that was busy only once.
+"""A long recording: minute by minute, with many guests, and one guest that was busy only once.
 
 Counters of all but that guest advance by one of some steps from one interval to the next: the records of an
 interval are one large number to which a step is added. So it is made in a second.
@@ -16,7 +16,7 @@ from zlens.catalog import layouts
 
 SYSTEM = "LARGE"
 INTERVALS = 1_000
-GUESTS, DEVICES, CPUS = 60, 300, 4
+GUESTS, DEVICES, CPUS = 60, 60, 4
 #: In this interval the guest had a processor all the time, in the others hardly at all.
 SPIKE, SPIKY = 613, "SPIKY"
 FIRST_US = made.START_US

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 import tools
 from browsing import CHROMIUM, FLAGS, HERE_ONLY, SHARED, Views, Window, served, unharmed, window_at
@@ -49,10 +49,17 @@ def page(window: Window) -> Iterator[Page]:
         yield page
 
 
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """Not watched: a browser tells of each answer that is an error by itself."""
+    context = browser.new_context(reduced_motion="reduce")
+    yield context
+    context.close()
+
+
 @pytest.fixture(scope="session")
-def opened_views(browser: Browser, address: str) -> Iterator[Views]:
-    with window_at(browser, address) as window:
-        yield Views(window)
+def opened_views(window: Window) -> Views:
+    return Views(window)
 
 
 @pytest.fixture

@@ -28,8 +28,17 @@ def differences(demo: Path) -> list[dict]:
     return [row for row in rows if row["kind"] == "difference"]
 
 
-def test_halves_compared_say_what_the_command_says(page: Page, address: str, differences: list[dict]):
+def test_two_windows_are_compared_linked_and_saved(
+    page: Page, address: str, differences: list[dict], tmp_path: Path
+):
     opened(page, address, "compare", system="ZLDEMO")
+    halves_compared_say_what_the_command_says(page, differences)
+    a_brush_chooses_a_side_and_the_link_restores_it(page)
+    opened(page, address, "compare", system="ZLDEMO", bs="ZLDEMO", os="ZLZ1")
+    a_comparison_is_saved_as_the_command_writes_it(page, tmp_path)
+
+
+def halves_compared_say_what_the_command_says(page: Page, differences: list[dict]) -> None:
     page.get_by_role("button", name="Compare these halves").click()
     page.wait_for_selector('[data-testid="table-differences"]', timeout=60_000)
     ready(page, "compare")
@@ -59,8 +68,7 @@ def test_halves_compared_say_what_the_command_says(page: Page, address: str, dif
     expect(page.locator('[data-testid="warnings"]')).to_contain_text("synthetic, not measured")
 
 
-def test_a_brush_chooses_a_side_and_the_link_restores_it(page: Page, address: str):
-    opened(page, address, "compare", system="ZLDEMO")
+def a_brush_chooses_a_side_and_the_link_restores_it(page: Page) -> None:
     box = page.locator('[data-testid="side-base"] canvas').bounding_box()
     assert box
     page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 20)
@@ -80,8 +88,7 @@ def test_a_brush_chooses_a_side_and_the_link_restores_it(page: Page, address: st
     assert page.locator("main h2").first.inner_text() == headline
 
 
-def test_a_comparison_is_saved_as_the_command_writes_it(page: Page, address: str, tmp_path: Path):
-    opened(page, address, "compare", system="ZLDEMO", bs="ZLDEMO", os="ZLZ1")
+def a_comparison_is_saved_as_the_command_writes_it(page: Page, tmp_path: Path) -> None:
     with page.expect_download(timeout=60_000) as waiting:
         page.get_by_role("button", name="Save the comparison as HTML").click()
     path = tmp_path / "comparison.html"
@@ -91,26 +98,49 @@ def test_a_comparison_is_saved_as_the_command_writes_it(page: Page, address: str
     assert "<script" not in text
 
 
-def test_a_wrong_scenario_is_said_while_it_is_written(page: Page, address: str):
+def test_scenarios_are_written_and_solved(page: Page, address: str):
+    opened(page, address, "lab", system="ZLSIM", model="queueing")
+    a_sweep_is_drawn(page)
     opened(page, address, "lab", system="ZLSIM", model="shares")
+    a_wrong_scenario_is_said_while_it_is_written(page)
+    a_scenario_is_solved_and_a_slider_solves_it_again(page)
+
+
+def test_what_was_measured_is_expected_and_planned_with(page: Page, address: str):
+    opened(page, address, "lab", system="ZLSIM", mode="expected", model="shares")
+    # Expected stands beside observed.
+    expect(page.locator('[data-testid="chart-expected-shares-0"]')).to_contain_text("observed")
+    expect(page.locator('[data-testid="moment"]')).to_contain_text("The busiest interval, which ended")
+    expect(page.locator("main")).to_contain_text("processors for guests were idle")
+    # A what-if is asked by a click.
+    opened(page, address, "lab", system="ZLSIM", mode="plan")
+    page.locator('[data-testid="table-plan-list-whatifs"] tbody tr').first.click()
+    page.wait_for_url(re.compile(r"set=logical_cores"))
+    ready(page, "lab")
+    expect(page.locator('[data-testid="answer-plan"] h2').first).to_contain_text("Plan for ZLSIM")
+    expect(page.locator('[data-testid="chart-plan-0"] canvas')).to_be_visible()
+    opened(page, address, "lab", system="ZLDEMO")
+    the_laboratory_opens_on_what_this_file_measured(page)
+
+
+def a_wrong_scenario_is_said_while_it_is_written(page: Page) -> None:
     field = page.locator("#scenario-text")
     right = field.input_value()
     field.fill(right.replace("relative = 400", "relative = 99999"))
-    trouble = page.locator("#scenario-check")
-    expect(trouble).to_contain_text("relative is 99999")
-    expect(trouble).to_contain_text("a whole number from 1 to 10,000")
+    # `wait_for` looks at every frame, an expectation twice a second.
+    page.locator("#scenario-check", has_text="relative is 99999").wait_for()
+    expect(page.locator("#scenario-check")).to_contain_text("a whole number from 1 to 10,000")
     expect(page.get_by_role("button", name="Solve")).to_be_disabled()
     field.fill(right.replace("relative = 400", "relativ = 400"))
-    expect(trouble).to_contain_text("did you mean relative?")
+    page.locator("#scenario-check", has_text="did you mean relative?").wait_for()
     field.fill(right)
-    expect(page.locator('[data-testid="valid"]')).to_be_visible()
+    page.locator('[data-testid="valid"]').wait_for()
 
 
-def test_a_scenario_is_solved_and_a_slider_solves_it_again(page: Page, address: str):
-    opened(page, address, "lab", system="ZLSIM", model="shares")
+def a_scenario_is_solved_and_a_slider_solves_it_again(page: Page) -> None:
     field = page.locator("#scenario-text")
     field.fill(field.input_value().replace("relative = 400", "relative = 800"))
-    expect(page.locator('[data-testid="valid"]')).to_be_visible()
+    page.locator('[data-testid="valid"]').wait_for()
     field.press("Control+Enter")
     first = page.locator('[data-testid="table-shares-users"] tbody tr').first
     expect(first).to_contain_text("REL 800")
@@ -129,33 +159,15 @@ def test_a_scenario_is_solved_and_a_slider_solves_it_again(page: Page, address: 
     assert page.locator('[data-testid="table-shares-users"] tbody tr').first.inner_text() == solved
 
 
-def test_a_sweep_is_drawn(page: Page, address: str):
-    opened(page, address, "lab", system="ZLSIM", model="queueing")
+def a_sweep_is_drawn(page: Page) -> None:
     page.get_by_label("sweep a key over a range").fill("class.users.customers=1:20")
     page.get_by_role("button", name="Sweep", exact=True).click()
     expect(page.locator('[data-testid="table-queueing-sweep"]')).to_contain_text("20 rows")
     expect(page.locator('[data-testid="chart-queueing-0"] canvas')).to_be_visible()
 
 
-def test_expected_stands_beside_observed(page: Page, address: str):
-    opened(page, address, "lab", system="ZLSIM", mode="expected", model="shares")
-    expect(page.locator('[data-testid="chart-expected-shares-0"]')).to_contain_text("observed")
-    expect(page.locator('[data-testid="moment"]')).to_contain_text("The busiest interval, which ended")
-    expect(page.locator("main")).to_contain_text("processors for guests were idle")
-
-
-def test_a_what_if_is_asked_by_a_click(page: Page, address: str):
-    opened(page, address, "lab", system="ZLSIM", mode="plan")
-    page.locator('[data-testid="table-plan-list-whatifs"] tbody tr').first.click()
-    page.wait_for_url(re.compile(r"set=logical_cores"))
-    ready(page, "lab")
-    expect(page.locator('[data-testid="answer-plan"] h2').first).to_contain_text("Plan for ZLSIM")
-    expect(page.locator('[data-testid="chart-plan-0"] canvas')).to_be_visible()
-
-
-def test_the_laboratory_opens_on_what_this_file_measured(page: Page, address: str):
+def the_laboratory_opens_on_what_this_file_measured(page: Page) -> None:
     """Expected beside observed of the busiest interval, without an option of the command line in any text."""
-    opened(page, address, "lab", system="ZLDEMO")
     pressed = page.locator('[aria-label="kind of model"] button[aria-pressed="true"]')
     expect(pressed).to_have_text("Expected and observed")
     expect(page.locator('[data-testid="moment"]')).to_contain_text("which ended 2010-03-09 09:11:00")

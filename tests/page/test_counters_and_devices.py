@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from asking import asked
+from asking import asked, copied, copied_rows, setting
 from browsing import opened, ready
 
-
-def setting(page: Page, name: str) -> str | None:
-    return parse_qs(urlsplit(page.url).fragment.partition("?")[2]).get(name, [None])[0]
+TABLE = '[data-testid="table-devices"]'
 
 
-def copied(page: Page, place: str, what: str) -> str:
-    page.locator(place).get_by_role("button", name=what).click()
-    text: str = page.evaluate("navigator.clipboard.readText()")
-    return text
-
-
-def test_devices_are_those_of_the_program(page: Page, address: str, demo: Path):
-    """The question that the table hands out gives the same rows in `zlens sql`; every digit of the CSV."""
+def test_devices_by_table_and_by_pool(page: Page, address: str, demo: Path):
     opened(page, address, "io", system="ZLSIM")
-    table = '[data-testid="table-devices"]'
-    program = asked(demo / "sim.monwrite", copied(page, table, "Copy SQL"))
-    lines = copied(page, table, "Copy CSV").splitlines()
-    heads = lines[0].split(",")
-    shown = [dict(zip(heads, line.split(","), strict=True)) for line in lines[1:]]
+    devices_are_those_of_the_program(page, demo)
+    a_device_keeps_its_color_in_another_window(page, address)
+    opened(page, address, "io", system="ZLSIM")
+    an_alias_pool_is_chosen(page)
+    a_table_shows_every_column_of_its_measure(page, address)
+    a_device_is_chosen_and_searched_for(page)
+
+
+def devices_are_those_of_the_program(page: Page, demo: Path) -> None:
+    """The question that the table hands out gives the same rows in `zlens sql`; every digit of the CSV."""
+    program = asked(demo / "sim.monwrite", copied(page, "devices", "Copy SQL"))
+    shown = copied_rows(page, "devices")
     assert len(shown) == len(program) > 10
     for on_page, told in zip(shown, program, strict=True):
         for key in ("device", "rate_mean", "resp_s_mean", "resp_s_max", "queue_s_mean", "disc_s_mean"):
@@ -44,15 +41,9 @@ def test_devices_are_those_of_the_program(page: Page, address: str, demo: Path):
     known = [float(one["resp_s_mean"]) for one in shown if one["resp_s_mean"]]
     assert known == sorted(known, reverse=True)
     assert [one["resp_s_mean"] == "" for one in shown] == sorted(one["resp_s_mean"] == "" for one in shown)
-
-
-def test_the_parts_of_a_response_are_the_response(page: Page, address: str):
-    opened(page, address, "io", system="ZLSIM")
-    lines = copied(page, '[data-testid="table-devices"]', "Copy CSV").splitlines()
-    heads = lines[0].split(",")
+    # The parts of a response are the response.
     seen = 0
-    for line in lines[1:]:
-        row = dict(zip(heads, line.split(","), strict=True))
+    for row in shown:
         if row["resp_s_mean"]:
             parts = sum(
                 float(row[key]) for key in ("queue_s_mean", "pend_s_mean", "disc_s_mean", "conn_s_mean")
@@ -62,9 +53,8 @@ def test_the_parts_of_a_response_are_the_response(page: Page, address: str):
     assert seen > 10
 
 
-def test_a_device_is_chosen_and_searched_for(page: Page, address: str):
-    opened(page, address, "io", system="ZLSIM")
-    body = page.locator('[data-testid="table-devices"] tbody')
+def a_device_is_chosen_and_searched_for(page: Page) -> None:
+    body = page.locator(f"{TABLE} tbody")
     first = body.locator("tr.opens").first
     name = first.locator("td").first.inner_text().strip()
     first.click()
@@ -79,12 +69,10 @@ def test_a_device_is_chosen_and_searched_for(page: Page, address: str):
     expect(body.locator("tr.opens")).to_have_count(0)
 
 
-def test_a_table_shows_every_column_of_its_measure(page: Page, address: str):
+def a_table_shows_every_column_of_its_measure(page: Page, address: str) -> None:
     """What the catalog has of devices, by its own names: a new column needs nothing of the page."""
-    opened(page, address, "io", system="ZLSIM")
-    table = '[data-testid="table-devices"]'
-    few = copied(page, table, "Copy CSV").splitlines()[0].split(",")
-    page.locator(table).get_by_role("button", name="All columns").click()
+    few = copied(page, "devices", "Copy CSV").splitlines()[0].split(",")
+    page.locator(TABLE).get_by_role("button", name="All columns").click()
     ready(page, "io")
     assert setting(page, "devices.all") == "1"
     schema = page.request.get(f"{address}/api/v1/schema").json()["tables"]
@@ -92,16 +80,34 @@ def test_a_table_shows_every_column_of_its_measure(page: Page, address: str):
     # No device is of a group here: that column stays away.
     leading = {"system", "source", "interval_end", "seconds", "flag", "group_name"}
     names = {one["name"] for one in device["columns"]} - leading
-    heads = copied(page, table, "Copy CSV").splitlines()[0].split(",")
+    heads = copied(page, "devices", "Copy CSV").splitlines()[0].split(",")
     assert heads[: len(few)] == few
     assert {"device", *(head.rpartition("_")[0] for head in heads[1:])} >= names
     by_name = {one["name"]: one for one in device["columns"]}
-    heading = page.locator(f"{table} th", has_text="Seek cylinders").get_by_role("button").first
+    heading = page.locator(f"{TABLE} th", has_text="Seek cylinders").get_by_role("button").first
     assert (heading.get_attribute("title") or "").startswith(by_name["seek_cylinders"]["text"])
 
 
-def test_an_alias_pool_is_chosen(page: Page, address: str):
-    opened(page, address, "io", system="ZLSIM")
+def a_device_keeps_its_color_in_another_window(page: Page, address: str) -> None:
+    def colors() -> dict[str, str]:
+        entries = page.get_by_test_id("chart-response").locator("li")
+        entries.first.wait_for()
+        return dict(
+            entries.evaluate_all(
+                "all => all.map(e => [e.title, e.querySelector('i').style.background])",
+            )
+        )
+
+    before = colors()
+    opened(page, address, "io", **{"system": "ZLSIM", "from": "1715672200", "to": "1715672800"})
+    after = colors()
+    both = before.keys() & after.keys()
+    assert list(before) != list(after)
+    assert len(both) > 2
+    assert {name: before[name] for name in both} == {name: after[name] for name in both}
+
+
+def an_alias_pool_is_chosen(page: Page) -> None:
     expect(page.locator('[data-testid="chart-alias-entitlement-paging"]')).to_contain_text("entitlement")
     page.locator('[data-testid="table-alias-pools"] tbody tr.opens').last.click()
     ready(page, "io")
@@ -110,19 +116,16 @@ def test_an_alias_pool_is_chosen(page: Page, address: str):
     expect(page.locator('[data-testid="chart-alias-entitlement-mdisk"] header')).to_contain_text(pool)
 
 
-def test_counters_of_a_window_are_ratios_of_sums(page: Page, address: str, demo: Path):
-    """CPI of the window is its cycles over its instructions, not a mean of means."""
+def test_counters_and_their_nest(page: Page, address: str, demo: Path, tmp_path: Path):
     opened(page, address, "cpumf", system="ZLZ1")
+    # CPI of the window is its cycles over its instructions, not a mean of means.
     query = (
         "SELECT sum(cycles) / sum(instructions) AS cpi FROM cpumf_type WHERE system = 'ZLZ1' AND flag IS NULL"
     )
     cpi = float(str(asked(demo / "zlzos.smf", query)[0]["cpi"]))
     title = page.locator('[title*="(cpumf_type.cpi)"]').first.get_attribute("title") or ""
     assert abs(float(title.split()[0]) - cpi) < 1e-5 * cpi
-
-
-def test_the_nest_has_the_regions_of_the_hint(page: Page, address: str, tmp_path: Path):
-    opened(page, address, "cpumf", system="ZLZ1")
+    # The nest has the regions of the hint.
     nest = page.locator('[data-testid="chart-nest"]')
     nest.locator("summary").click()
     with page.expect_download() as waiting:
@@ -135,18 +138,16 @@ def test_the_nest_has_the_regions_of_the_hint(page: Page, address: str, tmp_path
         count = sum(one["category"] == category for one in regions)
         assert text.count(f">{category}</text>") == count
     assert text.count("<circle") == 60
-
-
-def test_why_there_is_no_rni_is_said(page: Page, address: str):
+    # Where there is no RNI, it says why.
     opened(page, address, "cpumf", system="ZLSIM")
-    nest = page.locator('[data-testid="chart-nest"]')
     expect(nest).to_contain_text("z15")
     expect(nest).to_contain_text("RNI needs weights of your own")
     assert nest.locator("canvas").count() == 0
+    a_processor_is_chosen_by_a_click_on_its_bar(page)
+    a_click_on_a_legend_hides_a_part_of_bars(page, tmp_path)
 
 
-def test_a_processor_is_chosen_by_a_click_on_its_bar(page: Page, address: str):
-    opened(page, address, "cpumf", system="ZLSIM")
+def a_processor_is_chosen_by_a_click_on_its_bar(page: Page) -> None:
     bars = page.locator('[data-testid="chart-cpi-by-processor"] canvas')
     bars.click(position={"x": 200, "y": 30})
     page.wait_for_url(re.compile("cpu=1"))
@@ -154,3 +155,25 @@ def test_a_processor_is_chosen_by_a_click_on_its_bar(page: Page, address: str):
     expect(page.locator('[data-testid="chart-cpi"] header')).to_contain_text("CPU 1")
     bars.click(position={"x": 200, "y": 30})
     expect(page).not_to_have_url(re.compile("cpu="))
+
+
+def a_click_on_a_legend_hides_a_part_of_bars(page: Page, tmp_path: Path) -> None:
+    frame = page.get_by_test_id("chart-sourcing-by-processor")
+    entries = frame.locator(".legend button")
+    names = entries.all_inner_texts()
+
+    def drawn() -> str:
+        frame.locator("summary").click()
+        with page.expect_download() as saved:
+            frame.get_by_role("button", name="Save as SVG").click()
+        saved.value.save_as(tmp_path / "bars.svg")
+        return (tmp_path / "bars.svg").read_text(encoding="utf-8")
+
+    whole = drawn()
+    entries.first.click()
+    expect(entries.first).to_have_attribute("aria-pressed", "false")
+    rest = drawn()
+    assert f">{names[0]}<" in whole
+    assert f">{names[0]}<" not in rest
+    assert f">{names[1]}<" in rest
+    assert rest.count("<rect") < whole.count("<rect")

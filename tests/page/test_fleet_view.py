@@ -10,7 +10,7 @@ from browsing import opened, ready, served
 
 
 def test_all_systems_are_searched_grouped_and_opened(page: Page, address: str):
-    opened(page, address, "fleet")
+    the_strip_of_one_system_waits_for_the_fleet(page, address)
     view = page.locator('[data-testid="view-fleet"]')
     table = view.get_by_role("region", name="all systems", exact=True)
     expect(table).to_contain_text("ZLDEMO")
@@ -33,7 +33,7 @@ def test_all_systems_are_searched_grouped_and_opened(page: Page, address: str):
     assert "system=ZLSIM" in page.url
 
 
-def test_the_strip_of_one_system_waits_for_the_fleet(page: Page, address: str):
+def the_strip_of_one_system_waits_for_the_fleet(page: Page, address: str) -> None:
     done: list[str] = []
     page.on("requestfinished", lambda request: done.append(request.url))
     asked: list[bool] = []
@@ -68,8 +68,14 @@ def test_of_many_systems_the_page_asks_for_findings_of_one(page: Page, address: 
     assert "system=ZLDEMO" in second
 
 
-def test_findings_of_all_systems_lead_to_one(page: Page, address: str):
+def test_machines_trends_and_findings_of_all_systems(page: Page, address: str):
+    opened(page, address, "fleet", by="machine")
+    # A machine has its partitions over time.
+    machine = page.get_by_role("region", name="2097-D3E01", exact=True)
+    expect(machine.get_by_test_id("chart-partitions-2097-D3E01-CP")).to_contain_text("ZLZOS")
+    expect(machine.get_by_test_id("chart-partitions-2097-D3E01-IFL")).to_contain_text("ZLDEMO")
     opened(page, address, "fleet", find="zldemo")
+    trends_by_shift_are_of_the_systems_shown(page)
     findings = page.get_by_role("region", name="findings of all systems")
     expect(findings).to_contain_text("critical ones and warnings")
     expect(findings.get_by_role("listitem").filter(has_text="ZLSIM")).to_have_count(0)
@@ -80,15 +86,7 @@ def test_findings_of_all_systems_lead_to_one(page: Page, address: str):
     expect(page.get_by_role("article")).to_contain_text("VARY OFF while busy")
 
 
-def test_a_machine_has_its_partitions_over_time(page: Page, address: str):
-    opened(page, address, "fleet", by="machine")
-    machine = page.get_by_role("region", name="2097-D3E01", exact=True)
-    expect(machine.get_by_test_id("chart-partitions-2097-D3E01-CP")).to_contain_text("ZLZOS")
-    expect(machine.get_by_test_id("chart-partitions-2097-D3E01-IFL")).to_contain_text("ZLDEMO")
-
-
-def test_trends_by_shift_are_of_the_systems_shown(page: Page, address: str):
-    opened(page, address, "fleet", find="zldemo")
+def trends_by_shift_are_of_the_systems_shown(page: Page) -> None:
     trends = page.get_by_role("region", name="trends of all systems")
     months = trends.get_by_role("region", name="Hours by month", exact=True)
     expect(months).to_contain_text("2010-03")
@@ -101,20 +99,11 @@ def test_trends_by_shift_are_of_the_systems_shown(page: Page, address: str):
     assert "shifts=early" in page.url
 
 
-def test_one_system_is_no_fleet(browser: Browser, demo_folder: Path):
-    with served(str(demo_folder / "zldemo.monwrite")) as address:
-        page = browser.new_page()
-        opened(page, address, "overview")
-        menu = page.get_by_role("navigation", name="views")
-        expect(menu).to_contain_text("Findings")
-        expect(menu).not_to_contain_text("Fleet")
-        page.close()
-
-
 def test_members_of_a_cluster_are_seen_together(browser: Browser, demo_folder: Path, tmp_path: Path):
     groups = tmp_path / "groups.toml"
     groups.write_text('[cluster]\n"ZLDEMO" = "SITE"\n"ZLSIM" = "SITE"\n')
-    with served(str(demo_folder), "--group", str(groups)) as address:
+    files = (str(demo_folder / name) for name in ("sim.monwrite", "zldemo.monwrite"))
+    with served(*files, "--group", str(groups)) as address:
         page = browser.new_page()
         opened(page, address, "fleet", by="cluster")
         site = page.get_by_role("region", name="SITE", exact=True)

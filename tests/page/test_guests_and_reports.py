@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from asking import (
     as_shown,
@@ -45,9 +45,18 @@ def sorted_by(table: Locator, heading: str) -> None:
     table.locator("th").get_by_role("button", name=re.compile(f"^{re.escape(heading)}")).first.click()
 
 
-def test_the_table_of_guests_is_that_of_the_program(page: Page, address: str, demo: Path):
-    """Every printed number is what `zlens sql` gives, rounded; the sums also by a question of our own."""
+def test_guests_by_table_by_course_and_by_owner(page: Page, address: str, demo: Path):
     opened(page, address, "guests", system="ZLSIM")
+    the_table_is_that_of_the_program(page, demo)
+    a_click_on_a_legend_hides_a_state_in_every_bar(page)
+    guests_are_sorted_and_found(page)
+    a_guest_is_opened_with_its_courses(page, demo)
+    owners_are_gone_into_by_click_and_by_keyboard(page, demo)
+    shares_are_set_beside_what_was_got_when_asked_for(page, demo)
+
+
+def the_table_is_that_of_the_program(page: Page, demo: Path) -> None:
+    """Every printed number is what `zlens sql` gives, rounded; the sums also by a question of our own."""
     program = {
         str(row["userid"]): row for row in asked(demo / "sim.monwrite", copied(page, "guests", "Copy SQL"))
     }
@@ -88,8 +97,24 @@ def test_the_table_of_guests_is_that_of_the_program(page: Page, address: str, de
     assert column(table, "CPU raw") != column(table, "MT-1") != column(table, "prorated")
 
 
-def test_guests_are_sorted_and_found(page: Page, address: str):
-    opened(page, address, "guests", system="ZLSIM")
+def a_click_on_a_legend_hides_a_state_in_every_bar(page: Page) -> None:
+    bars = page.locator('[data-testid="table-guests"] svg')
+    running = bars.locator("rect.running")
+    count = running.count()
+    assert count > 5
+    color = running.first.get_attribute("fill")
+    waiting = bars.locator("rect.idle, rect.dormant").first
+    before = float(waiting.get_attribute("x") or 0)
+    entry = page.get_by_role("list", name="states").get_by_role("button", name="running")
+    entry.click()
+    expect(running).to_have_count(0)
+    assert float(waiting.get_attribute("x") or 0) < before
+    entry.click()
+    expect(running).to_have_count(count)
+    assert running.first.get_attribute("fill") == color
+
+
+def guests_are_sorted_and_found(page: Page) -> None:
     table = page.locator(GUESTS)
     used = [float(one) for one in column(table, "CPU raw")]
     assert used == sorted(used, reverse=True)
@@ -113,10 +138,10 @@ def test_guests_are_sorted_and_found(page: Page, address: str):
     page.goto(link)
     ready(page, "guests")
     assert column(table, "Guest") == ["TCPIP"]
+    page.locator("#find").fill("")
 
 
-def test_a_guest_is_opened_with_its_courses(page: Page, address: str, demo: Path):
-    opened(page, address, "guests", system="ZLSIM")
+def a_guest_is_opened_with_its_courses(page: Page, demo: Path) -> None:
     row = page.locator(f"{GUESTS} tbody tr").filter(has_text="LINUX03")
     row.focus()
     page.keyboard.press("Enter")
@@ -149,8 +174,7 @@ def test_a_guest_is_opened_with_its_courses(page: Page, address: str, demo: Path
     expect(detail.get_by_role("heading", name="LINUX03", exact=True)).to_be_visible()
 
 
-def test_owners_are_gone_into_by_click_and_by_keyboard(page: Page, address: str, demo: Path):
-    opened(page, address, "guests", system="ZLSIM")
+def owners_are_gone_into_by_click_and_by_keyboard(page: Page, demo: Path) -> None:
     canvas = page.locator(f"{OWNERS} canvas")
     canvas.scroll_into_view_if_needed()
 
@@ -187,8 +211,7 @@ def test_owners_are_gone_into_by_click_and_by_keyboard(page: Page, address: str,
     assert float(all_of_it["prorated_s"]) == pytest.approx(float(str(told["s"])), rel=1e-9)
 
 
-def test_shares_are_set_beside_what_was_got_when_asked_for(page: Page, address: str, demo: Path):
-    opened(page, address, "guests", system="ZLSIM")
+def shares_are_set_beside_what_was_got_when_asked_for(page: Page, demo: Path) -> None:
     expect(page.get_by_test_id("table-expected")).to_have_count(0)
     page.get_by_label("interval", exact=True).select_option("busiest")
     table = page.get_by_test_id("table-expected")
@@ -203,7 +226,7 @@ def test_shares_are_set_beside_what_was_got_when_asked_for(page: Page, address: 
         assert column(table, key.capitalize()) == [digits(row[key], 1) for row in program]
 
 
-def test_workloads_of_zos(page: Page, address: str, demo: Path):
+def test_workloads_and_jobs_of_zos(page: Page, address: str, demo: Path):
     opened(page, address, "workloads", system="ZLZ1")
     table = page.get_by_test_id("table-workloads")
     query = (
@@ -228,10 +251,7 @@ def test_workloads_of_zos(page: Page, address: str, demo: Path):
     ready(page, "workloads")
     assert "RCICS" in column(table, "Class")
     assert "CICSHI" not in column(table, "Class")
-
-
-def test_jobs_of_zos(page: Page, address: str, demo: Path):
-    """Records of intervals are put together, and those of ended jobs and steps stand for themselves."""
+    # Records of intervals are put together, and those of ended jobs and steps stand for themselves.
     opened(page, address, "workloads", system="ZLZ1", of="job")
     table = page.get_by_test_id("table-jobs")
     kinds = {
@@ -280,19 +300,24 @@ def cells(text: str) -> list[list[float | str]]:
     return [[cell(word) for word in line] for line in csv.reader(io.StringIO(text))]
 
 
-@pytest.mark.parametrize(
-    ("name", "file", "system"),
-    [
-        ("user", "sim.monwrite", "ZLSIM"),
+def test_reports_are_those_of_the_command(page: Page, address: str, demo: Path):
+    for name, file, system in (
         ("prclog", "zldemo.monwrite", "ZLDEMO"),
         ("workload", "zlzos.smf", "ZLZ1"),
-    ],
-)
-def test_a_report_is_that_of_the_command(
-    page: Page, address: str, demo: Path, name: str, file: str, system: str
-):
-    opened(page, address, "reports", system=system, name=name)
-    told = printed("report", name, str(demo / file))
+        ("user", "sim.monwrite", "ZLSIM"),
+    ):
+        opened(page, address, "reports", system=system, name=name)
+        a_report_is_that_of_the_command(page, name, demo / file)
+    page.locator("#only").fill("LINUX0*")
+    page.wait_for_url(re.compile(r"only=LINUX0\*"))
+    ready(page, "reports")
+    shown = page.get_by_test_id("report-text").text_content() or ""
+    assert "BATCH1" not in shown
+    assert bare(shown) == bare(printed("report", "user", str(demo / "sim.monwrite"), "--only", "LINUX0*"))
+
+
+def a_report_is_that_of_the_command(page: Page, name: str, file: Path) -> None:
+    told = printed("report", name, str(file))
     shown = page.get_by_test_id("report-text").text_content() or ""
     assert bare(shown) == bare(told)
     assert len(told.splitlines()) > 10
@@ -302,7 +327,7 @@ def test_a_report_is_that_of_the_command(
     page.locator("section[aria-label=report] > .tools").get_by_role("button", name="Copy CSV").click()
     expect(page.get_by_role("status").filter(has_text="CSV copied")).to_be_visible()
     # The last digits of a sum depend on the order in which threads come to it.
-    lines = cells(printed("report", name, str(demo / file), "--format", "csv"))
+    lines = cells(printed("report", name, str(file), "--format", "csv"))
     for shown, line in zip(cells(pasted(page)), lines, strict=True):
         assert [one for one in shown if isinstance(one, str)] == [one for one in line if isinstance(one, str)]
         assert [one for one in shown if isinstance(one, float)] == pytest.approx(
@@ -310,7 +335,7 @@ def test_a_report_is_that_of_the_command(
         )
 
 
-def test_a_report_is_found_in_the_list_and_walked_to(page: Page, address: str):
+def test_a_report_is_found_walked_to_and_sorted_as_tables(page: Page, address: str, demo: Path):
     opened(page, address, "reports", system="ZLSIM")
     names = page.locator(".report .name")
     everything = names.count()
@@ -333,9 +358,6 @@ def test_a_report_is_found_in_the_list_and_walked_to(page: Page, address: str):
     page.locator("#find-report").fill("")
     page.get_by_label("also those without data").check()
     assert names.count() > everything
-
-
-def test_a_report_as_tables_is_sorted_and_copied(page: Page, address: str, demo: Path):
     opened(page, address, "reports", system="ZLSIM", name="user", **{"as": "tables"})
     table = page.locator('[data-testid^="table-user-"]').first
     name = (table.get_attribute("data-testid") or "").removeprefix("table-")
@@ -348,16 +370,6 @@ def test_a_report_as_tables_is_sorted_and_copied(page: Page, address: str, demo:
     assert [row["userid"] for row in rows] == [row["userid"] for row in used]
     sorted_by(table, "TCPU")
     assert [row["userid"] for row in copied_rows(page, name)] == [row["userid"] for row in used][::-1]
-
-
-def test_a_report_of_only_some(page: Page, address: str, demo: Path):
-    opened(page, address, "reports", system="ZLSIM", name="user")
-    page.locator("#only").fill("LINUX0*")
-    page.wait_for_url(re.compile(r"only=LINUX0\*"))
-    ready(page, "reports")
-    shown = page.get_by_test_id("report-text").text_content() or ""
-    assert "BATCH1" not in shown
-    assert bare(shown) == bare(printed("report", "user", str(demo / "sim.monwrite"), "--only", "LINUX0*"))
 
 
 def test_the_console_asks_remembers_and_is_linked_to(page: Page, address: str, demo: Path):
@@ -392,11 +404,13 @@ def test_the_console_asks_remembers_and_is_linked_to(page: Page, address: str, d
     expect(history).to_have_count(2)
     page.get_by_role("button", name="Forget all").click()
     expect(history).to_have_count(0)
+    names_are_completed_and_words_colored(page)
+    a_slow_question_is_ended(page, address)
 
 
-def test_the_console_completes_names_and_colors_words(page: Page, address: str, demo: Path):
-    opened(page, address, "sql", system="ZLSIM")
+def names_are_completed_and_words_colored(page: Page) -> None:
     field = page.locator("#query")
+    field.fill("")
     field.click()
     page.keyboard.type("select use")
     offered = page.locator(".cm-tooltip-autocomplete li")
@@ -420,36 +434,7 @@ def test_the_console_completes_names_and_colors_words(page: Page, address: str, 
     expect(field).to_contain_text("userid cpu_pct FROM")
 
 
-@pytest.fixture
-def unwatched(browser: Browser):
-    """A page that may be refused: a browser tells of each answer that is an error by itself."""
-    context = browser.new_context(reduced_motion="reduce")
-    yield context.new_page()
-    context.close()
-
-
-def test_a_wrong_question_says_what_to_do(unwatched: Page, address: str):
-    page = unwatched
-    page.goto(console(address, "SELECT userid, cpu_sec FROM guest", system="ZLSIM"))
-    ready(page, "sql")
-    trouble = page.get_by_role("alert")
-    expect(trouble).to_contain_text("cpu_sec")
-    expect(trouble).to_contain_text("cpu_s")
-    page.locator("#query").fill("SELECT * FROM gest")
-    page.locator("#query").press("Control+Enter")
-    expect(trouble).to_contain_text("gest")
-    expect(trouble).to_contain_text("did you mean guest")
-    page.locator("#query").fill("DROP TABLE guest")
-    page.locator("#query").press("Control+Enter")
-    expect(trouble).to_contain_text("zlens changes no data")
-    page.locator("#query").fill("SELECT count(*) AS n FROM guest")
-    page.locator("#query").press("Control+Enter")
-    expect(trouble).to_have_count(0)
-    expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
-
-
-def test_a_slow_question_is_ended(page: Page, address: str):
-    opened(page, address, "sql", system="ZLSIM")
+def a_slow_question_is_ended(page: Page, address: str) -> None:
     page.locator("#query").fill(SLOW)
     page.locator("#query").press("Control+Enter")
     cancel = page.get_by_role("button", name="Cancel", exact=True)
@@ -466,4 +451,24 @@ def test_a_slow_question_is_ended(page: Page, address: str):
     until(lambda: not running(page))
     # And the page goes on.
     page.goto(console(address, "SELECT 1 AS one", system="ZLSIM"))
+    expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
+
+
+def test_a_wrong_question_says_what_to_do(context: BrowserContext, address: str):
+    page = context.new_page()
+    page.goto(console(address, "SELECT userid, cpu_sec FROM guest", system="ZLSIM"))
+    ready(page, "sql")
+    trouble = page.get_by_role("alert")
+    expect(trouble).to_contain_text("cpu_sec")
+    expect(trouble).to_contain_text("cpu_s")
+    page.locator("#query").fill("SELECT * FROM gest")
+    page.locator("#query").press("Control+Enter")
+    expect(trouble).to_contain_text("gest")
+    expect(trouble).to_contain_text("did you mean guest")
+    page.locator("#query").fill("DROP TABLE guest")
+    page.locator("#query").press("Control+Enter")
+    expect(trouble).to_contain_text("zlens changes no data")
+    page.locator("#query").fill("SELECT count(*) AS n FROM guest")
+    page.locator("#query").press("Control+Enter")
+    expect(trouble).to_have_count(0)
     expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")

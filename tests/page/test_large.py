@@ -86,10 +86,17 @@ def test_a_wide_window_shows_the_least_the_median_and_the_most(wide: Page, place
     assert not re.search(r"\b(avg|mean)\(", sql)
 
 
-def test_one_interval_of_a_guest_is_seen_in_the_widest_window(
-    wide: Page, place: str, large: Path, tmp_path: Path
-):
+def test_one_interval_of_a_guest_is_seen_in_every_window(wide: Page, place: str, large: Path, tmp_path: Path):
     opened(wide, place, "guests", user=large_made.SPIKY)
+    one_interval_of_a_guest_is_seen_in_the_widest_window(wide, large, tmp_path)
+    begin, end = SPIKE_S - 3600, SPIKE_S + 3600
+    opened(wide, place, "guests", user=large_made.SPIKY, **{"from": begin, "to": end})
+    a_narrow_window_shows_every_interval_as_it_is(wide, large, begin, end)
+    opened(wide, place, "guests", user="LNX007")
+    what_was_overtaken_is_ended(wide, large)
+
+
+def one_interval_of_a_guest_is_seen_in_the_widest_window(wide: Page, large: Path, tmp_path: Path) -> None:
     shown = held(chart_rows(wide, "guest-cpu"), "CPU")
     assert shown == program(large, "guest", "cpu_pct", 180, f"userid = '{large_made.SPIKY}'")
     [there] = [one for one in shown if one[3] > 50]
@@ -118,9 +125,7 @@ def test_one_interval_of_a_guest_is_seen_in_the_widest_window(
     assert float(row["cpu_pct_p95"]) < 1
 
 
-def test_a_narrow_window_shows_every_interval_as_it_is(wide: Page, place: str, large: Path):
-    begin, end = SPIKE_S - 3600, SPIKE_S + 3600
-    opened(wide, place, "guests", user=large_made.SPIKY, **{"from": begin, "to": end})
+def a_narrow_window_shows_every_interval_as_it_is(wide: Page, large: Path, begin: int, end: int) -> None:
     rows = chart_rows(wide, "guest-cpu")
     assert list(rows[0]) == ["time", "time_utc_s", "CPU"]
     told = asked(
@@ -179,8 +184,7 @@ def test_a_brush_asks_again_only_for_its_window(wide: Page, place: str):
     assert len(told) == len(set(told))
 
 
-def test_what_was_overtaken_is_ended(wide: Page, place: str, large: Path):
-    opened(wide, place, "guests", user="LNX007")
+def what_was_overtaken_is_ended(wide: Page, large: Path) -> None:
     found = questions(wide)
     middle = FIRST_S + 30_000
     for minutes in range(480, 60, -40):

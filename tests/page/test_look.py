@@ -36,6 +36,7 @@ def differing(one: Image.Image, other: Image.Image, size: tuple[int, int]) -> fl
     return sum(worst[FAR + 1 :]) / sum(worst)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("view", VIEWS, indirect=True)
 def test_a_view_looks_as_it_did(views: Views, view: str, tmp_path: Path):
     looks_as_it_did(views.at(view), view, SIZES[0], tmp_path)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from asking import printed
+from asking import console, pasted, printed
 from browsing import opened, ready
 
 
@@ -16,17 +16,25 @@ def sql(demo: Path, query: str, form: str = "table") -> str:
     return printed("sql", str(demo / "sim.monwrite"), "--format", form, "-q", query)
 
 
-def test_the_console_prints_what_the_program_prints(page: Page, address: str, demo: Path):
+def test_figures_hover_and_console_are_those_of_the_program(page: Page, address: str, demo: Path):
+    opened(page, address, "overview", system="ZLSIM")
+    figures_of_the_overview_are_those_of_the_program(page, demo)
+    the_hover_has_six_digits(page, demo)
+    the_sql_of_a_chart_gives_the_chart(page, demo)
+    the_console_prints_what_the_program_prints(page, address, demo)
+
+
+def the_console_prints_what_the_program_prints(page: Page, address: str, demo: Path) -> None:
     """Every digit of a table of all kinds of columns: whole, small and large numbers, texts, NULL."""
     query = (
         "SELECT cpu_id, cpu_type, busy_pct, busy_pct / 1000000 AS small, busy_pct * 1e6 AS large, "
         "parked_pct, CAST(NULL AS DOUBLE) AS nothing FROM cpu WHERE system = 'ZLSIM' AND cpu_id < 3 "
         "ORDER BY interval_end, cpu_id LIMIT 40"
     )
-    page.goto(f"{address}/#/sql?system=ZLSIM&q={query.replace('%', '%25').replace(' ', '%20')}")
+    page.goto(console(address, query, system="ZLSIM"))
     ready(page, "sql")
     page.locator('[data-testid="table-sql"]').get_by_role("button", name="Copy text").click()
-    copied: str = page.evaluate("navigator.clipboard.readText()")
+    copied = pasted(page)
     # The page marks with dots what the program calls NULL.
     page_rows = [line.split() for line in copied.splitlines()[2:]]
     program = sql(demo, query).replace("NULL", "\N{HORIZONTAL ELLIPSIS}")
@@ -35,8 +43,7 @@ def test_the_console_prints_what_the_program_prints(page: Page, address: str, de
     assert page_rows == program_rows
 
 
-def test_figures_of_the_overview_are_those_of_the_program(page: Page, address: str, demo: Path):
-    opened(page, address, "overview", system="ZLSIM")
+def figures_of_the_overview_are_those_of_the_program(page: Page, demo: Path) -> None:
     shown = {
         name: [
             float(one.get_attribute("data-exact") or "nan")
@@ -55,8 +62,7 @@ def test_figures_of_the_overview_are_those_of_the_program(page: Page, address: s
         assert shown[name] == pytest.approx([row["a"], row["b"], row["c"]], rel=1e-13)
 
 
-def test_the_hover_has_six_digits(page: Page, address: str, demo: Path):
-    opened(page, address, "overview", system="ZLSIM")
+def the_hover_has_six_digits(page: Page, demo: Path) -> None:
     over = page.locator('[data-testid="chart-busy"] .u-over')
     over.scroll_into_view_if_needed()
     box = over.bounding_box()
@@ -68,16 +74,14 @@ def test_the_hover_has_six_digits(page: Page, address: str, demo: Path):
     assert lines[1] in values
 
 
-def test_the_sql_of_a_chart_gives_the_chart(page: Page, address: str, demo: Path):
-    opened(page, address, "overview", system="ZLSIM")
+def the_sql_of_a_chart_gives_the_chart(page: Page, demo: Path) -> None:
     frame = page.locator('[data-testid="chart-busy"]')
     frame.locator("summary").click()
     frame.get_by_role("button", name="Copy SQL").click()
-    query: str = page.evaluate("navigator.clipboard.readText()")
+    query = pasted(page)
     rows = json.loads(sql(demo, query, "json"))
     frame.locator("summary").click()
     frame.get_by_role("button", name="Copy data as CSV").click()
-    text: str = page.evaluate("navigator.clipboard.readText()")
-    table = [line.split(",") for line in text.splitlines()]
+    table = [line.split(",") for line in pasted(page).splitlines()]
     at = table[0].index("busy")
     assert [float(line[at]) for line in table[1:]] == [row["busy_pct_p50"] for row in rows]

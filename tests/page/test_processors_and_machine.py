@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import json
 import re
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from asking import asked
+from asking import asked, copied, copied_rows, setting
 from browsing import opened, ready
 
 MAP = '[data-testid="chart-machine"]'
-
-
-def setting(page: Page, name: str) -> str | None:
-    return parse_qs(urlsplit(page.url).fragment.partition("?")[2]).get(name, [None])[0]
+MOMENT = 1715672100
 
 
 def press(page: Page, place: str, across: float, down: float) -> None:
@@ -29,14 +24,27 @@ def press(page: Page, place: str, across: float, down: float) -> None:
     page.mouse.click(box["x"] + across * box["width"], box["y"] + down)
 
 
-def test_figures_of_processors_are_those_of_the_program(page: Page, address: str, demo: Path):
+def test_processors_and_cores(page: Page, address: str, demo: Path):
     opened(page, address, "processors", system="ZLSIM")
+    figures_are_those_of_the_program(page, demo)
+    what_is_left_of_the_cores_is_drawn(page)
+    a_parked_core_is_told_to_be_so(page)
+    a_click_on_a_processor_opens_its_course(page)
+    the_keyboard_walks_through_processors(page)
+    the_choice_of_what_is_shown_is_in_the_address(page)
+    opened(page, address, "processors", system="ZLDEMO")
+    # Where there is no multithreading, it says why cores are missing.
+    expect(page.locator('[data-testid="chart-cores"]')).to_contain_text("multithreading is not enabled")
+    expect(page.locator('[data-testid="table-cores"]')).to_have_count(0)
+    page.route("**/api/v1/aggregate", without_a_processor_for_a_while)
+    opened(page, address, "processors", system="ZLSIM")
+    an_offline_processor_is_drawn_and_named(page)
+
+
+def figures_are_those_of_the_program(page: Page, demo: Path) -> None:
     for name in ("processors", "cores"):
-        table = page.locator(f'[data-testid="table-{name}"]')
-        table.get_by_role("button", name="Copy SQL").click()
-        program = asked(demo / "sim.monwrite", page.evaluate("navigator.clipboard.readText()"))
-        table.get_by_role("button", name="Copy CSV").click()
-        shown = list(csv.DictReader(io.StringIO(page.evaluate("navigator.clipboard.readText()"))))
+        program = asked(demo / "sim.monwrite", copied(page, name, "Copy SQL"))
+        shown = copied_rows(page, name)
         assert len(shown) == len(program) > 5
         subject = {"processors": "cpu_id", "cores": "core_id"}[name]
         by = {str(told[subject]): told for told in program}
@@ -51,8 +59,7 @@ def test_figures_of_processors_are_those_of_the_program(page: Page, address: str
                     assert on_page[key] == (value or ""), key
 
 
-def test_a_click_on_a_processor_opens_its_course(page: Page, address: str):
-    opened(page, address, "processors", system="ZLSIM")
+def a_click_on_a_processor_opens_its_course(page: Page) -> None:
     press(page, '[data-testid="chart-processors"]', 0.5, 30)
     ready(page, "processors")
     assert setting(page, "cpu") == "1"
@@ -65,8 +72,7 @@ def test_a_click_on_a_processor_opens_its_course(page: Page, address: str):
     assert setting(page, "cpu") is None
 
 
-def test_the_keyboard_walks_through_processors(page: Page, address: str):
-    opened(page, address, "processors", system="ZLSIM")
+def the_keyboard_walks_through_processors(page: Page) -> None:
     page.locator('[data-testid="chart-processors"] [tabindex="0"]').focus()
     for _ in range(3):
         page.keyboard.press("ArrowDown")
@@ -76,8 +82,7 @@ def test_the_keyboard_walks_through_processors(page: Page, address: str):
     assert setting(page, "cpu") == "2"
 
 
-def test_the_choice_of_what_is_shown_is_in_the_address(page: Page, address: str):
-    opened(page, address, "processors", system="ZLSIM")
+def the_choice_of_what_is_shown_is_in_the_address(page: Page) -> None:
     page.locator('[data-testid="what"]').select_option("suspend_pct")
     page.locator('[data-testid="corewhat"]').select_option("thread_density")
     ready(page, "processors")
@@ -86,9 +91,8 @@ def test_the_choice_of_what_is_shown_is_in_the_address(page: Page, address: str)
     expect(page.get_by_role("heading", name="Cores: thread density")).to_be_visible()
 
 
-def test_a_parked_core_is_told_to_be_so(page: Page, address: str):
+def a_parked_core_is_told_to_be_so(page: Page) -> None:
     """Core 5 is parked in the first minutes: nothing of it can be computed, and it is not 0."""
-    opened(page, address, "processors", system="ZLSIM")
     surface = page.locator('[data-testid="chart-cores"] canvas')
     surface.scroll_into_view_if_needed()
     box = surface.bounding_box()
@@ -100,22 +104,63 @@ def test_a_parked_core_is_told_to_be_so(page: Page, address: str):
     expect(told).to_contain_text("parked all the time")
 
 
-def test_where_there_is_no_multithreading_it_says_why_cores_are_missing(page: Page, address: str):
-    opened(page, address, "processors", system="ZLDEMO")
-    expect(page.locator('[data-testid="chart-cores"]')).to_contain_text("multithreading is not enabled")
-    expect(page.locator('[data-testid="table-cores"]')).to_have_count(0)
-
-
-def test_what_is_left_of_the_cores_is_drawn(page: Page, address: str):
-    opened(page, address, "processors", system="ZLSIM")
+def what_is_left_of_the_cores_is_drawn(page: Page) -> None:
     chart = page.locator('[data-testid="chart-cores-left"]')
     expect(chart.locator(".u-over")).to_be_visible()
     chart.get_by_role("button", name="explain Cores entitled, used and left").click()
     expect(page.locator('[data-testid="explain"] pre')).to_contain_text("entitlement_pct - mt_used_pct")
+    page.keyboard.press("Escape")
 
 
-def test_the_way_into_the_machine_and_back(page: Page, address: str):
+def without_a_processor_for_a_while(route: Route) -> None:
+    """Records of one processor are taken away from the middle of the recording."""
+    answer = route.fetch()
+    body = answer.json()
+    question = json.loads(route.request.post_data or "{}")
+    if question.get("table") == "cpu" and question.get("buckets"):
+        at = {name: n for n, name in enumerate(body["columns"])}
+        times = sorted({row[at["t"]] for row in body["rows"]})
+        gone = set(times[20:40])
+        body["rows"] = [row for row in body["rows"] if row[at["cpu_id"]] != 0 or row[at["t"]] not in gone]
+    route.fulfill(response=answer, json=body)
+
+
+def an_offline_processor_is_drawn_and_named(page: Page) -> None:
+    canvas = page.locator('[data-testid="chart-processors"] canvas')
+    box = canvas.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 160 + (box["width"] - 172) * 0.5, box["y"] + 10)
+    expect(page.get_by_test_id("hover")).to_contain_text("offline: no record")
+    page.mouse.move(box["x"] + 160 + (box["width"] - 172) * 0.9, box["y"] + 10)
+    expect(page.get_by_test_id("hover")).not_to_contain_text("offline")
+
+
+def test_the_machine_and_the_way_into_it(page: Page, address: str, demo: Path):
     opened(page, address, "machine", system="ZLSIM")
+    the_map_opens_at_the_worst_interval(page, demo)
+    opened(page, address, "machine", system="ZLSIM", at=str(MOMENT))
+    the_machine_in_figures(page, demo)
+    moments_follow_one_another(page)
+    the_way_in_and_back(page, address)
+    # ZLZ1 is the partition ZLZOS of the machine that ZLDEMO's records tell of.
+    opened(page, address, "machine", system="ZLZ1")
+    expect(page.get_by_role("heading", name="2097-D3E01")).to_be_visible()
+    expect(page.locator('[data-testid="table-partitions"] tbody tr.chosen')).to_contain_text("ZLZOS")
+    page.locator('[data-testid="table-partitions"] tbody tr.chosen').click()
+    ready(page, "machine")
+    assert setting(page, "in") == "CP/ZLZOS"
+
+
+def the_map_opens_at_the_worst_interval(page: Page, demo: Path) -> None:
+    [row] = asked(
+        demo / "sim.monwrite",
+        "SELECT strftime(interval_end AT TIME ZONE 'UTC' + INTERVAL 2 HOUR, '%H:%M:%S') AS at "
+        "FROM cec ORDER BY phys_total_pct DESC LIMIT 1",
+    )
+    expect(page.get_by_role("group", name="moment")).to_contain_text(str(row["at"]))
+
+
+def the_way_in_and_back(page: Page, address: str) -> None:
     press(page, MAP, 0.07, 120)
     ready(page, "machine")
     assert setting(page, "in") == "IFL/ZLSIM"
@@ -136,13 +181,11 @@ def test_the_way_into_the_machine_and_back(page: Page, address: str):
     assert setting(page, "cpu") == "1"
 
 
-def test_the_machine_in_figures(page: Page, address: str, demo: Path):
-    moment = 1715672100
-    opened(page, address, "machine", system="ZLSIM", at=str(moment))
+def the_machine_in_figures(page: Page, demo: Path) -> None:
     (told,) = asked(
         demo / "sim.monwrite",
         "SELECT lgclc_pct, ovrhd_pct, lpmgt_pct, physical FROM cec "
-        f"WHERE abs(epoch(interval_end) - {moment}) < 30",
+        f"WHERE abs(epoch(interval_end) - {MOMENT}) < 30",
     )
     facts = page.locator('[data-testid="facts"]')
     titles = [one.get_attribute("title") or "" for one in facts.locator("button").all()]
@@ -152,8 +195,7 @@ def test_the_machine_in_figures(page: Page, address: str, demo: Path):
     expect(page.locator('[data-testid="table-partitions"] tbody tr')).to_have_count(3)
 
 
-def test_moments_follow_one_another(page: Page, address: str):
-    opened(page, address, "machine", system="ZLSIM", at="1715672100")
+def moments_follow_one_another(page: Page) -> None:
     expect(page.get_by_role("group", name="moment")).to_contain_text("5 of 60")
     play = page.locator('[data-testid="play"]')
     assert play.get_attribute("aria-pressed") == "false"
@@ -164,13 +206,3 @@ def test_moments_follow_one_another(page: Page, address: str):
     page.locator('[data-testid="moment"]').focus()
     page.keyboard.press("ArrowLeft")
     assert int(setting(page, "at") or 0) == int(shown or 0) - 60
-
-
-def test_a_system_is_shown_in_a_machine_that_another_tells_of(page: Page, address: str):
-    """ZLZ1 is the partition ZLZOS of the machine that ZLDEMO's records tell of."""
-    opened(page, address, "machine", system="ZLZ1")
-    expect(page.get_by_role("heading", name="2097-D3E01")).to_be_visible()
-    expect(page.locator('[data-testid="table-partitions"] tbody tr.chosen')).to_contain_text("ZLZOS")
-    page.locator('[data-testid="table-partitions"] tbody tr.chosen').click()
-    ready(page, "machine")
-    assert setting(page, "in") == "CP/ZLZOS"

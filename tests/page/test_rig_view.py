@@ -23,23 +23,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("rig")
     runs = made / "runs"
     files = [rig_made.write(made), rig_made.write(made, rig_made.EQUAL + OFF, "blind")]
-    zlens.run_rig(files, str(runs))
+    # One process: a second one imports everything again, which takes longer than the runs.
+    zlens.run_rig(files, str(runs), jobs=1)
     (runs / "blind" / "1.data").unlink()
     return runs
 
 
+@pytest.fixture(scope="module")
+def rig(folder: Path) -> Iterator[str]:
+    with served("--rig", str(folder)) as address:
+        yield address
+
+
 @pytest.fixture
-def page(browser: Browser, folder: Path) -> Iterator[Page]:
-    with (
-        served("--rig", str(folder)) as address,
-        watched(browser, address.partition("#")[0].rstrip("/")) as page,
-    ):
-        page.goto(address)
+def page(browser: Browser, rig: str) -> Iterator[Page]:
+    with watched(browser, rig.partition("#")[0].rstrip("/")) as page:
+        page.goto(rig)
         page.wait_for_selector('[data-testid="view-rig"][data-ready="true"]')
         yield page
 
 
-def test_results_are_listed_and_a_failure_is_shown_first(page: Page):
+def test_results_courses_and_runs_that_are_opened(page: Page):
+    results_are_listed_and_a_failure_is_shown_first(page)
+    expected_stands_beside_observed_over_time(page)
+    a_run_opens_in_the_other_views_and_closes(page)
+
+
+def results_are_listed_and_a_failure_is_shown_first(page: Page) -> None:
     expect(page.get_by_role("status").first).to_contain_text("1 of 2 scenarios as expected")
     rows = page.locator('[data-testid="table-rig"] tbody tr')
     assert [row.locator("td").nth(3).inner_text().strip() for row in rows.all()] == [
@@ -53,8 +63,7 @@ def test_results_are_listed_and_a_failure_is_shown_first(page: Page):
     expect(page.locator('[data-testid="scenario-equal"]')).to_be_visible()
 
 
-def test_expected_beside_observed_over_time(page: Page):
-    page.locator('[data-testid="table-rig"] tbody tr').nth(1).click()
+def expected_stands_beside_observed_over_time(page: Page) -> None:
     course = page.locator('[data-testid="scenario-equal"] [data-testid="course"][data-ready="true"]')
     for user in ("A", "B"):
         chart = course.get_by_role("region", name=f"CPU of {user}")
@@ -64,8 +73,7 @@ def test_expected_beside_observed_over_time(page: Page):
     assert [cell.strip() for cell in drawn.locator("td").all_inner_texts()][3:5] == ["A", "50"]
 
 
-def test_a_run_opens_in_the_other_views_and_closes(page: Page):
-    page.locator('[data-testid="table-rig"] tbody tr').nth(1).click()
+def a_run_opens_in_the_other_views_and_closes(page: Page) -> None:
     page.locator('[data-testid="scenario-equal"]').get_by_role("link", name="open").nth(1).click()
     page.wait_for_selector('[data-testid="view-overview"][data-ready="true"]')
     assert "run=equal%2F2" in page.url

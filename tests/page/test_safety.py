@@ -30,14 +30,6 @@ GUEST, SYSTEM, ELEMENTS = "<X-A>Y", "<X-B>Z", "x-a, x-b, img:not(.cm-widgetBuffe
 AUTOFILL = "https://content-autofill.googleapis.com"
 
 
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """Not watched: a browser tells of each answer that is an error by itself."""
-    context = browser.new_context(reduced_motion="reduce")
-    yield context
-    context.close()
-
-
 def small(path: Path, minutes: int = 31, **config: str) -> Path:
     """A system with a processor and two guests."""
     ends = [made.START_US + number * made.MINUTE_US for number in range(minutes)]
@@ -53,14 +45,6 @@ def small(path: Path, minutes: int = 31, **config: str) -> Path:
         for number, end in enumerate(ends)
     ]
     return made.write(path, [made.configuration(made.START_US, {**made.SIM_CONFIG, **config}), *intervals])
-
-
-@pytest.fixture(scope="module")
-def tagged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the page is over a system and a guest whose names look like tags."""
-    path = tmp_path_factory.mktemp("tagged") / "<x-a>.monwrite"
-    with served(str(small(path, MTRSYS_SYSTMID=SYSTEM))) as found:
-        yield found
 
 
 def test_nothing_is_asked_elsewhere(browser: Browser, address: str, tmp_path: Path):
@@ -144,7 +128,6 @@ def test_an_odd_address_does_no_harm(context: BrowserContext, address: str):
         if number % rounds(1, 4) == 0:
             page.goto("about:blank")
         page.goto(f"{address}/{odd}")
-        page.evaluate("window.quietSince = undefined")
         quiet(page)
         assert not wrong, (odd, wrong)
         assert page.locator(ELEMENTS).count() == 0, odd
@@ -155,15 +138,31 @@ def test_an_odd_address_does_no_harm(context: BrowserContext, address: str):
         assert not wrong, (odd, wrong)
 
 
-def test_names_are_never_read_as_html(browser: Browser, tagged: str, tmp_path: Path):
-    with watched(browser, tagged) as page:
-        opened(page, tagged, "overview")
-        links = [link.get_attribute("href") or "" for link in page.locator("nav[aria-label=views] a").all()]
-        assert len(links) > 6
-        for link in links:
-            page.goto(f"{tagged}/{link}")
-            ready(page, link.removeprefix("#/").partition("?")[0])
-            assert page.locator(ELEMENTS).count() == 0, link
+def walked(page: Page) -> Iterator[str]:
+    """Every view of the menu comes up."""
+    for link in page.locator("nav[aria-label=views] a").all():
+        view = (link.get_attribute("href") or "").removeprefix("#/").partition("?")[0]
+        link.click()
+        ready(page, view)
+        yield view
+
+
+def test_names_are_never_read_as_html_and_a_deleted_file_is_told_to_the_end(browser: Browser, tmp_path: Path):
+    """A file, a system and a guest are named like tags; the file stays open, and so it stays whole."""
+    path = small(tmp_path / "<x-a>.monwrite", MTRSYS_SYSTMID=SYSTEM)
+    with served(str(path)) as tagged, watched(browser, tagged) as page:
+        opened(page, tagged, "sql")
+        path.unlink()
+        page.goto(console(tagged, "SELECT count(DISTINCT userid) AS users FROM guest"))
+        expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
+        menu = page.locator("nav[aria-label=views] a")
+        assert menu.count() > 6
+        # One system is no fleet.
+        expect(menu.filter(has_text="Findings")).to_have_count(1)
+        expect(menu.filter(has_text="Fleet")).to_have_count(0)
+        for view in walked(page):
+            assert page.locator(ELEMENTS).count() == 0, view
+            assert page.get_by_role("alert").count() == 0, view
         opened(page, tagged, "guests", user="%3CX-A%3EY")
         table = page.get_by_test_id("table-guests")
         expect(table.get_by_role("cell", name=GUEST, exact=True)).to_be_visible()
@@ -211,26 +210,6 @@ def test_an_answer_is_never_read_as_html(page: Page, address: str):
     assert not said
 
 
-def walked(page: Page) -> None:
-    """Every view of the menu comes up."""
-    for link in page.locator("nav[aria-label=views] a").all():
-        view = (link.get_attribute("href") or "").removeprefix("#/").partition("?")[0]
-        link.click()
-        ready(page, view)
-
-
-def test_a_file_that_is_deleted_is_told_to_the_end(browser: Browser, tmp_path: Path):
-    """It stays open, and so it stays whole."""
-    path = small(tmp_path / "gone.monwrite")
-    with served(str(path)) as address, watched(browser, address) as page:
-        opened(page, address, "sql")
-        path.unlink()
-        page.goto(console(address, "SELECT count(DISTINCT userid) AS users FROM guest"))
-        expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
-        walked(page)
-        assert page.get_by_role("alert").count() == 0
-
-
 @pytest.mark.long
 def test_a_file_that_is_cut_shorter_is_told(browser: Browser, tmp_path: Path):
     """What is left is shown, with a word in the head that leads to what is wrong."""
@@ -265,7 +244,7 @@ def test_a_folder_that_vanishes_is_said(context: BrowserContext, tmp_path: Path)
         page.locator("#query").fill("SELECT 7 AS seven")
         page.locator("#query").press("Control+Enter")
         expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
-        walked(page)
+        assert len([*walked(page)]) > 6
         assert not wrong
     # And when the server is gone too, that is said.
     page.get_by_role("link", name="SQL").click()
@@ -299,8 +278,16 @@ def test_the_token_lets_a_browser_in_once(context: BrowserContext, tmp_path: Pat
         opened(page, address, "findings")
 
 
-def test_one_browser_ends_only_its_own(browser: Browser, address: str):
-    with watched(browser, address) as one, watched(browser, address) as other:
+def test_two_browsers_ask_at_once_and_each_ends_only_its_own(browser: Browser, page: Page, address: str):
+    """Neither waits for, cancels or sees what the other does."""
+    one = page
+    with watched(browser, address) as other:
+        one.goto(f"{address}/#/overview?system=ZLSIM")
+        other.goto(f"{address}/#/overview?system=ZLDEMO")
+        for page in (one, other):
+            ready(page, "overview")
+        assert "zlens-sim" in one.locator('[role="toolbar"]').inner_text()
+        assert "zlens-sim" not in other.locator('[role="toolbar"]').inner_text()
         for page in (one, other):
             opened(page, address, "sql", system="ZLSIM")
             page.locator("#query").fill(SLOW)
@@ -321,14 +308,12 @@ def test_one_browser_ends_only_its_own(browser: Browser, address: str):
         until(lambda: not running(one))
 
 
-def test_a_damaged_input_says_so_with_one_complete_count(
-    browser: Browser, sim_file: Path, tmp_path: Path
-) -> None:
-    data = bytearray(sim_file.read_bytes())
+def test_a_damaged_input_says_so_with_one_complete_count(browser: Browser, tmp_path: Path) -> None:
+    path = small(tmp_path / "damaged.monwrite")
+    data = bytearray(path.read_bytes())
     chance = random.Random(7)
     for _ in range(400):
         data[chance.randrange(len(data))] = chance.randrange(256)
-    path = tmp_path / "damaged.monwrite"
     path.write_bytes(data)
     with zlens.open([path]) as session:
         count = len(session.all_problems())

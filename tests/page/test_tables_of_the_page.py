@@ -7,11 +7,27 @@ import re
 
 from playwright.sync_api import Page, Route, expect
 
-from browsing import opened, ready
+from browsing import opened, quiet, ready
 
 
-def test_heads_have_unit_and_statistic_and_numbers_four_digits(page: Page, address: str):
+def test_tables_and_tiles_as_they_are_read(page: Page, address: str):
     opened(page, address, "io", system="ZLSIM")
+    heads_have_unit_and_statistic_and_numbers_four_digits(page)
+    decimal_points_of_a_column_are_below_each_other(page, "devices")
+    page.set_viewport_size({"width": 700, "height": 800})
+    the_first_column_stays_and_a_wide_table_shows_that_it_is(page)
+    a_column_without_values_is_named_below(page)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    opened(page, address, "guests", system="ZLSIM")
+    decimal_points_of_a_column_are_below_each_other(page, "guests")
+    opened(page, address, "overview", system="ZLSIM")
+    titles_are_whole_and_figures_have_their_own_line(page)
+    page.set_viewport_size({"width": 390, "height": 800})
+    quiet(page)
+    titles_are_whole_and_figures_have_their_own_line(page)
+
+
+def heads_have_unit_and_statistic_and_numbers_four_digits(page: Page) -> None:
     table = page.get_by_test_id("table-devices")
     response = table.locator("th", has_text=re.compile("^Resp")).first
     expect(response.locator("small")).to_have_text(re.compile(r"^ms mean$"))
@@ -27,9 +43,7 @@ def test_heads_have_unit_and_statistic_and_numbers_four_digits(page: Page, addre
         assert 5 <= len(re.sub(r"^0*\.?0*|\.", "", hover[0])) <= 6
 
 
-def test_the_first_column_stays_and_a_wide_table_shows_that_it_is(page: Page, address: str):
-    page.set_viewport_size({"width": 700, "height": 800})
-    opened(page, address, "io", system="ZLSIM")
+def the_first_column_stays_and_a_wide_table_shows_that_it_is(page: Page) -> None:
     table = page.get_by_test_id("table-devices")
     frame, rows = table.locator(".frame"), table.get_by_role("region")
     expect(frame).to_have_class(re.compile(r"\bafter\b"))
@@ -42,45 +56,39 @@ def test_the_first_column_stays_and_a_wide_table_shows_that_it_is(page: Page, ad
     expect(frame).to_have_class(re.compile(r"\bafter\b"))
 
 
-def test_titles_are_whole_and_figures_have_their_own_line(page: Page, address: str):
-    for width in (390, 1280):
-        page.set_viewport_size({"width": width, "height": 800})
-        opened(page, address, "overview", system="ZLSIM")
-        for title in page.locator("main section h2").all():
-            assert title.evaluate("e => e.scrollWidth <= e.clientWidth + 1"), title.inner_text()
-        for tile in ("busy", "paging", "machine"):
-            title = page.get_by_test_id(f"chart-{tile}").locator("h2").bounding_box()
-            figures = page.get_by_test_id(f"figures-{tile}").bounding_box()
-            assert title is not None
-            assert figures is not None
-            assert figures["y"] >= title["y"] + title["height"]
+def titles_are_whole_and_figures_have_their_own_line(page: Page) -> None:
+    for title in page.locator("main section h2").all():
+        assert title.evaluate("e => e.scrollWidth <= e.clientWidth + 1"), title.inner_text()
+    for tile in ("busy", "paging", "machine"):
+        title = page.get_by_test_id(f"chart-{tile}").locator("h2").bounding_box()
+        figures = page.get_by_test_id(f"figures-{tile}").bounding_box()
+        assert title is not None
+        assert figures is not None
+        assert figures["y"] >= title["y"] + title["height"]
 
 
-def test_decimal_points_of_a_column_are_below_each_other(page: Page, address: str):
+def decimal_points_of_a_column_are_below_each_other(page: Page, name: str) -> None:
     # A blank as wide as a digit, and one as wide as a decimal point.
     digit, point = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"
     number = re.compile(rf"-?\d+((\.\d+)|{point})?{digit}*")
-    for view, name in (("io", "devices"), ("guests", "guests")):
-        opened(page, address, view, system="ZLSIM")
-        table = page.get_by_test_id(f"table-{name}")
-        heads = table.locator("th").count()
-        rows = [
-            row.locator("td").all_text_contents()
-            for row in table.locator("tbody tr:not([aria-hidden])").all()
-        ]
-        assert len(rows) > 5
-        numeric = 0
-        for at in range(heads):
-            cells = [one for row in rows if number.fullmatch(one := row[at].strip(" \n"))]
-            assert len({len(cell.replace(point, ".").partition(".")[2]) for cell in cells}) <= 1, cells
-            for cell in cells:
-                shown = cell.strip()
-                assert len(shown.replace(".", "").lstrip("-0")) <= (4 if "." in shown else 15), cells
-            numeric += bool(cells)
-        assert numeric > 5
+    table = page.get_by_test_id(f"table-{name}")
+    heads = table.locator("th").count()
+    rows = [
+        row.locator("td").all_text_contents() for row in table.locator("tbody tr:not([aria-hidden])").all()
+    ]
+    assert len(rows) > 5
+    numeric = 0
+    for at in range(heads):
+        cells = [one for row in rows if number.fullmatch(one := row[at].strip(" \n"))]
+        assert len({len(cell.replace(point, ".").partition(".")[2]) for cell in cells}) <= 1, cells
+        for cell in cells:
+            shown = cell.strip()
+            assert len(shown.replace(".", "").lstrip("-0")) <= (4 if "." in shown else 15), cells
+        numeric += bool(cells)
+    assert numeric > 5
 
 
-def test_a_column_without_values_is_named_below(page: Page, address: str):
+def a_column_without_values_is_named_below(page: Page) -> None:
     def without(route: Route) -> None:
         answer = route.fetch()
         body = answer.json()
@@ -91,7 +99,6 @@ def test_a_column_without_values_is_named_below(page: Page, address: str):
                 row[at] = None
         route.fulfill(response=answer, json=body)
 
-    opened(page, address, "io", system="ZLSIM")
     heads = page.get_by_test_id("table-devices").locator("th")
     expect(heads.filter(has_text=re.compile("^Disc"))).to_have_count(1)
     page.route("**/api/v1/aggregate", without)
@@ -99,3 +106,4 @@ def test_a_column_without_values_is_named_below(page: Page, address: str):
     ready(page, "io")
     expect(heads.filter(has_text=re.compile("^Disc"))).to_have_count(0)
     expect(page.get_by_test_id("table-devices").locator(".lacking")).to_contain_text("Disc")
+    page.unroute("**/api/v1/aggregate")

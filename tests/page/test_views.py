@@ -8,14 +8,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from browsing import VIEWS, Views, opened, ready
 from rounds import first, rounds
 
 
-def test_the_menu_has_every_view(page: Page, address: str):
+def test_the_overview_is_explained_saved_zoomed_and_left_by_keys(page: Page, address: str, tmp_path: Path):
     opened(page, address, "overview", system="ZLSIM")
+    the_menu_has_every_view(page)
+    a_number_explains_itself(page)
+    a_chart_is_saved_as_a_picture(page, tmp_path)
+    zooming_a_chart_zooms_all(page)
+    keys_lead_through_the_page(page)
+
+
+def the_menu_has_every_view(page: Page) -> None:
     links = page.locator('nav[aria-label="views"] a')
     found = [re.sub(r"^.*#/([a-z]+).*$", r"\1", link.get_attribute("href") or "") for link in links.all()]
     assert found == list(VIEWS)
@@ -74,18 +82,18 @@ def test_views_open(page: Page, address: str, system: str):
 
 
 @pytest.fixture(scope="module")
-def offline(browser: Browser) -> Iterator[BrowserContext]:
+def offline(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(offline=True)
-    yield context
+    yield context.new_page()
     context.close()
 
 
 @pytest.mark.parametrize("view", VIEWS, indirect=True)
-def test_an_exported_view_needs_nothing_else(
-    views: Views, offline: BrowserContext, view: str, tmp_path: Path
-):
+def test_an_exported_view_needs_nothing_else(views: Views, offline: Page, view: str, tmp_path: Path):
     page = views.at(view)
     expect(page.locator('[role="alert"]')).to_have_count(0)
+    # Nothing is wider than the window.
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Export").click()
     path = tmp_path / waiting.value.suggested_filename
@@ -93,12 +101,10 @@ def test_an_exported_view_needs_nothing_else(
     text = path.read_text(encoding="utf-8")
     assert "written by zlens" in text.lower()
     assert "<script" not in text
-    alone = offline.new_page()
     asked: list[str] = []
-    alone.on("request", lambda request: asked.append(request.url))
-    alone.goto(path.as_uri())
-    shown = alone.locator(f'[data-testid="view-{view}"]').inner_text()
-    alone.close()
+    offline.on("request", lambda request: asked.append(request.url))
+    offline.goto(path.as_uri())
+    shown = offline.locator(f'[data-testid="view-{view}"]').inner_text()
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     title = page.locator('nav a[aria-current="page"]').inner_text()
     assert title in text
@@ -106,7 +112,7 @@ def test_an_exported_view_needs_nothing_else(
 
 
 #: Whose links are opened by somebody else, too.
-LINKED = rounds(VIEWS, ("overview", "guests", "io"))
+LINKED = rounds(VIEWS, ("overview", "guests"))
 
 
 @pytest.mark.parametrize("view", VIEWS, indirect=True)
@@ -137,8 +143,7 @@ def test_a_brush_of_the_strip_zooms_a_view_and_a_link_restores_it(views: Views, 
     assert "(60 min)" in page.locator('[data-testid="window"]').inner_text()
 
 
-def test_keys_lead_through_the_page(page: Page, address: str):
-    opened(page, address, "overview", system="ZLSIM")
+def keys_lead_through_the_page(page: Page) -> None:
     page.keyboard.press("g")
     page.keyboard.press("f")
     ready(page, "findings")
@@ -157,8 +162,7 @@ def test_keys_lead_through_the_page(page: Page, address: str):
     assert page.evaluate("navigator.clipboard.readText()") == page.url
 
 
-def test_zooming_a_chart_zooms_all(page: Page, address: str):
-    opened(page, address, "overview", system="ZLSIM")
+def zooming_a_chart_zooms_all(page: Page) -> None:
     over = page.locator('[data-testid="chart-busy"] .u-over')
     over.scroll_into_view_if_needed()
     box = over.bounding_box()
@@ -176,8 +180,7 @@ def test_zooming_a_chart_zooms_all(page: Page, address: str):
     expect(page).not_to_have_url(re.compile("from="))
 
 
-def test_a_number_explains_itself(page: Page, address: str):
-    opened(page, address, "overview", system="ZLSIM")
+def a_number_explains_itself(page: Page) -> None:
     page.locator('[data-testid="figures-tv"]').click()
     panel = page.locator('[data-testid="explain"]')
     expect(panel.locator("pre")).to_contain_text("processor.user_time")
@@ -186,36 +189,21 @@ def test_a_number_explains_itself(page: Page, address: str):
     expect(panel).to_have_count(0)
 
 
-@pytest.mark.parametrize("form", ["PNG", "SVG"])
-def test_a_chart_is_saved_as_a_picture(page: Page, address: str, form: str, tmp_path: Path):
-    opened(page, address, "overview", system="ZLSIM")
+def a_chart_is_saved_as_a_picture(page: Page, folder: Path) -> None:
     frame = page.locator('[data-testid="chart-busy"]')
-    frame.locator("summary").click()
-    with page.expect_download() as waiting:
-        frame.get_by_role("button", name=f"Save as {form}").click()
-    path = tmp_path / waiting.value.suggested_filename
-    waiting.value.save_as(path)
-    data = path.read_bytes()
-    if form == "PNG":
-        assert data.startswith(b"\x89PNG")
-        assert len(data) > 5_000
-    else:
-        assert b"<polyline" in data
-        assert b"Busy (%)" in data
-
-
-def test_two_browsers_ask_at_once(browser: Browser, address: str):
-    """Neither waits for, cancels or sees what the other does."""
-    contexts = [browser.new_context(), browser.new_context()]
-    pages = [context.new_page() for context in contexts]
-    pages[0].goto(f"{address}/#/overview?system=ZLSIM")
-    pages[1].goto(f"{address}/#/overview?system=ZLDEMO")
-    for page in pages:
-        ready(page, "overview")
-    assert "zlens-sim" in pages[0].locator('[role="toolbar"]').inner_text()
-    assert "zlens-sim" not in pages[1].locator('[role="toolbar"]').inner_text()
-    for context in contexts:
-        context.close()
+    for form in ("PNG", "SVG"):
+        frame.locator("summary").click()
+        with page.expect_download() as waiting:
+            frame.get_by_role("button", name=f"Save as {form}").click()
+        path = folder / waiting.value.suggested_filename
+        waiting.value.save_as(path)
+        data = path.read_bytes()
+        if form == "PNG":
+            assert data.startswith(b"\x89PNG")
+            assert len(data) > 5_000
+        else:
+            assert b"<polyline" in data
+            assert b"Busy (%)" in data
 
 
 def test_a_finding_is_shown_with_its_evidence_and_leads_to_its_place(page: Page, address: str):

@@ -29,6 +29,9 @@ def test_one_look_leads_to_the_vary_off_and_the_logon(page: Page, address: str):
     box = card.bounding_box()
     assert box is not None
     assert box["y"] < 400
+    # Events tell what is inferred.
+    event = page.locator("li", has_text="device 030D: vary on").last
+    expect(event).to_contain_text("vary on inferred")
 
 
 @pytest.mark.long
@@ -55,9 +58,3 @@ def test_everything_links_to_the_view_that_shows_it(page: Page, address: str):
     ready(page, "overview")
     expect(page.locator('[data-testid="window"]')).to_contain_text("(14 min) of 60 min")
     expect(card).to_contain_text("Worst minute: 09:10:00 to 09:11:00")
-
-
-def test_events_tell_what_is_inferred(page: Page, address: str):
-    opened(page, address, "overview", system="ZLDEMO")
-    event = page.locator("li", has_text="device 030D: vary on").last
-    expect(event).to_contain_text("vary on inferred")
