@@ -422,6 +422,7 @@ def test_counters_tell_of_threads_beside_the_times_of_the_core(tmp_path: Path) -
     facts: dict[str, Any] = {
         "start": 0.0, "speed": speed, "COREID": 4, "CPUPROCCLASS": 4, "CTRVERSION1": 4, "CTRVERSION2": 6,
         "MACHTYPE": "8561",
+        "MACHSEQCODE": "0000000000012F17",
     }  # fmt: skip
     counted = [
         smf_made.record(1, 8, end, sets=[basic, threads], **facts),

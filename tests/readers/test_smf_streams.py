@@ -12,8 +12,9 @@ import zlens
 from fakes import START_US
 from samples import needs, sample
 from smf70_made import US, Cpu, Logical, Lpar, encoded, record
-from zlens import _native
+from zlens import _native, lake
 from zlens.catalog import smf_sections, smf_write
+from zlens.cli import main
 
 QUARTER = 900.0
 RMF_AND_CMF = sample("public/smf70-rmf-and-cmf.smf")
@@ -28,6 +29,7 @@ def of_70(
     own: int = 1,
     product: dict[str, Any] | None = None,
     control: dict[str, Any] | None = None,
+    system: str = "SYSA",
 ) -> bytes:
     """The record of one interval in which each processor was busy for a part of the time."""
     lpars = [
@@ -46,7 +48,7 @@ def of_70(
         control=control,
         product={"OIL": round(seconds), "PRD": "RMF", **(product or {})},
     )
-    (data,) = encoded("SYSA", made, START_US + round(number * seconds * US), seconds)
+    (data,) = encoded(system, made, START_US + round(number * seconds * US), seconds)
     return data
 
 
@@ -149,3 +151,45 @@ def test_two_writers_of_one_sample_are_not_added() -> None:
         assert systems == ["SYS1", "SYS1-CMF"]
         rows = session.sql("SELECT max(logical_cpus) FROM partition WHERE partition = 'PROD'").rows
     assert rows == [(4,)]
+
+
+@pytest.fixture
+def moved(tmp_path: Path) -> list[str]:
+    """Two dumps of a system, the second from another machine; another system stays on the first machine."""
+    stays = [of_70(number, 0.5, own=2, system="SYSB") for number in range(1, 5)]
+    before = [of_70(number, 0.25) for number in (1, 2)]
+    after = [of_70(number, 0.75, control={"CSC": "9ABCD"}) for number in (3, 4)]
+    return [
+        dump(tmp_path / "before.smf", [*before, *stays[:2]]),
+        dump(tmp_path / "after.smf", [*after, *stays[2:]]),
+    ]
+
+
+MACHINES = """
+    SELECT machine, observer, string_agg(partition, ' ' ORDER BY interval_end)
+    FROM partition GROUP BY ALL ORDER BY machine, min(interval_end), observer
+"""
+
+
+@pytest.mark.parametrize("in_lake", [False, True])
+def test_each_row_has_its_own_machine(moved: list[str], tmp_path: Path, in_lake: bool) -> None:
+    inputs: str | list[str] = moved
+    if in_lake:
+        inputs = str(tmp_path / "lake")
+        for path in moved:
+            lake.add([path], inputs)
+    with zlens.open(inputs) as session:
+        assert session.sql(MACHINES).rows == [
+            ("8561-12F17", "SYSA", "PROD PROD"),
+            # SYSA no longer speaks for the machine that it left.
+            ("8561-12F17", "SYSB", "OTHER OTHER"),
+            ("8561-9ABCD", "SYSA", "PROD PROD"),
+        ]
+        (info,) = [info for info in session.systems if info.system == "SYSA"]
+    assert (info.machine, info.last_machine) == ("8561-12F17", "8561-9ABCD")
+    assert [since - START_US for since, _ in info.moves] == [2 * 900 * US]
+
+
+def test_the_machine_of_a_moved_system_is_told(moved: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", *moved]) == 0
+    assert "Moved     to 8561-9ABCD, 2023-11-14 22:44:00" in capsys.readouterr().out

@@ -13,7 +13,13 @@ import zlens
 from smf70_made import HIGH, LOW, MEDIUM, Core, Cpu, Logical, Lpar, Record, encoded, record
 
 QUARTER_S = 900.0
-Z14 = {"MACHTYPE": "3906", "CTRVERSION1": 3, "CTRVERSION2": 5, "speed": 5200}
+Z14 = {
+    "MACHTYPE": "3906",
+    "MACHSEQCODE": "0000000000012F17",
+    "CTRVERSION1": 3,
+    "CTRVERSION2": 5,
+    "speed": 5200,
+}
 
 
 def interval(low: int = LOW, parked_s: float = 720.0, name: str = "ZOSA") -> Record:
@@ -123,7 +129,7 @@ def test_a_system_that_moved(tmp_path: Path) -> None:
     moved = counters(900, core=True) + counters(1800, core=True, MACHSEQCODE="000000000009F8E7")
     with zlens.open([dump(tmp_path / "b.smf", moved)]) as session:
         [detail] = [problem.detail for problem in session.all_problems()]
-        assert detail.startswith("records of this system name 2 machines: 000000000002A3B4 from ")
+        assert detail.startswith("records of this system name 2 machines: 0000000000012F17 from ")
 
 
 def test_counters_that_were_lost(tmp_path: Path) -> None:

@@ -50,6 +50,14 @@ _ASKED = (
     Column("last", "time"),
 )
 
+#: Machines that systems moved to while they were recorded.
+_MACHINES = (
+    Column("system", "text"),
+    Column("source", "text"),
+    Column("since", "time"),
+    Column("machine", "text"),
+)
+
 _RESET = (
     Column("system", "text"),
     Column("source", "text"),
@@ -73,6 +81,7 @@ def always() -> dict[str, tuple[Column, ...]]:
         "_noted": _columns("problem"),
         "_interval": _INTERVAL,
         "_asked": _ASKED,
+        "_machines": _MACHINES,
         "_reset": _RESET,
     }
 

@@ -138,6 +138,7 @@ def _system(info: SystemInfo | None, source: str, leap: int | None) -> dict[str,
         "system": info.system,
         "source": info.source,
         "machine": info.machine,
+        "moves": [{"since": _time(since), "machine": name} for since, name in info.moves],
         "machine_type": info.machine_type,
         "model": info.model,
         "serial": info.serial,
@@ -264,6 +265,8 @@ def _write_entry(out: TextIO, entry: dict[str, Any], arguments: argparse.Namespa
         serial = f", serial {entry['serial']}" if entry.get("serial") else ""
         put("Machine", _safe(f"{entry['machine_type']}{model}{serial}"))
     zone = _zone(entry, utc=arguments.utc)
+    for move in entry.get("moves", ()):
+        put("Moved", f"to {_safe(move['machine'])}, {move['since'].astimezone(zone):%Y-%m-%d %H:%M:%S}")
     _write_times(put, entry, zone, utc=arguments.utc)
     _write_records(out, put, entry["records"], zone, everything=arguments.all)
     if not again:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct, field
@@ -66,6 +67,19 @@ class Interval(Struct, frozen=True):
     layer: int = 0
 
 
+def machine_name(machine_type: str | None, serial: str | None) -> str | None:
+    """The name of a machine, the same in all sources: type and serial without leading zeros."""
+    if not machine_type or not serial:
+        return None
+    return f"{machine_type}-{serial.lstrip('0')}"
+
+
+def moves(machines: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The changes among the machines that a system ran on, each with the time since when."""
+    listed = sorted(machines)
+    return [after for before, after in pairwise(listed) if after[1] != before[1]]
+
+
 class SystemInfo(Struct):
     """A system as one source shows it; the row of the table `system`. Times in microseconds UTC."""
 
@@ -75,6 +89,8 @@ class SystemInfo(Struct):
     model: str | None = None
     serial: str | None = None
     release: str | None = None
+    #: Machines that it moved to: since when, and their names.
+    moves: list[tuple[int, str]] = field(default_factory=list)
     lpar: str | None = None
     lpar_number: int | None = None
     sysplex: str | None = None
@@ -107,10 +123,13 @@ class SystemInfo(Struct):
 
     @property
     def machine(self) -> str | None:
-        """The name of a machine, the same in all sources: type and serial without leading zeros."""
-        if not self.machine_type or not self.serial:
-            return None
-        return f"{self.machine_type}-{self.serial.lstrip('0')}"
+        """The machine that it ran on first."""
+        return machine_name(self.machine_type, self.serial)
+
+    @property
+    def last_machine(self) -> str | None:
+        """The machine that it ran on at the end."""
+        return self.moves[-1][1] if self.moves else self.machine
 
     def zone(self) -> dt.tzinfo:
         """The system's local zone if known, otherwise UTC."""

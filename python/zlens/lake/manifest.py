@@ -50,6 +50,8 @@ class Part(Struct):
     raw: bool = True
     #: A digest of its tables and their schemas; empty: imported by an earlier release.
     tables: str = ""
+    #: Since when it ran on which machines; none if that is unknown, or it was imported by an earlier release.
+    machines: list[tuple[int, str]] = field(default_factory=list)
 
     def own_sources(self, imported: Input) -> list[str]:
         """The sources of its rows."""
@@ -202,6 +204,7 @@ def _part_facts(part: Part) -> dict[str, Any]:
     rare: dict[str, Any] = {} if part.raw else {"raw": False}
     rare |= {"sources": part.sources} if part.sources else {}
     rare |= {"tables": part.tables} if part.tables else {}
+    rare |= {"machines": [list(one) for one in part.machines]} if part.machines else {}
     return rare | {
         "system": part.system,
         "document": part.document,
@@ -235,6 +238,7 @@ _PART = Spec(
         Key("sources", kinds.many(kinds.TEXT), default=()),
         Key("raw", Flag(), default=True),
         Key("tables", kinds.KEY, default=""),
+        Key("machines", kinds.many(Row((kinds.WHOLE, kinds.TEXT), "time and machine")), default=()),
     ),
     Part,
 )

@@ -23,7 +23,7 @@ from zlens.errors import InputError
 from zlens.inputs import record_intervals
 from zlens.inputs.options import Moment, Options
 from zlens.inputs.problems import Problem, printable
-from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable, SystemInfo
+from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable, SystemInfo, moves
 from zlens.lake import document, folder, names
 from zlens.lake.document import Document, File, Intervals, PartDocument, SeamDocument, Span
 from zlens.lake.folder import Folder, Reading, part_of
@@ -319,6 +319,7 @@ class LakeSource:
             leap_s=first.leap_s,
             local_time=first.local_time,
             made=first.made,
+            moves=moves(machine for stored in parts for machine in stored.part.machines),
             nominal_s=spans[0].nominal_s if spans else first.nominal_s,
             first_us=min((time for time, _ in times if time is not None), default=None),
             last_us=max((time for _, time in times if time is not None), default=None),

@@ -79,6 +79,13 @@ def machines(into: Folder, manifest: Manifest) -> list[Machine]:
     for (system, _), info in infos.items():
         if info.machine:
             of_system.setdefault(system, info.machine)
+    # Systems of all machines that one of them ran on are together.
+    groups: dict[str, str] = {}
+    for _, part in manifest.parts():
+        for _, name in part.machines:
+            first = _group(groups, of_system.setdefault(part.system, name))
+            groups[_group(groups, name)] = first
+    of_system = {system: _group(groups, name) for system, name in of_system.items()}
     found: dict[tuple[bool, str], Machine] = {}
     for (system, source), info in sorted(infos.items()):
         known = of_system.get(system)
@@ -100,6 +107,13 @@ def machines(into: Folder, manifest: Manifest) -> list[Machine]:
         if part.last_end_us is not None:
             ends[key] = max(ends.get(key, part.last_end_us), part.last_end_us)
     return sorted(found.values(), key=lambda machine: machine.systems)
+
+
+def _group(groups: dict[str, str], machine: str) -> str:
+    """The machine that stands for all that share systems with one."""
+    while (other := groups.setdefault(machine, machine)) != machine:
+        machine = other
+    return machine
 
 
 def together(machines: list[Machine]) -> Machine:

@@ -320,6 +320,8 @@ class Writer:
         ]
         first_us, last_us = min(times, default=None), max(times, default=None)
         part = Part(info.system, "", place, first_us, last_us, local_time=info.local_time)
+        if info.machine is not None and first_us is not None:
+            part.machines = [(first_us, info.machine), *info.moves]
         sources = [one.source for one in self.sources[info.system]]
         part.sources = sources if sources != [self.source.name] else []
         part.joined = info.system in self.subjects

@@ -133,7 +133,7 @@ def _systems(place: Place, members: list[fleet.Member]) -> dict[str, Any]:
         return {
             "system": member.system,
             "source": member.source,
-            "machine": info.machine,
+            "machine": info.last_machine,
             "sysplex": info.sysplex,
             "cluster": clusters.get(member.system),
             "release": info.release,

@@ -171,6 +171,9 @@ def tables(
         "inventory": inventory,
         "_interval": joined,
         "_asked": asked,
+        "_machines": lambda: [
+            (info.system, info.source, *move) for info in session.systems for move in info.moves
+        ],
         "_reset": resets,
     }
 

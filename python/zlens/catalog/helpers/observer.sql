@@ -14,21 +14,30 @@ told AS (
     UNION ALL
     SELECT * FROM own ANTI JOIN interval USING (system, source, interval_end)
 ),
+-- A system may move to another machine.
+located AS (
+    SELECT
+        i.system, i.source, i.interval_end, i.interval_start, i.middle,
+        coalesce(m.machine, s.machine) AS machine,
+        coalesce(m.machine, s.machine) IS NULL OR s.local_time AS alone
+    FROM (SELECT *, interval_start + (interval_end - interval_start) / 2 AS middle FROM told) AS i
+    JOIN system AS s ON s.system = i.system AND s.source = i.source
+    ASOF LEFT JOIN _machines AS m ON m.system = i.system AND m.source = i.source AND m.since <= i.middle
+),
 reporter AS (
     SELECT
-        system, source, machine, machine IS NULL OR local_time AS alone,
+        system, source, machine,
         row_number() OVER (
             PARTITION BY machine
             ORDER BY (system, source) NOT IN (SELECT (system, source) FROM role.partition), system, source
         ) AS place
-    FROM system
+    FROM (SELECT DISTINCT system, source, machine FROM located)
 ),
 seen AS (
-    SELECT
-        i.system, i.source, i.interval_end, i.interval_start, r.machine, r.alone, r.place,
-        i.interval_start + (i.interval_end - i.interval_start) / 2 AS middle
-    FROM told AS i
-    JOIN reporter AS r USING (system, source)
+    SELECT i.*, r.place
+    FROM located AS i
+    JOIN reporter AS r
+        ON r.system = i.system AND r.source = i.source AND r.machine IS NOT DISTINCT FROM i.machine
 ),
 -- How far back the intervals of a reporter reach that end at a time or later: one of them covers a moment if
 -- this is before it. So a join in order of time answers, and no pair of intervals is compared.

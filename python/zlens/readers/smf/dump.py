@@ -22,7 +22,7 @@ from zlens.catalog.columns import Column
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, SystemInfo, moves
 from zlens.readers.files import open_each
 from zlens.readers.rows import RowTable
 from zlens.readers.smf import sections as section_tables
@@ -152,12 +152,14 @@ class SmfSource:
     def _group(self) -> dict[str, Group]:
         groups: dict[str, Group] = {}
         by_id: dict[streams.Id, Group] = {}
-        for name, ids in streams.find([dump.file for dump in self.dumps], self._leap).items():
+        for name, own in streams.find([dump.file for dump in self.dumps], self._leap).items():
+            ids = [stream.id for stream in sorted(own, key=lambda stream: stream.begin)]
             name = name or f"unknown-{Path(self.dumps[ids[0][0]].file.path).stem}"
             while name in groups:
                 name += "'"
             group = groups[name] = Group(SystemInfo(name, NAME), ids, self.dumps)
             group.info.leap_s = self._leap
+            group.info.moves = moves(streams.machines(own))
             by_id.update(dict.fromkeys(ids, group))
         for number, dump in enumerate(self.dumps):
             for row in dump.rows:

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from zlens import _native
 from zlens.catalog import smf, smf_identity, smf_sections
 from zlens.catalog.smf_identity import Identity, differ
+from zlens.inputs.source import machine_name
 
 #: A stream as decoders know it: the number of its file, the type of its records, its name in them.
 Id = tuple[int, int, bytes]
@@ -22,7 +23,7 @@ _MEETING = 0.1
 
 
 class Stream(Struct, eq=False):
-    """Records of one type and identity in one file. spans: beginnings and ends, in seconds."""
+    """Records of one type and identity in one file. spans: beginnings and ends, in seconds UTC."""
 
     id: Id
     name: str
@@ -49,8 +50,8 @@ class Stream(Struct, eq=False):
         return False
 
 
-def find(files: Sequence[_native.SmfFile], leap: int) -> dict[str, list[Id]]:
-    """The streams of each system of these files, by its name."""
+def find(files: Sequence[_native.SmfFile], leap: int) -> dict[str, list[Stream]]:
+    """The streams of each system of these files, by its name; spans where any streams of its name differ."""
     by_name: dict[str, list[Stream]] = {}
     for number, file in enumerate(files):
         seen = set()
@@ -66,11 +67,20 @@ def find(files: Sequence[_native.SmfFile], leap: int) -> dict[str, list[Id]]:
             by_name.setdefault(row["system"], []).append(Stream(id, row["system"], identity))
     different = [stream for streams in by_name.values() if _differ(streams) for stream in streams]
     _measure(files, different, leap)
-    found: dict[str, list[Id]] = {}
+    found: dict[str, list[Stream]] = {}
     for name, streams in by_name.items():
-        for shown, own in _systems(name, streams).items():
-            found[shown] = [stream.id for stream in own]
+        found.update(_systems(name, streams))
     return found
+
+
+def machines(streams: Iterable[Stream]) -> list[tuple[int, str]]:
+    """Since when, in microseconds UTC, a system ran on which machine, by each of its streams."""
+    return [
+        (round(stream.begin * 1e6), machine)
+        for stream in streams
+        if stream.spans
+        and (machine := machine_name(stream.identity.get("machine_type"), stream.identity.get("serial")))
+    ]
 
 
 def _differ(streams: Sequence[Stream]) -> bool:
@@ -92,7 +102,8 @@ def _measure(files: Sequence[_native.SmfFile], streams: Iterable[Stream], leap: 
                 for id, _, start, end, _ in file.intervals():
                     found = by_id.get((number, record, id))
                     if found is not None and start is not None:
-                        found.spans.append((start / 4096e6, end / 4096e6))
+                        begin_us, end_us = (_native.unix_us_from_tod(tod, leap) for tod in (start, end))
+                        found.spans.append((begin_us / 1e6, end_us / 1e6))
         elif record in smf_sections.records():
             systems = [
                 {"name": str(place), "ids": [stream.id], "zone_us": None} for place, stream in enumerate(own)

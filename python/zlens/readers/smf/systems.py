@@ -56,7 +56,7 @@ class Group(Struct):
     """One system of all files. ends: TOD values that rise; covered: which of them the first subtype tells."""
 
     info: SystemInfo
-    #: Its streams, in the order of files.
+    #: Its streams, in the order of time where that is known, else of files.
     ids: list[Id]
     #: All files of the input, by number.
     files: list[Dump]
@@ -88,17 +88,11 @@ def identify(group: Group, leap: int) -> None:
 
 
 def first_record(group: Group, record: int, subtypes: Iterable[int]) -> bytes | None:
-    """The first record of a type, of one of the subtypes, in the order of files and subtypes."""
-    for dump in group.dumps:
-        for subtype in subtypes:
-            found = [
-                one
-                for number, of, id in group.ids
-                if of == record and dump is group.files[number]
-                for one in dump.file.records(record, subtype, id, 1)
-            ]
-            if found:
-                return min(found)[1]
+    """The first record of a type in the first stream that has one of the subtypes."""
+    for number, of, id in group.ids:
+        for subtype in subtypes if of == record else ():
+            for _, data in group.files[number].file.records(record, subtype, id, 1):
+                return data
     return None
 
 
