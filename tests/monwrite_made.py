@@ -117,3 +117,9 @@ def minutes(count: int, busy: float = 0.5, cpus: int = 2, first: int = 0) -> lis
         values = {"SYTPRP_PFXUTIME": user, "SYTPRP_PFXTMSYS": 10**12, "SYTPRP_PFXTOTWT": wait}
         found.append(interval(end, processors(end, dict.fromkeys(range(cpus), values))))
     return found
+
+
+def beginning(path: Path, intervals: int) -> bytes:
+    """The first intervals of a recording. Its configuration ends one without samples, not counted here."""
+    cuts = _native.MonwriteFile.open(str(path)).interval_cuts()
+    return path.read_bytes()[: cuts[intervals + 1][1]]

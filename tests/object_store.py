@@ -39,7 +39,7 @@ class ObjectStore:
 
         self._proxy = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._proxy.daemon_threads = True
-        threading.Thread(target=self._proxy.serve_forever, daemon=True).start()
+        threading.Thread(target=self._proxy.serve_forever, args=(0.01,), daemon=True).start()
         self.late_s = 3.0
         self.requests: list[tuple[str, str]] = []
         self._faults: list[tuple[str | int, Which, int]] = []

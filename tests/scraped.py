@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 _SAMPLE = re.compile(r"([a-z_][a-z0-9_]*)(?:\{(.*)\})? (\S+)\Z")
 _LABEL = re.compile(r'([a-z_][a-z0-9_]*)="((?:[^"\\\n]|\\[\\"n])*)"(?:,|\Z)')
@@ -62,6 +63,7 @@ def labels(text: str) -> Labels:
     return frozenset(pairs)
 
 
+@lru_cache(maxsize=8)
 def samples(page: bytes) -> dict[tuple[str, Labels], float]:
-    """All samples of a page."""
+    """All samples of a page, which is read once however many tests look at it."""
     return {key: value for family in families(page).values() for key, value in family.samples.items()}

@@ -249,7 +249,7 @@ def test_any_damage_ends_well(tmp_path: Path) -> None:
     """Seeded mutations: no exception but our own, and no more rows than were written."""
     chance = draws(42)
     readable: list[Path] = []
-    tried = rounds(120, 36)
+    tried = rounds(120, 12)
     for number in range(tried):
         path = made.write(tmp_path / f"damaged-{number}", system=f"BAD{number}")
         data = bytearray(path.read_bytes())

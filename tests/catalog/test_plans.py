@@ -38,6 +38,15 @@ def places(plan: dict[str, Any], length: int) -> dict[str, dict[str, Any]]:
     return {plan["columns"][f["column"]]["name"]: f for f in layout["fields"]}
 
 
+def test_plans_are_made_once() -> None:
+    """Another file of the system, or piece of one that is followed, has them at once."""
+    layout = of("D0R2")
+    one, other = (plans.plans("D0R2", {layout.length: layout}) for _ in range(2))
+    assert one == [plans.plan(name, "D0R2", {layout.length: layout}) for name in plans.table_names([layout])]
+    assert all(mine is again for mine, again in zip(one, other, strict=True))
+    assert one is not other
+
+
 # Plans
 
 

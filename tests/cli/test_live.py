@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from zlens import _native
+from monwrite_made import beginning
 
 #: Longer than any of these takes; nothing is measured by it.
 PATIENCE_S = 120
@@ -24,15 +24,9 @@ def live(*words: str, data: bytes | None = None) -> subprocess.CompletedProcess[
     return subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False, **how)  # type: ignore[call-overload,no-any-return]
 
 
-def some(path: Path, intervals: int) -> bytes:
-    """The first intervals of a recording."""
-    cuts = _native.MonwriteFile.open(str(path)).interval_cuts()
-    return path.read_bytes()[: cuts[intervals + 1][1]]
-
-
 def test_a_line_for_each_interval_of_a_pipe(demo_folder: Path) -> None:
     """The configuration records end an interval without samples; the next one only closes its samples."""
-    found = live("-", "--no-serve", data=some(demo_folder / "zldemo.monwrite", 4))
+    found = live("-", "--no-serve", data=beginning(demo_folder / "zldemo.monwrite", 4))
     assert found.returncode == 0
     lines = found.stdout.decode().splitlines()
     assert [line.split("  ")[1:3] for line in lines] == [["ZLDEMO", "60 s"]] * len(lines)
@@ -46,18 +40,9 @@ def test_a_line_for_each_interval_of_a_pipe(demo_folder: Path) -> None:
 
 def test_it_ends_when_it_is_asked_to(tmp_path: Path, demo_folder: Path) -> None:
     path = tmp_path / "growing"
-    path.write_bytes(some(demo_folder / "zldemo.monwrite", 2))
-    command = [
-        sys.executable,
-        "-m",
-        "zlens",
-        "live",
-        str(path),
-        "--port",
-        "0",
-        "--lake",
-        str(tmp_path / "lake"),
-    ]
+    path.write_bytes(beginning(demo_folder / "zldemo.monwrite", 2))
+    words = ["live", str(path), "--port", "0", "--lake", str(tmp_path / "lake")]
+    command = [sys.executable, "-m", "zlens", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
         assert program.stdout is not None
         assert program.stdout.readline().startswith(b"http://127.0.0.1:")
@@ -73,15 +58,17 @@ def test_files_of_earlier_parts_do_not_stay_open(tmp_path: Path, demo_folder: Pa
     """Sessions of earlier steps, which are reference cycles, are freed with their files."""
     path = tmp_path / "growing"
     recording = demo_folder / "zldemo.monwrite"
-    path.write_bytes(some(recording, 1))
+    path.write_bytes(beginning(recording, 1))
     limits = ["--part", "2m", "--raw", "2m"]
     command = [sys.executable, "-m", "zlens", "live", str(path), "--no-serve", *limits]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
         assert program.stdout is not None
-        for interval in range(2, 9):
-            assert b"ZLDEMO" in program.stdout.readline()
-            path.write_bytes(some(recording, interval))
-        assert b"ZLDEMO" in program.stdout.readline()
+        closed = 0
+        for intervals in (1, 3, 5, 7):
+            path.write_bytes(beginning(recording, intervals))
+            for _ in range(closed, intervals):
+                assert b"ZLDEMO" in program.stdout.readline()
+            closed = intervals
         deadline = time.monotonic() + PATIENCE_S
         while (left := _deleted(program.pid)) and time.monotonic() < deadline:
             time.sleep(0.1)

@@ -14,13 +14,14 @@ import subprocess
 import sys
 import termios
 import time
+from itertools import cycle, product
 from keyword import iskeyword
 from pathlib import Path
 
 import pytest
 
 from patience import until
-from rounds import first
+from rounds import first, rounds
 from zlens import cli
 from zlens.cli.parser import COMMANDS
 
@@ -407,7 +408,7 @@ def test_a_long_question_can_be_interrupted(rmf_file: Path, tmp_path: Path, form
         env=environment,
     ) as process:
         until(lambda: list(tmp_path.iterdir()))
-        time.sleep(0.5)
+        time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         try:
             # Its query would take hours.
@@ -535,8 +536,11 @@ def test_an_interrupt_leaves_nothing_behind(number: signal.Signals, tmp_path: Pa
 # Closed streams ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-", ">&- </dev/null"])
-@pytest.mark.parametrize("words", ["info {0}", "sql {0} -q 'select 1'", "--help"])
+CLOSED = (">&-", ">&- 2>&-", "<&- >&- 2>&-", ">&- </dev/null")
+WORDS = ("info {0}", "sql {0} -q 'select 1'", "--help")
+
+
+@pytest.mark.parametrize(("words", "closed"), rounds([*product(WORDS, CLOSED)], [*zip(cycle(WORDS), CLOSED)]))
 def test_a_closed_stream_is_no_fault(rmf_file: Path, words: str, closed: str) -> None:
     command = f"{sys.executable} -m zlens {words.format(rmf_file)} {closed}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import threading
 from pathlib import Path
@@ -84,12 +85,14 @@ def test_an_output_never_lands_in_a_lake(
     assert inside.read_bytes() == before
 
 
-def test_the_demo_keeps_other_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_keeps_other_files(
+    tmp_path: Path, demo_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     own = tmp_path / "zlzos.smf"
     own.write_text("mine", encoding="utf-8")
     assert main(["demo", str(tmp_path), "--quiet"]) == 2
     assert "exists and is not a demo file; name another folder" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["zlzos.smf"]
-    own.unlink()
-    assert main(["demo", str(tmp_path), "--quiet"]) == 0
+    shutil.copytree(demo_folder, tmp_path, dirs_exist_ok=True)
     assert main(["demo", str(tmp_path), "--quiet", "--seed", "7"]) == 0
+    assert own.read_bytes() != (demo_folder / own.name).read_bytes()

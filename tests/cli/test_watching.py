@@ -37,7 +37,7 @@ def test_a_signal_ends_what_the_engine_does_not(
     with started(tmp_path, str(demo_files[0]), "-q", DEAF) as process:
         # It makes a folder when it begins to ask.
         until(lambda: list(tmp_path.glob("zlens-*/zlens-*")))
-        time.sleep(1)
+        time.sleep(0.3)
         process.send_signal(sign)
         assert process.wait(60) == status
         assert process.communicate() == ("", "")
@@ -49,7 +49,7 @@ def test_the_end_of_the_program_ends_its_question(demo_files: list[Path], tmp_pa
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         until(lambda: children.read_text())
         number = children.read_text().split()[0]
-        time.sleep(1)
+        time.sleep(0.3)
         process.kill()
         until(lambda: not Path(f"/proc/{number}").exists())
 

@@ -26,6 +26,12 @@ from zlens.session.session import Session
 RULES = Path(__file__).parents[2] / "contrib" / "prometheus" / "rules.yml"
 
 
+@pytest.fixture(scope="module")
+def made() -> list[alerts.Alert]:
+    """From all rules, each of which is compiled."""
+    return [*alerts.alerts()]
+
+
 def test_promtool_accepts_the_file() -> None:
     checked = subprocess.run(
         [program("promtool"), "check", "rules", str(RULES)], capture_output=True, text=True, check=False
@@ -58,21 +64,21 @@ def test_the_file_is_fresh() -> None:
         ),
     ],
 )
-def test_conditions(rule: str, prefix: str, expr: str) -> None:
-    [found] = [one.expr for one in alerts.alerts() if (one.rule.id, one.prefix) == (rule, prefix)]
+def test_conditions(made: list[alerts.Alert], rule: str, prefix: str, expr: str) -> None:
+    [found] = [one.expr for one in made if (one.rule.id, one.prefix) == (rule, prefix)]
     assert found == expr
 
 
 @pytest.mark.parametrize("rule", ["CPU-005", "MF-004", "SHR-001", "LGR-001", "RMF-001", "CPU-008"])
-def test_what_is_no_plain_threshold_is_left_out(rule: str) -> None:
+def test_what_is_no_plain_threshold_is_left_out(made: list[alerts.Alert], rule: str) -> None:
     """Several measures, all intervals, windows, events, roles, and a text that is no label of the value."""
     assert rule in rules.builtin()
-    assert rule not in {one.rule.id for one in alerts.alerts()}
+    assert rule not in {one.rule.id for one in made}
 
 
-def test_rules_of_thumb_are_left_out() -> None:
+def test_rules_of_thumb_are_left_out(made: list[alerts.Alert]) -> None:
     """As findings leave them out: only balances are always checked."""
-    assert all(one.rule.threshold_class != "ours" or one.rule.kind == "balance" for one in alerts.alerts())
+    assert all(one.rule.threshold_class != "ours" or one.rule.kind == "balance" for one in made)
 
 
 @contextmanager
@@ -90,7 +96,7 @@ def published(page: bytes) -> Iterator[str]:
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Page)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
     finally:
@@ -105,14 +111,14 @@ def everything(demo_files: list[Path]) -> Iterator[Session]:
 
 
 @pytest.mark.long
-def test_alerts_hold_where_rules_hold(tmp_path: Path, everything: Session) -> None:
+def test_alerts_hold_where_rules_hold(tmp_path: Path, everything: Session, made: list[alerts.Alert]) -> None:
     """Of each alert, also with a threshold that half of the subjects exceed, so that something is found."""
     page = render(everything, openmetrics=False, limits=Limits(None))
     compared = 0
     sources = exposition.names().sources
     with published(page) as address, started(tmp_path, address) as prometheus:
         answered(prometheus, "zvm_system_online")
-        for alert in alerts.alerts():
+        for alert in made:
             rule = alert.rule
             selected = ", ".join(repr(source) for source, prefix in sources.items() if prefix == alert.prefix)
             source = f"AND source IN ({selected})" if selected else ""

@@ -19,9 +19,9 @@ from zlens.session.session import Session
 PATIENCE_S = 120
 #: Sums of the same numbers in another order differ in their last digits.
 CLOSE = 1e-12
-#: The measures that are compared, one or two of each source; None: all.
+#: The measures that are compared, at most six of each source; None: all.
 MEASURES: tuple[str, ...] | None = rounds(
-    None, ("load", "cpu", "guest", "device", "cpumf", "partition", "workload", "job")
+    None, ("load", "cpu", "guest", "cpumf", "partition", "workload", "job")
 )
 #: Measures that tell of files, not of the system.
 OF_FILES = frozenset({"system", "problem"})

@@ -190,7 +190,7 @@ def receiving(*statuses: int) -> Iterator[tuple[str, list[bytes]]]:
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Page)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/hook", got
     finally:

@@ -40,7 +40,7 @@ def test_measures_are_those_of_the_file(demo_folder: Path, tmp_path: Path) -> No
     data = file.read_bytes()
     records = 1 + -(-len(data) // SIZE)
     with Receiver(tmp_path / "received", port=0) as receiver:
-        live = Live([Forwarded(receiver)], lake=None)
+        live = Live([Forwarded(receiver)], lake=None, findings=False)
         try:
             assert live.step() is None
             for at, until in ((0, 4), (4, records // 2), (records // 2, records)):
@@ -102,7 +102,7 @@ def test_options_of_received_files(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_gap_is_a_problem(demo_folder: Path, tmp_path: Path) -> None:
     data = (demo_folder / "zldemo.monwrite").read_bytes()
     with Receiver(tmp_path / "received", port=0) as receiver:
-        live = Live([Forwarded(receiver)], lake=None)
+        live = Live([Forwarded(receiver)], lake=None, findings=False)
         try:
             deliver(receiver, data, 0, 8)
             while live.step() is not None:

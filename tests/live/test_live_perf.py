@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from played import Pieces, differences, play
 
+import rounds
 from zlens import lake
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -54,7 +55,7 @@ def pieces(path: Path, size: int) -> list[int]:
     return [*range(size, end, size), end]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", rounds.first(1, FORMS))
 def test_a_file_gives_the_intervals_of_the_whole_file(form: str, tmp_path: Path) -> None:
     path = tmp_path / "counts.txt"
     path.write_text(STARTED + printed(form, range(12)))
@@ -103,7 +104,7 @@ def of_pipe(text: str, folder: Path, options: Options) -> list[tuple[object, ...
         return stored.sql(f"SELECT {columns} FROM cpumf ORDER BY interval_end, cpu_id").rows
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", rounds.first(1, reversed(FORMS)))
 def test_what_a_pipe_gives_is_of_this_machine_and_of_now(form: str, tmp_path: Path) -> None:
     before = dt.datetime.now(dt.UTC)
     options = Options(tz=dt.UTC)

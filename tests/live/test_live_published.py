@@ -36,19 +36,20 @@ def test_measures_records_and_systems_are_those_of_the_session(
     demo_folder: Path, tmp_path: Path, name: str
 ) -> None:
     path = demo_folder / name
-    live = Live([Pieces(path, [path.stat().st_size])])
+    live = Live([Pieces(path, [path.stat().st_size])], findings=False)
     play(live)
     with live.session() as whole, reopened(whole, tmp_path / "copies") as other:
-        assert differences(whole, other, [*metrics.tables()]) == []
+        assert differences(whole, other) == []
         raw = [name for (name, *_) in whole.sql("SHOW TABLES").rows if name not in metrics.tables()]
-        for query in [*(f"SELECT count(*) FROM {name}" for name in raw), "FROM system", "FROM problem"]:
+        counts = " UNION ALL ".join(f"SELECT '{name}' AS name, count(*) FROM {name}" for name in raw)
+        for query in (f"{counts} ORDER BY name", "FROM system", "FROM problem"):
             assert whole.sql(query).rows == other.sql(query).rows
     live.close()
 
 
 def test_a_part_that_has_grown_ends_where_it_ended(demo_folder: Path, tmp_path: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
-    live = Live([Pieces(path, interval_cuts(path, 4))])
+    live = Live([Pieces(path, interval_cuts(path, 4)[:5])], findings=False)
     query = "SELECT count(*), max(tod) FROM d0r2"
     for _ in range(3):
         live.step()
@@ -65,7 +66,7 @@ def test_a_part_that_has_grown_ends_where_it_ended(demo_folder: Path, tmp_path: 
 
 def test_a_part_that_is_gone_says_so(demo_folder: Path, tmp_path: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
-    live = Live([Pieces(path, interval_cuts(path, 4))])
+    live = Live([Pieces(path, interval_cuts(path, 4)[:5])], findings=False)
     for _ in range(3):
         live.step()
     with live.session() as session:
@@ -78,7 +79,7 @@ def test_a_part_that_is_gone_says_so(demo_folder: Path, tmp_path: Path) -> None:
 def test_a_window_of_a_session(demo_folder: Path, tmp_path: Path) -> None:
     """Of measures only the rows that selected times need are fetched."""
     path = demo_folder / "zldemo.monwrite"
-    live = Live([Pieces(path, [path.stat().st_size])])
+    live = Live([Pieces(path, interval_cuts(path, 1)[30:31])], findings=False)
     play(live)
     with live.session() as whole, reopened(whole, tmp_path / "copies") as other:
         (info,) = whole.systems

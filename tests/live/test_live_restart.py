@@ -17,30 +17,49 @@ from typing import Any
 import pytest
 from played import PATIENCE_S, Pieces, differences, interval_cuts, play
 
+from monwrite_made import beginning
+from patience import until
 from rounds import rounds
 from zlens import lake
 from zlens.errors import LakeError
 from zlens.live.watch import Limits, Live
 from zlens.session.session import Session
 
-#: A part for the lake every ten minutes.
-LIMITS = Limits(part=600.0)
+#: A part for the lake every four minutes.
+LIMITS = Limits(part=240.0)
+
+
+@pytest.fixture(scope="module")
+def recording(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three parts; with --all the whole hour."""
+    whole = demo_folder / "zldemo.monwrite"
+    path = tmp_path_factory.mktemp("restart") / whole.name
+    path.write_bytes(rounds(whole.read_bytes(), beginning(whole, 14)))
+    return path
 
 
 def live_program(source: Path, into: Path) -> subprocess.Popen[bytes]:
-    words = ["live", str(source), "--no-serve", "--lake", str(into), "--part", "10m"]
+    words = ["live", str(source), "--no-serve", "--lake", str(into), "--part", "4m"]
     return subprocess.Popen(
         [sys.executable, "-m", "zlens", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
 
 
-def test_killed_at_any_moment(tmp_path: Path, demo_folder: Path) -> None:
-    recording = demo_folder / "zldemo.monwrite"
+def same(recording: Path, into: object, live: Live | None = None) -> None:
+    """What is in the lake, and what a page would show, is what was recorded."""
+    with Session([str(recording)]) as recorded, Session([str(into)]) as stored:
+        assert differences(recorded, stored) == []
+        if live is not None:
+            with live.session() as shown:
+                assert differences(recorded, shown) == []
+
+
+def test_killed_at_any_moment(tmp_path: Path, recording: Path) -> None:
     data = recording.read_bytes()
     source, into = tmp_path / "growing.monwrite", tmp_path / "lake"
     chance = random.Random(19)
-    kills = rounds(20, 2)
-    ends = sorted(chance.randrange(100_000, len(data)) for _ in range(kills))
+    kills = rounds(20, 1)
+    ends = sorted(chance.randrange(len(data) // 3, len(data)) for _ in range(kills))
     written = 0
     for end in ends:
         # It grows while the program reads it.
@@ -48,7 +67,9 @@ def test_killed_at_any_moment(tmp_path: Path, demo_folder: Path) -> None:
             file.write(data[written:end])
         written = end
         program = live_program(source, into)
-        time.sleep(chance.uniform(0.5, 5))
+        # Before it has begun nothing can go wrong.
+        until(lambda: [*into.glob(".live/*/state.json")])
+        time.sleep(chance.uniform(0, rounds(5, 1)))
         program.send_signal(signal.SIGKILL)
         program.communicate()
     with open(source, "ab") as file:
@@ -58,20 +79,16 @@ def test_killed_at_any_moment(tmp_path: Path, demo_folder: Path) -> None:
     try:
         play(live)
         live.finish()
-        with Session([str(recording)]) as recorded, live.session() as shown:
-            assert differences(recorded, shown) == []
+        same(recording, into, live)
     finally:
         live.close()
-    with Session([str(recording)]) as recorded, Session([str(into)]) as stored:
-        assert differences(recorded, stored) == []
     assert lake.check(into).faults == []
 
 
 def test_steps_do_not_wait_for_the_lake(
-    tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Intervals are closed while the parts before them are imported, in their order."""
-    recording = demo_folder / "zldemo.monwrite"
     go, add, imported = threading.Event(), lake.add, []
 
     def slowly(parts: list[Path], *words: Any, **options: Any) -> object:
@@ -81,27 +98,27 @@ def test_steps_do_not_wait_for_the_lake(
 
     monkeypatch.setattr(lake, "add", slowly)
     into = str(tmp_path / "lake")
-    live = Live([Pieces(recording, interval_cuts(recording, 10))], lake=into, limits=LIMITS, findings=False)
+    pieces, limits = Pieces(recording, interval_cuts(recording, 4)), Limits(part=120.0)
+    live = Live([pieces], lake=into, limits=limits, findings=False)
     try:
         play(live)
         [stream] = live.streams
         assert imported == []
-        assert stream.spool.state.pending == [0, 1, 2]
+        pending = stream.spool.state.pending
+        assert len(pending) > 1
         go.set()
         live.finish()
-        assert imported == [f"part-{number:08}" for number in range(4)]
+        assert imported == [f"part-{number:08}" for number in (*pending, len(pending))]
         assert stream.spool.state.pending == []
     finally:
         go.set()
         live.close()
-    with Session([str(recording)]) as recorded, Session([into]) as stored:
-        assert differences(recorded, stored) == []
+    same(recording, into)
 
 
 def test_what_cannot_be_imported_is_told_and_tried_again(
-    tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recording = demo_folder / "zldemo.monwrite"
     add, failures = lake.add, [LakeError("the disk is full")]
 
     def sometimes(*words: Any, **options: Any) -> object:
@@ -111,23 +128,20 @@ def test_what_cannot_be_imported_is_told_and_tried_again(
 
     monkeypatch.setattr(lake, "add", sometimes)
     into = str(tmp_path / "lake")
-    live = Live([Pieces(recording, interval_cuts(recording, 20))], lake=into, limits=LIMITS, findings=False)
+    live = Live([Pieces(recording, interval_cuts(recording, 6))], lake=into, limits=LIMITS, findings=False)
     try:
         errors = [error for step in play(live) for error in step.errors]
         live.finish()
     finally:
         live.close()
     assert errors == [f"{into}: the disk is full"]
-    with Session([str(recording)]) as recorded, Session([into]) as stored:
-        assert differences(recorded, stored) == []
+    same(recording, into)
 
 
-def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, demo_folder: Path) -> None:
-    recording = demo_folder / "zldemo.monwrite"
-    pieces = rounds(9, 4)
-    cuts = interval_cuts(recording, 63 // pieces)
+def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, recording: Path) -> None:
+    cuts = interval_cuts(recording, rounds(7, 6))
     into = str(tmp_path / "lake")
-    seen = pieces // 2 + 1
+    seen = len(cuts) // 2 + 1
     first = Live([Pieces(recording, cuts[:seen])], lake=into, limits=LIMITS, findings=False)
     for _ in range(seen):
         first.step()
@@ -135,15 +149,13 @@ def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, demo_folder:
     first._take_imported(wait=True)
     with Session([into]) as stored:
         ((ends,),) = stored.sql("SELECT count(DISTINCT interval_end) FROM load").rows
-    assert 0 < ends < seen * 63 // pieces
+    assert 0 < ends < rounds(60, 14)
     # No end: as if it had been killed.
     assert first._lock is not None
     first._lock.close()
     second = Live([Pieces(recording, cuts)], lake=into, limits=LIMITS, findings=False)
     play(second)
     second.finish()
-    with Session([str(recording)]) as recorded, second.session() as shown, Session([into]) as stored:
-        assert differences(recorded, shown) == []
-        assert differences(recorded, stored) == []
+    same(recording, into, second)
     first.close()
     second.close()

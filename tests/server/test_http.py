@@ -212,7 +212,7 @@ def test_a_question_ends_after_the_longest_time(demo_files, serve_over):
     path = str(demo_files[1])
     with (
         zlens.open(path) as session,
-        serve_over(session, [path], running=Running(Limits(seconds=3), most=1)) as served,
+        serve_over(session, [path], running=Running(Limits(seconds=2), most=1)) as served,
     ):
         answers = []
         thread = slowly(served, answers)

@@ -19,6 +19,8 @@ from zlens.server import findings, place, problems, schema
 from zlens.server.place import Place
 
 SYSTEMS = ("FIRST", "SECOND", "THIRD")
+#: A request for all findings.
+ALL = {"classes": None, "from": None, "to": None, "input": None, "system": None, "few": False}
 ROWS = {"table": "cpu", "columns": ["system", "interval_end", "cpu_id", "busy_pct"]}
 
 
@@ -30,6 +32,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     stores.rollup(folder / "lake")
     return folder / "lake"
+
+
+@pytest.fixture(scope="module")
+def found(made: Path) -> dict[str, Any]:
+    """All findings of all systems, as they are found where there are few."""
+    with zlens.open(made) as session:
+        own = Place(session, [str(made)])
+        answer = findings.answer(own, ALL)
+        own.close()
+    return answer
 
 
 @pytest.fixture
@@ -156,41 +168,33 @@ def test_problems_of_many_are_those_that_reading_finds(
 
 
 def test_findings_of_many_are_found_machine_by_machine(
-    made: Path, two_are_many: None, monkeypatch: pytest.MonkeyPatch
+    made: Path, found: dict[str, Any], two_are_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = {"classes": None, "from": None, "to": None, "input": None, "system": None, "few": False}
-
     def rows(answer: dict[str, Any]) -> list[Any]:
         return sorted(json.dumps(row, default=str) for row in answer["rows"])
 
-    with zlens.open(made) as session:
-        own = Place(session, [str(made)])
-        own.live = True
-        whole = findings.answer(own, request)
-        own.close()
-    assert {row["system"] for row in whole["rows"]} == {*SYSTEMS}
+    assert {row["system"] for row in found["rows"]} == {*SYSTEMS}
     with zlens.open(made) as session:
         own = Place(session, [str(made)])
         machines = {"FIRST": "8561-1", "SECOND": None, "THIRD": "8561-1"}
         monkeypatch.setattr(SystemInfo, "machine", property(lambda info: machines[info.system]))
         assert own.machines() == [("FIRST", "THIRD"), ("SECOND",)]
-        stream = findings.stream(own, request)
+        stream = findings.stream(own, ALL)
         first = next(stream)
         assert {row["system"] for row in first["rows"]} == {"FIRST", "THIRD"}
         # A reader that leaves: the next one goes on with what is there.
         stream.close()
         # The page asks before it knows how many there are.
-        assert [*findings.stream(own, request | {"few": True})] == []
-        answer = findings.answer(own, request)
-        assert rows(answer) == rows(whole)
-        assert (answer["asked"], len(answer["missing"])) == (whole["asked"], len(whole["missing"]))
+        assert [*findings.stream(own, ALL | {"few": True})] == []
+        answer = findings.answer(own, ALL)
+        assert rows(answer) == rows(found)
+        assert (answer["asked"], len(answer["missing"])) == (found["asked"], len(found["missing"]))
         own.close()
 
 
 def test_a_rule_that_one_machine_cannot_check_is_checked_for_another(
-    made: Path, two_are_many: None, monkeypatch: pytest.MonkeyPatch
+    made: Path, found: dict[str, Any], two_are_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = {"classes": None, "from": None, "to": None, "input": None, "system": None}
     stages = findings.find_in_stages
     calls = []
 
@@ -202,17 +206,13 @@ def test_a_rule_that_one_machine_cannot_check_is_checked_for_another(
                 part.asked, part.rows = [], []
             yield part
 
-    with zlens.open(made) as session:
-        own = Place(session, [str(made)])
-        whole = findings.answer(own, request)
-        own.close()
     monkeypatch.setattr(findings, "find_in_stages", lacking)
     with zlens.open(made) as session:
         own = Place(session, [str(made)])
-        answer = findings.answer(own, request)
+        answer = findings.answer(own, ALL)
         own.close()
     assert len(calls) == len(SYSTEMS)
-    assert (answer["asked"], answer["missing"]) == (whole["asked"], whole["missing"])
+    assert (answer["asked"], answer["missing"]) == (found["asked"], found["missing"])
 
 
 def test_a_server_of_many_warms_what_is_asked_of_all(made: Path, two_are_many: None) -> None:

@@ -8,7 +8,7 @@ use; a column is NULL for layouts without its field.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from zlens.catalog import section_places
@@ -50,7 +50,14 @@ def section_table(layout: Layout, section: Section) -> str:
 
 def plans(record: str, choices: Mapping[int, Layout]) -> list[dict[str, Any]]:
     """The plans of all tables of a record, its own first; `choices` is the layout by record length."""
-    return [plan(table, record, choices) for table in table_names(list(choices.values()))]
+    return [*_plans(record, tuple(sorted(choices.items())))]
+
+
+@lru_cache(1024)
+def _plans(record: str, choices: tuple[tuple[int, Layout], ...]) -> tuple[dict[str, Any], ...]:
+    """Made once: each file of a system, and each piece of one that is followed, has the same."""
+    chosen = dict(choices)
+    return tuple(plan(table, record, chosen) for table in table_names(chosen.values()))
 
 
 def plan(table: str, record: str, choices: Mapping[int, Layout]) -> dict[str, Any]:
