@@ -95,7 +95,8 @@ def instrument(mutants: dict[int, Mutant]) -> dict[str, list[tuple[int, int, int
         for _, number, mutant in reversed(here):
             start, end = mutant.body if any(mutant.body) else (mutant.start, mutant.end)
             changed = code[start : mutant.start] + mutant.text.encode() + code[mutant.end : end]
-            form = b"(%s if __import__('zlens_mutants').on(%d) else %s)"
+            # In parentheses: an assignment expression may stand alone where it is, and not beside others.
+            form = b"((%s) if __import__('zlens_mutants').on(%d) else (%s))"
             new = form % (changed, number, code[start:end])
             if any(mutant.body):
                 new = b"{ if crate::mutant::on(%d) %s else %s }" % (number, changed, code[start:end])
