@@ -49,7 +49,7 @@ MAX_FACILITY = 1 << 20
 MAX_LINE = 1 << 20
 #: Maximum distance searched for the end of a line.
 MAX_SKIPPED = 64 << 20
-#: Longest lshwc JSON, which is one object.
+#: Longest lshwc JSON or pairs, which are read at once: JSON is one object.
 MAX_JSON = 64 << 20
 
 #: A system has some hundred control groups; perf is told which to count.
@@ -58,7 +58,7 @@ MAX_CGROUPS = 1_000
 _SECOND = 1_000_000
 #: What a control group has from its system.
 _OF_MACHINE = ("machine_type", "model", "serial", "lpar")
-_EXPECTED = "the output of perf stat (text, -x or -j), lshwc (CSV or JSON) or lscpumf on a Linux on Z"
+_EXPECTED = "the output of perf stat (text, -x or -j), lshwc (CSV, JSON or pairs) or lscpumf on a Linux on Z"
 _INT_MAX = 2**63 - 1
 _STATE = {None: 0, perf.NOT_SUPPORTED: 1, perf.NOT_COUNTED: 2}
 
@@ -68,6 +68,7 @@ _TITLES = {
     "perf-json": "perf stat -j",
     "lshwc-csv": "lshwc, CSV",
     "lshwc-json": "lshwc, JSON",
+    "lshwc-pairs": "lshwc, pairs",
     "facility": "lscpumf or /proc/service_levels",
 }
 
@@ -88,6 +89,10 @@ def form_of(head: bytes) -> str | None:
         return None
     if lshwc.is_json(text):
         return "lshwc-json"
+    if lshwc.is_pairs(text):
+        return "lshwc-pairs"
+    if perf.is_metric_only(text):
+        return None
     if perf.is_json(text):
         return "perf-json"
     if lshwc.is_csv(text):
@@ -193,16 +198,15 @@ class LinuxCounterSource:
             if not file.form:
                 file.note("changed", "this is no longer the output of a counter tool; not read", 0)
                 return
-            if file.form == "lshwc-json":
+            if file.form in ("lshwc-json", "lshwc-pairs"):
                 if file.size > MAX_JSON:
-                    file.note(
-                        "length",
-                        f"only the first {MAX_JSON:,} bytes of JSON are read; write CSV instead",
-                        MAX_JSON,
-                    )
+                    what = _TITLES[file.form]
+                    detail = f"only the first {MAX_JSON:,} bytes of {what} are read; write CSV instead"
+                    file.note("length", detail, MAX_JSON)
                 text = raw.read(MAX_JSON).decode("utf-8", "replace")
                 step(len(text))
-                file.facility, readings = lshwc.objects(text, file.note)
+                read = lshwc.objects if file.form == "lshwc-json" else lshwc.pairs
+                file.facility, readings = read(text, file.note)
             else:
                 lines = _lines(raw, file, step)
                 if file.form == "facility":

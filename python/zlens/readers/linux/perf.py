@@ -104,7 +104,7 @@ _TASK = r"(?!\d+-\d+\s)\S{1,64}-\d{1,10}"
 _TEXT = re.compile(
     rf"\s*(?:(?P<time>\d{{1,9}}\.\d{{9}})\s+)?(?:(?P<where>{_WHERE}|{_TASK})\s+)?"
     rf"(?P<count><not supported>|<not counted>|{_COUNT})\s+"
-    r"(?:(?P<unit>msec|ns|us|ms|Joules|MiB|GiB|seconds)\s+)?(?P<event>[^\s#(][^\s]*)(?P<rest>.*)"
+    r"(?:(?P<unit>msec|ns|us|ms|Joules|MiB|GiB|seconds)\s+)?(?P<event>[A-Za-z][^\s]*)(?P<rest>.*)"
 )
 #: Behind an event of text: a name in brackets belongs to it, and "#" and "(" begin metrics and shares.
 _CGROUP = re.compile(r"\s+([^\s#(\[]\S*)")
@@ -117,6 +117,23 @@ _SINCE = re.compile(r"\s*\d{1,9}\.\d{9}")
 _THREAD = re.compile(r"(?!\d+-\d+$).{1,64}-\d{1,10}")
 _PLAIN = re.compile(r"\d+(?:\.\d+)?")
 _SEPARATORS = (",", ";", "|", "\t", ":")
+#: Output of --metric-only: its first line or object, values, and what its columns are named.
+_METRIC_HEADER = re.compile(r"\s*Performance counter stats for |#\s+time\s(?!.*\bevents\b)")
+_METRIC = r"(?:-?\d+(?:[.,]\d+)?%?|-?nan)"
+_METRIC_LINE = re.compile(
+    rf"\s*(?:\d{{1,9}}\.\d{{9}}\s+)?(?:(?:{_WHERE}|{_TASK})\s+)?{_METRIC}(?:\s+{_METRIC}){{0,200}}\s*"
+)
+_METRIC_CELL = re.compile(rf"{_METRIC}|\d{{1,9}}\.\d{{9}}|{_WHERE}|{_AGGREGATE.pattern}|{_TASK}|")
+_METRIC_OBJECT = re.compile(
+    r'\{"(?:unit|metric-value)" : '
+    r'|\{(?:"[a-z-]{1,20}" : "?[^",]{0,80}"?, ){0,5}"[^"]{1,80}" : "(?:\d+\.\d+|nan)"'
+)
+_METRIC_COLUMNS = frozenset({"time", "cpu", "core", "die", "socket", "node", "comm-pid"})
+#: Metrics that perf knows on every machine, and those of s390.
+_METRIC_NAME = re.compile(
+    r"per cycle| of all |GHz|cycles idle"
+    r"|^(?:cpi|prbstate|l1mp|l2p|l3p|l4lp|l4rp|memp|finite_cpi|est_cpi|scpl1m|tlb_percent|tlb_miss|transaction)$"
+)
 #: What -x writes before the counts of a summary (--summary without --no-csv-summary).
 _SUMMARY = "summary"
 #: Parts that a count of -j may be of.
@@ -161,6 +178,29 @@ def is_json(head: str) -> bool:
         if text and not text.startswith("#"):
             return text.startswith("{") and ('"counter-value"' in text or '"metric-value"' in text)
     return False
+
+
+def is_metric_only(head: str) -> bool:
+    """Return whether a text begins like output of --metric-only: metrics and their values, and no event."""
+    lines = [line[:MAX_LINE] for line in head.splitlines()[:60] if line.strip()]
+    bare = [line.strip() for line in lines if not line.lstrip().startswith("#")]
+    if bare and bare[0].startswith("{"):
+        counts = any('"event"' in line or '"counter-value"' in line for line in bare)
+        return not counts and _METRIC_OBJECT.match(bare[0]) is not None
+    if any(_METRIC_HEADER.match(line) for line in lines):
+        others = [line for line in lines if not _ELAPSED.match(line) and not _without_count(line)]
+        return any(map(_METRIC_LINE.fullmatch, others)) and not any(map(_TEXT.fullmatch, others))
+    return len(bare) > 1 and any(
+        _are_metrics(bare[0].split(mark), bare[1].split(mark)) for mark in _SEPARATORS
+    )
+
+
+def _are_metrics(names: list[str], values: list[str]) -> bool:
+    """Return whether a line has names of metrics, and the next one values; both end with a separator."""
+    *names, end = (name.strip() for name in names)
+    *values, other_end = (value.strip() for value in values)
+    known = any(name in _METRIC_COLUMNS or _METRIC_NAME.search(name) for name in names)
+    return known and not end + other_end and all(map(_METRIC_CELL.fullmatch, values))
 
 
 def _ends_with_times(values: list[str]) -> bool:
