@@ -17,6 +17,7 @@ import zlens
 from readers.test_dds import MADE as DDS
 from readers.test_hmc import MADE
 from readers.test_linux_counters import LSHWC, PERF_CSV, PERF_EACH, SERVICE, lshwc_json, perf_json
+from readers.test_linux_lshwc import PAIRS
 from rounds import first, rounds
 from zlens import cli
 from zlens.inputs.options import Options
@@ -31,6 +32,7 @@ TEXTS = {
     "perf-j": perf_json(),
     "lshwc": LSHWC,
     "lshwc-json": json.dumps(lshwc_json(), indent=1),
+    "lshwc-pairs": PAIRS,
     "service_levels": SERVICE,
     "hmc": MADE,
     "dds": DDS,
@@ -226,6 +228,6 @@ def test_four_gigabytes_of_zeros_behind_data(said: Said, tmp_path: Path, form: s
     status, _, error = said.run("info", path)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # Of lshwc's JSON, which is one object, 64 MiB are taken at once.
-    assert most < (300 << 20 if form == "lshwc-json" else 32 << 20)
+    # Of lshwc's JSON and pairs, 64 MiB are taken at once.
+    assert most < (300 << 20 if form in ("lshwc-json", "lshwc-pairs") else 32 << 20)
     assert status == (2 if form == "nothing" else 0), error

@@ -104,6 +104,28 @@ def test_the_report(made: Session) -> None:
     assert totals == [30.5, 30.5]
 
 
+def test_the_report_has_no_status(tmp_path: Path) -> None:
+    """A partition with logical processors is active; of one without, nothing is known."""
+    text = document(monitor3())
+    without = text.replace(
+        "<col>9</col><col>N N N</col><col>4.0</col>", "<col>9</col><col>N N N</col><col>0.0</col>"
+    )
+    assert without != text
+    path = tmp_path / "cpc.xml"
+    path.write_text(without)
+    with zlens.open([path]) as session:
+        asked = "SELECT DISTINCT partition, status FROM partition ORDER BY 1"
+        assert session.sql(asked).rows == [("ALPHA", "Active"), ("BETA", None)]
+
+
+@needs(CPC)
+def test_the_absolute_cap_of_a_real_partition() -> None:
+    """CPCPHWCC of VIRPT is 10; letters of the others are N N N."""
+    with zlens.open([CPC], options=zlens.Options(tz=parse_zone("-04:00"))) as session:
+        asked = "SELECT partition, absolute_cap FROM partition WHERE any_cap OR absolute_cap IS NOT NULL"
+        assert session.sql(asked).rows == [("VIRPT", 10.0)]
+
+
 @needs(CPC)
 def test_a_real_answer_and_the_half_hour_around_it() -> None:
     """CPC answer and Postprocessor report of a z15 T02, 12 April 2022 (zowe/zebra, EPL-2.0)."""

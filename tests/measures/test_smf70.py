@@ -218,6 +218,18 @@ def test_lpar_busy_by_kind_of_processor() -> None:
     assert one(waiting, cpu, hhf=0xC0)[0] == 95
 
 
+def test_absolute_caps_are_in_hundredths_of_a_processor() -> None:
+    """SMF 70-1, HW_CAP_LIMIT; 0 is none."""
+    lpars = [
+        Lpar("A", 1, [Logical("CP", 0, 60, 59, fields={"HW_CAP_LIMIT": 250})]),
+        Lpar("B", 2, [Logical("CP", 0, 60, 59)]),
+    ]
+    made = record(100, lpars, [Cpu(0, 0, wait_s=30)], own=1, physical={"CP": 4})
+    with session({"A": [made]}, 100) as opened:
+        asked = "SELECT partition, absolute_cap, any_cap FROM partition ORDER BY partition"
+        assert opened.sql(asked).rows == [("A", 2.5, True), ("B", None, False)]
+
+
 def test_parked_and_offline_time() -> None:
     """MVS busy is of the time not parked; a processor online for half the time is told of that half."""
     assert one(Logical("CP", 0, 10, 9), Cpu(0, 0, wait_s=20, parked_s=60))[:3] == (10, 50, 60)

@@ -178,6 +178,14 @@ def test_what_the_data_do_not_tell_is_said() -> None:
         assert any(note.startswith(begin) for note in answer.notes), begin
 
 
+def test_an_absolute_cap_is_that_of_the_data() -> None:
+    rows = [partition("A", 750, 8, 8.0, cap_text="N Y N", absolute_cap=6.5), TWO[1]]
+    answer = partitions.compare(session(rows), "VM1", END)
+    row = by_name(answer.table("compared"))["A"]
+    assert (row["expected"], row["held_by"]) == (pytest.approx(6.5), "absolute cap")
+    assert not any("of unknown value" in note for note in answer.notes)
+
+
 def test_used_from_percentages() -> None:
     """RMF Monitor III tells percent of the logical cores only."""
     rows = [partition("A", 750, 8, None, total_pct=50.0), partition("B", 250, 6, None, effective_pct=25.0)]

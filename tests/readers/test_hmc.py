@@ -24,6 +24,7 @@ from zlens.readers.openmetrics import source as scrapes
 from zlens.readers.openmetrics import text as lines
 
 SAMPLE = sample("hmc/prometheus.out.b8d710f")
+STOPPED = sample("public/hmc-z16-stopped.prom")
 
 MADE = r"""# HELP zhmc_partition_processor_usage_ratio Usage ratio across all processors of the partition
 # TYPE zhmc_partition_processor_usage_ratio gauge
@@ -119,6 +120,75 @@ def test_the_measures(tmp_path: Path) -> None:
             "WHERE cpu_type = 'IFL'"
         ).rows
         assert pool == (10.0, None, None, None, 30.0, None)
+
+
+#: What the descriptions of both metrics say of each number (zhmc-prometheus-exporter, metrics.yaml).
+STATUS = [
+    ("status_int", 0, "Active"), ("status_int", 1, "Degraded"), ("status_int", 10, "Paused"),
+    ("status_int", 11, "Stopped"), ("status_int", 12, "Starting"), ("status_int", 13, "Stopping"),
+    ("status_int", 20, "Reservation error"), ("status_int", 21, "Terminated"),
+    ("status_int", 22, "Communications not active"), ("status_int", 23, "Status check"),
+    ("status_int", 99, None), ("status_int", 2, None), ("status_int", "NaN", None), ("status_int", 0.5, None),
+    ("lpar_status_int", 0, "Operating"), ("lpar_status_int", 1, "Not operating"),
+    ("lpar_status_int", 2, "Not activated"), ("lpar_status_int", 10, "Exceptions"),
+    ("lpar_status_int", 99, None), ("lpar_status_int", 11, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("metric", "number", "text"), STATUS)
+def test_a_status_is_that_of_the_number(tmp_path: Path, metric: str, number: float, text: str | None) -> None:
+    line = f'zhmc_partition_{metric}{{cpc="BOX",partition="TWO",value="x"}} {number}\n'
+    made = source(tmp_path, MADE + line)
+    with zlens.open(made.systems[0].files) as session:
+        asked = "SELECT cpu_type, status FROM partition ORDER BY partition, cpu_type"
+        assert session.sql(asked).rows == [("IFL", None), ("CP", text), ("ZIIP", text)]
+
+
+CURRENT = """zhmc_partition_ifl_current_processing_weight{cpc="BOX",partition="ONE"} 250
+zhmc_partition_ifl_current_processing_weight_is_capped{cpc="BOX",partition="ONE",valuetype="bool"} 0.0
+zhmc_partition_ifl_processor_count_is_capped{cpc="BOX",partition="ONE",valuetype="bool"} 1.0
+zhmc_partition_ifl_processor_count_cap{cpc="BOX",partition="ONE"} 2.5
+zhmc_partition_cp_processor_count_is_capped{cpc="BOX",partition="TWO",valuetype="bool"} 0.0
+zhmc_partition_cp_processor_count_cap{cpc="BOX",partition="TWO"} 0.0
+zhmc_partition_iip_processor_count_cap{cpc="BOX",partition="TWO"} 1.0
+"""
+
+
+def test_current_weights_and_absolute_caps(tmp_path: Path) -> None:
+    """Of a zIIP nothing says that the cap is enabled."""
+    made = source(tmp_path, MADE + CURRENT)
+    with zlens.open(made.systems[0].files) as session:
+        columns = "cpu_type, weight, capped, absolute_cap, any_cap"
+        assert session.sql(f"SELECT {columns} FROM partition ORDER BY partition, cpu_type").rows == [
+            ("IFL", 250.0, False, 2.5, True), ("CP", None, None, None, None), ("ZIIP", None, None, None, None)
+        ]  # fmt: skip
+
+
+@needs(STOPPED)
+def test_stopped_partitions_of_a_z16() -> None:
+    with zlens.open(STOPPED) as session:
+        asked = "SELECT partition, status, weight, capped, absolute_cap, any_cap FROM partition ORDER BY 1"
+        assert session.sql(asked).rows == [
+            ("Boot-from-FICON", "Stopped", 1.0, False, None, False),
+            ("tobiTest", "Stopped", 1.0, False, None, False),
+        ]
+        assert session.problems == []
+
+
+def test_samples_that_differ_in_another_label_are_not_mixed(tmp_path: Path) -> None:
+    """Two exporters of one machine: what the first says is shown, and that the other differs is told."""
+    first = 'zhmc_partition_ifl_processor_count{cpc="BOX",pod="A",partition="ONE"} 4.0\n'
+    text = first + first.replace('"A"} 4', '"B"} 4').replace('"A"', '"B"')
+    made = source(tmp_path, text)
+    assert [problem.kind for problem in made.problems()] == ["duplicate"]
+    made = source(tmp_path, first + first.replace('"A"', '"B"').replace("4.0", "5.0"))
+    assert [row["processors"] for row in rows(made, "hmc_partition")] == [4.0]
+    (problem,) = made.problems()
+    assert (problem.kind, problem.offset) == ("conflict", len(first))
+    assert problem.detail == (
+        "zhmc_partition_ifl_processor_count was already read for the same moment, "
+        "with pod=A and the value 4; this one is only in hmc_metric"
+    )
 
 
 BAD = [

@@ -21,6 +21,7 @@ from readers.test_linux_counters import (
     opened,
     perf_json,
 )
+from readers.test_linux_lshwc import JSON_SEQ, PAIRS
 from rounds import draws, rounds
 from zlens.cli import main
 from zlens.errors import InputError
@@ -31,7 +32,9 @@ from zlens.readers.linux.counters import form_of, open_files
 #: Each form, and where its data begin.
 FORMS = {
     "text": PERF_TEXT, "each": PERF_EACH, "csv": PERF_CSV, "json": perf_json(), "lshwc": LSHWC,
-    "lshwc-json": json.dumps(lshwc_json(), indent=1), "lscpumf": LSCPUMF, "service": SERVICE,
+    "lshwc-json": json.dumps(lshwc_json(), indent=1),
+    "lshwc-seq": JSON_SEQ, "lshwc-pairs": PAIRS,
+    "lscpumf": LSCPUMF, "service": SERVICE,
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The same counts in every form that perf stat and lshwc print: whatever the form, the same values are read.
 
 What is printed is made here from the tools' own sources: perf's builtin-stat, lshwc.c and util_fmt.c of the
-s390-tools.
+s390-tools. `test_linux_lshwc` compares it with what the formatter prints.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def lshwc_csv(counts: Counts, number: str = "%d", *, delta: bool = False, quoted
 
 
 def lshwc_json(
-    counts: Counts, number: str = "%d", *, delta: bool = False, quoted: bool, sequence: bool
+    counts: Counts, number: str = "%d", *, delta: bool = False, quoted: bool, form: str = "json"
 ) -> str:
     def bare(text: object) -> str:
         return f'"{text}"' if quoted else str(text)
@@ -77,8 +77,30 @@ def lshwc_json(
     versions = f'"counter first": {bare(3)},"counter second": {bare(7)}'
     info = f'"cpumcf info": {{{versions},"authorization": {bare(47)}}}'
     meta = '"meta": {"api_level": 1,"version": "2.37.0","host": "lnx1"}'
-    body = f'"lshwc": {{{info},"measurements": [{",".join(rows)}]}}'
-    return f"\x1e{{{meta}}}\n\x1e{{{body}}}\n" if sequence else f"{{{meta},\n{body}}}\n"
+    body = f'{{{info},"measurements": [{",".join(rows)}]}}'
+    if form == "json":
+        return f'{{{meta},\n"lshwc": {body}}}\n'
+    # A stream has an object for each, and objects at the top have no name.
+    begin = "\x1e" if form == "json-seq" else ""
+    return f"{begin}{{{meta}}}\n{begin}{body}\n"
+
+
+def lshwc_pairs(counts: Counts, number: str = "%d", *, delta: bool = False, quoted: bool) -> str:
+    def bare(text: object) -> str:
+        return f'"{text}"' if quoted else str(text)
+
+    lines = [f"meta.api_level={bare(1)}", 'meta.version="2.37.0"', 'meta.host="lnx1"']
+    for at, (step, who, values) in enumerate(lshwc(counts, delta=delta)):
+        of = f"lshwc.measurements[{at}].{f'cpu_{who}' if who.isdigit() else 'total'}"
+        lines.append(f'{of}.date_time="2025-03-26 10:34:00+0100"')
+        lines.append(f"{of}.time_epoch={bare(1742981640 + 10 * step)}")
+        cpu = bare(who) if who.isdigit() else f'"{who}"'
+        lines.append(f"{of}.cpu={cpu}")
+        for n, (counter, name) in enumerate(NAMES.items()):
+            lines.append(f'{of}.counters[{n}].name="{name.lower()}"')
+            lines.append(f"{of}.counters[{n}].id={bare(number % counter)}")
+            lines.append(f"{of}.counters[{n}].value={bare(number % values[counter])}")
+    return "\n".join(lines) + "\n"
 
 
 def perf(counts: Counts, form: str, *, named: bool) -> str:
@@ -109,11 +131,19 @@ FORMS: dict[str, Callable[[Counts], str]] = {
         for number in ("%d", "%#x", *(["%x"] if delta else []))
     },
     **{
-        f"lshwc json{' -d' * delta}{' -q' * quoted}{'-seq' * sequence} {number}": partial(
-            lshwc_json, number=number, delta=delta, quoted=quoted, sequence=sequence
+        f"lshwc {form}{' -d' * delta}{' -q' * quoted} {number}": partial(
+            lshwc_json, number=number, delta=delta, quoted=quoted, form=form
         )
         for delta in (False, True)
-        for quoted, sequence in ((False, False), (True, False), (False, True))
+        for quoted, form in ((False, "json"), (True, "json"), (False, "json-seq"), (True, "jsonl"))
+        for number in ("%d", "%x", "%#x")
+    },
+    **{
+        f"lshwc pairs{' -d' * delta}{' -q' * quoted} {number}": partial(
+            lshwc_pairs, number=number, delta=delta, quoted=quoted
+        )
+        for delta in (False, True)
+        for quoted in (False, True)
         for number in ("%d", "%x", "%#x")
     },
     **{

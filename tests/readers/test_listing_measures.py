@@ -155,6 +155,14 @@ def test_pages_of_guests_of_a_listing_are_those_of_the_monitor(
     assert (batch[0] < 1800, batch[1]) == ((True, 2) if "user" in reports_of_it else (False, None))
 
 
+def test_what_a_listing_has_only_in_a_sum_is_unknown(listed: Session) -> None:
+    """FCX112 prints DASD, unit record and all virtual I/O, but not how much of the rest is of a console."""
+    kinds = "count(console_io_rate), count(ctca_io_rate), count(other_io_rate)"
+    ((*others, known),) = listed.sql(f"SELECT {kinds}, count(virtual_io_rate) FROM guest").rows
+    assert others == [0, 0, 0]
+    assert known > 0
+
+
 def test_definitions_of_guests_in_a_listing_are_those_of_the_monitor(
     listed: Session, sim_session: Session
 ) -> None:

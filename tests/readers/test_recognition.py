@@ -15,6 +15,7 @@ from smf_made import other, record
 from test_monreader import capture
 
 import monwrite_made
+import zlens
 from rounds import draws, rounds
 from zlens.errors import InputError
 from zlens.live.sources import growing
@@ -147,3 +148,77 @@ def test_a_stream_gets_its_reader_too(tmp_path: Path) -> None:
         assert live.streams[0].spool.state.reader == "smf.dump"
     finally:
         live.close()
+
+
+#: read_values -s of SUSE's s390-tools (read_values.c, print_scc).
+READ_VALUES = """Type: 2964
+Sequence Code: 00000000000AB1C8
+CPUs Total: 10
+CPUs IFL: 10
+LPAR Number: 7
+LPAR Name: LNXPROD
+LPAR Characteristics: Shared
+LPAR CPUs Total: 4
+LPAR CPUs IFL: 4
+"""
+#: perf stat --metric-only in its forms (stat-display.c: print_metric_headers, print_metric_only).
+METRIC_ONLY = {
+    "text": """
+ Performance counter stats for 'system wide':
+
+                 GHz  insn per cycle branch-misses of all branches
+                 0.0            0.77                     2.3
+
+       1.001234567 seconds time elapsed
+
+""",
+    "text -I": """#           time                  cpi             prbstate
+     1.000100000                 2.01                 45.0
+     2.000100000                 2.22                 44.1
+""",
+    "text -A": """
+ Performance counter stats for 'system wide':
+
+                    cpi             l1mp
+CPU0               2.01              3.1
+CPU1               2.22              3.3
+""",
+    "-x": "insn per cycle,branch-misses of all branches,\n0.77,2.30,\n",
+    "-x -I": "time,cpi,l1mp,\n     1.000100000,2.01,3.10,\n     2.000100000,2.22,3.30,\n",
+    "-x -A": "cpu,cpi,l1mp,\nCPU0,2.01,3.10,\nCPU1,2.22,3.30,\n",
+    "-j, earlier": '{"unit" : "sec"}{"unit" : "GHz"}\n{"interval" : 1.000100000}{"metric-value" : "0.770"}\n',
+    "-j": '{"interval" : 1.000100000, "GHz" : "0.770", "insn per cycle" : "0.77"}\n',
+}
+
+
+def refused(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        zlens.open(path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", METRIC_ONLY)
+def test_metrics_of_perf_without_counts_are_named(tmp_path: Path, name: str) -> None:
+    assert refused(tmp_path / "metrics", METRIC_ONLY[name]) == (
+        f"{tmp_path / 'metrics'} at byte 0: this is output of perf stat --metric-only, which has metrics and "
+        "no counts; run perf stat without --metric-only: metrics are computed from the counts"
+    )
+
+
+def test_the_output_of_read_values_is_named(tmp_path: Path) -> None:
+    assert refused(tmp_path / "values", READ_VALUES) == (
+        f"{tmp_path / 'values'} at byte 0: this is output of read_values, which has some lines of "
+        "/proc/sysinfo under other names; copy /proc/sysinfo itself"
+    )
+
+
+def test_unknown_text_is_not_told_about_transfers_of_binary_data(tmp_path: Path) -> None:
+    error = refused(tmp_path / "note", "dear diary\n")
+    assert "this is text, which no reader of zlens knows" in error
+    assert error.endswith("check that it is the file you mean, and that its first lines are there")
+    assert "binary" not in error
+    path = tmp_path / "data"
+    path.write_bytes(bytes(range(1, 255)) * 20)
+    with pytest.raises(InputError, match="transfer it again in binary: monitor data with record format F"):
+        zlens.open(path)

@@ -246,3 +246,22 @@ def test_mutations(tmp_path: Path) -> None:
         whole,
         draws(20260303),
     )
+
+
+def test_a_row_that_comes_twice_is_one_row(read: Read) -> None:
+    """A partition has one row for each type of its processors; weights are not added twice."""
+    text = document(monitor3())
+    begin = text.index('<row refno="2">')
+    row = text[begin : text.index('<row refno="3">')]
+    source = read(text.replace(row, row * 2))
+    assert [r["partition"] for r in rows(source, "rmf3_partition", "partition")].count("ALPHA") == 2
+    assert [(p.kind, p.detail) for p in source.problems()] == [
+        ("duplicate", "the row ALPHA, CP of Rows comes twice; read once")
+    ]
+    source = read(text.replace(row, row + row.replace("<col>60</col>", "<col>70</col>")))
+    found = rows(source, "rmf3_partition", "partition", "cpu_type", "weight")
+    weights = [r["weight"] for r in found if (r["partition"], r["cpu_type"]) == ("ALPHA", "CP")]
+    assert weights == [60]
+    assert [(p.kind, p.detail) for p in source.problems()] == [
+        ("conflict", "the row ALPHA, CP of Rows comes again with other values; the first is shown")
+    ]

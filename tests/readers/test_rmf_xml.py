@@ -166,8 +166,9 @@ def test_a_dedicated_partition_has_no_weight(opened: Opened) -> None:
 
 def test_rows_with_too_few_or_too_many_cells(opened: Opened) -> None:
     few = "|".join(ALPHA.split("|")[:14])
-    many = ALPHA + "|99"
-    body = segment("Partition Data Report", part(table(HEADS, [few, many, few]), "Partition Data"))
+    many = ALPHA.replace("ALPHA", "GAMMA") + "|99"
+    given = [few, many, few.replace("ALPHA", "DELTA")]
+    body = segment("Partition Data Report", part(table(HEADS, given), "Partition Data"))
     source = opened(document(report(body=body)))
     first, second, _ = rows(source, "rmf_partition")
     assert first["logical_total_pct"] == 20.33

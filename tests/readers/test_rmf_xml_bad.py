@@ -288,3 +288,24 @@ def test_texts_kept_are_bounded(opened: Opened, monkeypatch: pytest.MonkeyPatch)
     source = opened(document(report()))
     whole(source)
     assert "texts beyond the limit" in source.problems()[-1].detail
+
+
+@pytest.mark.parametrize(
+    ("refno", "column", "value", "words"),
+    [
+        (1, "cpu_number", "0", "the row 0, 0 of CPU Activity"),
+        (4, "partition", "BETA", "the row BETA of Partition Data Report: Partition Data"),
+    ],
+)
+def test_a_row_that_comes_twice_is_one_row(
+    opened: Opened, refno: int, column: str, value: str, words: str
+) -> None:
+    text = document(report())
+    begin = text.index(f'<row refno="{refno}">')
+    row = text[begin : text.index("</row>", begin) + 7]
+    assert f"<col>{value}</col>" in row
+    name = "rmf_cpu" if column == "cpu_number" else "rmf_partition"
+    source = opened(text.replace(row, row * 2, 1))
+    assert [r[column] for r in rows(source, name, column)].count(value) == 1
+    details = [(p.kind, p.detail) for p in source.problems() if p.kind != "zone"]
+    assert details == [("duplicate", f"{words} comes twice; read once")]

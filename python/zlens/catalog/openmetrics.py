@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from zlens.catalog import codes
 from zlens.catalog.columns import Column
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -39,7 +40,10 @@ class Part(Struct, frozen=True):
 
 
 class Metric(Struct, frozen=True):
-    """One metric: its part, its column, and its processor type (None: in a label, or all types)."""
+    """One metric: its part, its column, and its processor type (None: in a label, or all types).
+
+    words   what its values mean, which have no other meaning; None: they are numbers
+    """
 
     part: str
     column: str
@@ -47,6 +51,7 @@ class Metric(Struct, frozen=True):
     cpu_type: str | None
     scale: float
     none: float | None
+    words: dict[str, str] | None
     alone: bool
 
 
@@ -84,6 +89,7 @@ def exporter(program: str) -> Exporter:
                 cpu_type,
                 float(entry.get("scale", 1)),
                 entry.get("none"),
+                codes.words(entry["codes"]) if "codes" in entry else None,
                 entry.get("alone", False),
             )
     parts = {

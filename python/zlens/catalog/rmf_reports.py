@@ -68,6 +68,8 @@ class Section(Struct, frozen=True):
     unexplained: frozenset[str] = frozenset()
     #: A row may lack cells without loss if only this many leading cells have content.
     short_rows: int = 0
+    #: Places of the columns that identify a row; empty: a row may come again.
+    key: tuple[int, ...] = ()
 
     @property
     def has_row_kind(self) -> bool:
@@ -165,6 +167,9 @@ def compile_report(facts: dict[str, Any], file: str) -> Report:
         for row in facts["section"]:
             kinds = row.get("row_kind", {})
             section_columns = columns(row["column"], f"section {row['id']}", headed=True)
+            own = [column.name for column in section_columns]
+            if unknown := set(row.get("key", ())) - set(own):
+                raise fault(f"section {row['id']}: its key has {unknown.pop()}, which is no column")
             section = Section(
                 id=row["id"],
                 shape=row["shape"],
@@ -184,6 +189,7 @@ def compile_report(facts: dict[str, Any], file: str) -> Report:
                 continues=key(row.get("continues", "")),
                 unexplained=frozenset(key(name) for name in row.get("unexplained", ())),
                 short_rows=row.get("short_rows", 0),
+                key=tuple(own.index(name) for name in row.get("key", ())),
             )
             if section.shape not in SHAPES or section.id in sections:
                 raise fault(f"section {section.id} has a wrong shape or is defined twice")

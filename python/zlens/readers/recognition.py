@@ -280,13 +280,23 @@ def _unknown(path: str, head: bytes, size: int) -> InputError:
             offset=0,
             cure="give it in UTF-8: transfer it as text, or convert it with iconv",
         )
-    what = "text" if _printable(head) else "binary data of no known format"
-    more = ""
-    if what != "text" and size % _CMS_PACKED == 0:
-        more = (
-            "; if it was packed with COPYFILE (PACK on CMS, whose form is not public, unpack it there with "
-            "COPYFILE fn ft fm (UNPACK before the transfer"
+    text = _printable(head)
+    of_linux = _linux_tool(head) if text else None
+    if of_linux is not None:
+        what, cure = of_linux
+        return InputError(f"this is output of {what}", file=path, offset=0, cure=cure)
+    what = "text" if text else "binary data of no known format"
+    cure = "check that it is the file you mean, and that its first lines are there"
+    if not text:
+        cure = (
+            "transfer it again in binary: monitor data with record format F and length 4096, SMF data with "
+            "record descriptor words"
         )
+        if size % _CMS_PACKED == 0:
+            cure += (
+                "; if it was packed with COPYFILE (PACK on CMS, whose form is not public, unpack it there "
+                "with COPYFILE fn ft fm (UNPACK before the transfer"
+            )
     return InputError(
         f"this is {what}, which no reader of zlens knows",
         file=path,
@@ -294,9 +304,26 @@ def _unknown(path: str, head: bytes, size: int) -> InputError:
         expected="a z/VM MONWRITE file, an SMF dump, an RMF report in XML, what z/OS displays of its "
         "processors or of HIS, a printed report, machine or counter data of Linux on Z, "
         "or metrics of an HMC or of RMF",
-        cure="transfer it again in binary: monitor data with record format F and length 4096, SMF data with "
-        f"record descriptor words{more}",
+        cure=cure,
     )
+
+
+def _linux_tool(head: bytes) -> tuple[str, str] | None:
+    """What a text of a Linux tool is that does not have the data, and what to do instead."""
+    # Imported only for what nothing reads.
+    from zlens.readers.linux import perf, sysinfo_text
+
+    if perf.is_metric_only(head.decode("utf-8", "replace")):
+        return (
+            "perf stat --metric-only, which has metrics and no counts",
+            "run perf stat without --metric-only: metrics are computed from the counts",
+        )
+    if sysinfo_text.is_read_values(head):
+        return (
+            "read_values, which has some lines of /proc/sysinfo under other names",
+            "copy /proc/sysinfo itself",
+        )
+    return None
 
 
 def _printable(data: bytes) -> bool:

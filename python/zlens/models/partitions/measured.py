@@ -91,12 +91,13 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
         measurement.notes.append(f"Partitions are taken from {source}; {others} reports them, too")
     _physical(session, where, measurement)
     rows = session.sql(
-        f"SELECT partition, cpu_type, dedicated, weight, capped, cap_text, logical_cpus, {_USED}, vh, vm, "
-        f"vl, msu_defined FROM partition WHERE {where} AND partition NOT IN ('*PHYSICAL*', 'TOTAL') "
-        "AND logical_cpus > 0 ORDER BY cpu_type, partition, partition_number"
+        "SELECT partition, cpu_type, dedicated, weight, capped, cap_text, absolute_cap, logical_cpus, "
+        f"{_USED}, vh, vm, vl, msu_defined FROM partition WHERE {where} "
+        "AND partition NOT IN ('*PHYSICAL*', 'TOTAL') AND logical_cpus > 0 "
+        "ORDER BY cpu_type, partition, partition_number"
     ).rows
     names_by_note: dict[str, list[str]] = {}
-    for name, kind, dedicated, weight, capped, caps, logical, used, vh, vm, vl, msu in rows:
+    for name, kind, dedicated, weight, capped, caps, most, logical, used, vh, vm, vl, msu in rows:
         pair = (str(name), str(kind))
         reason = _left_out(measurement, pair, dedicated, weight)
         if reason is not None:
@@ -105,6 +106,8 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
         cores = math.ceil(logical - 1e-6)
         partition: dict[str, Any] = {"name": pair[0], "type": pair[1], "cores": cores}
         partition |= {"dedicated": True} if dedicated else {"weight": round(weight), "capped": bool(capped)}
+        if most is not None and not dedicated:
+            partition["absolute_cap"] = most
         if used is not None:
             partition["demand"] = measurement.observed[pair] = used
         if vh is not None and vm is not None and vl is not None and not dedicated:
@@ -175,7 +178,7 @@ def _partition_notes(
     if capped is None:
         yield "the data do not report whether it is capped; if so, set partition.NAME.capped=true"
     flags = (caps or "").split()
-    if len(flags) == 3 and "Y" in flags[1]:
+    if len(flags) == 3 and "Y" in flags[1] and "absolute_cap" not in partition:
         yield "has an absolute cap of unknown value; add it with partition.NAME.absolute_cap=CORES"
     if len(flags) == 3 and "Y" in flags[2]:
         yield "is in a group with an absolute cap of unknown value"

@@ -8,7 +8,7 @@ machine, which may be known only after all inputs are open, so numbers are looke
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import isnan, nan
 from typing import Any
 
@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from zlens.catalog import cpumf
 from zlens.catalog.columns import Column
 from zlens.inputs.source import SystemInfo
+from zlens.readers.linux import perf
 from zlens.readers.rows import ComputedTable
 
 NAME = "linux-counters"
@@ -74,6 +75,7 @@ class Run(Struct):
     """Facts shared by all readings of one file. numbers: counter number by event code, or None."""
 
     path: str
+    #: The system; its control groups are systems of their own.
     info: SystemInfo
     told: str | None = None
     cfvn: int | None = None
@@ -84,9 +86,10 @@ class Run(Struct):
 
 
 class Moment(Struct):
-    """One reading of one file, and its range of value rows."""
+    """What one reading of one file says of a system, and its range of value rows."""
 
     run: Run
+    info: SystemInfo
     offset: int
     end_us: int
     seconds: float | None
@@ -209,37 +212,51 @@ class Store:
     ) -> Iterator[tuple[int | None, dict[int, int | None]]]:
         """Yield counters per CPU, for all CPUs if none is listed, or summed over parts if only those are.
 
-        A CPU without any value, as in the first reading of a run or inside a guest, is not a sample.
+        A CPU without any value, as in the first reading of a run or inside a guest, is not a sample. Parts of
+        one kind have no CPU in common, but a socket contains its cores; threads are no part of the machine.
         """
         cpus: dict[int | None, dict[int, int | None]] = {}
-        parts: dict[int, int | None] = {}
-        counted: set[int | None] = set()
-        in_parts = False
+        parts: dict[str, dict[str, dict[int, int | None]]] = {}
         for at in range(moment.first, moment.last):
             number = moment.run.numbers.get(self._event[at])
             if number is None:
                 continue
             value = _integer_or_none(self._value[at])
-            if self._part[at] >= 0:
-                in_parts = in_parts or value is not None
-                if number in numbers:
-                    # A sum with an unknown part is unknown.
-                    subtotal = parts.get(number, 0)
-                    parts[number] = None if subtotal is None or value is None else subtotal + value
-                continue
             cpu = self._cpu[at] if self._cpu[at] >= 0 else None
-            if value is not None:
-                counted.add(cpu)
-                if number in numbers:
-                    # A counter listed under two names counts once.
-                    cpus.setdefault(cpu, {}).setdefault(number, value)
+            if self._part[at] < 0:
+                counters = cpus.setdefault(cpu, {})
+            else:
+                part = self.parts[self._part[at]]
+                kind = perf.level(part)
+                if kind is None or cpu is not None:
+                    continue
+                counters = parts.setdefault(kind, {}).setdefault(part, {})
+            # A counter listed under two names counts once.
+            if counters.get(number) is None:
+                counters[number] = value
+        counted = {
+            cpu: {number: counters.get(number) for number in numbers}
+            for cpu, counters in cpus.items()
+            if any(value is not None for value in counters.values())
+        }
         single = sorted(cpu for cpu in counted if cpu is not None)
         if single:
-            yield from ((cpu, cpus.get(cpu, {})) for cpu in single)
+            yield from ((cpu, counted[cpu]) for cpu in single)
         elif counted:
-            yield None, cpus.get(None, {})
-        elif in_parts:
-            yield None, {n: v if v is not None and v < 2**63 else None for n, v in parts.items()}
+            yield None, counted[None]
+        else:
+            for alike in parts.values():
+                if any(value is not None for counters in alike.values() for value in counters.values()):
+                    yield None, {number: _sum(alike.values(), number) for number in numbers}
+                    break
+
+
+def _sum(parts: Iterable[dict[int, int | None]], number: int) -> int | None:
+    """Return the sum of a counter over parts; with an unknown part it is unknown."""
+    values = [counters.get(number) for counters in parts]
+    known = [value for value in values if value is not None]
+    total = sum(known)
+    return total if len(known) == len(values) and total < 2**63 else None
 
 
 def _code(text: str, texts: list[str], codes: dict[str, int]) -> int:
@@ -263,7 +280,7 @@ def _text(texts: list[str], code: int) -> str | None:
 
 
 _COMMON: dict[str, Callable[[Moment, int], Any]] = {
-    "system": lambda m, i: m.run.info.system,
+    "system": lambda m, i: m.info.system,
     "source": lambda m, i: NAME,
     "file": lambda m, i: m.run.path,
     "offset": lambda m, i: m.offset,

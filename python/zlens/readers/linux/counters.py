@@ -49,11 +49,16 @@ MAX_FACILITY = 1 << 20
 MAX_LINE = 1 << 20
 #: Maximum distance searched for the end of a line.
 MAX_SKIPPED = 64 << 20
-#: Longest lshwc JSON, which is one object.
+#: Longest lshwc JSON or pairs, which are read at once: JSON is one object.
 MAX_JSON = 64 << 20
 
+#: A system has some hundred control groups; perf is told which to count.
+MAX_CGROUPS = 1_000
+
 _SECOND = 1_000_000
-_EXPECTED = "the output of perf stat (text, -x or -j), lshwc (CSV or JSON) or lscpumf on a Linux on Z"
+#: What a control group has from its system.
+_OF_MACHINE = ("machine_type", "model", "serial", "lpar")
+_EXPECTED = "the output of perf stat (text, -x or -j), lshwc (CSV, JSON or pairs) or lscpumf on a Linux on Z"
 _INT_MAX = 2**63 - 1
 _STATE = {None: 0, perf.NOT_SUPPORTED: 1, perf.NOT_COUNTED: 2}
 
@@ -63,6 +68,7 @@ _TITLES = {
     "perf-json": "perf stat -j",
     "lshwc-csv": "lshwc, CSV",
     "lshwc-json": "lshwc, JSON",
+    "lshwc-pairs": "lshwc, pairs",
     "facility": "lscpumf or /proc/service_levels",
 }
 
@@ -83,6 +89,10 @@ def form_of(head: bytes) -> str | None:
         return None
     if lshwc.is_json(text):
         return "lshwc-json"
+    if lshwc.is_pairs(text):
+        return "lshwc-pairs"
+    if perf.is_metric_only(text):
+        return None
     if perf.is_json(text):
         return "perf-json"
     if lshwc.is_csv(text):
@@ -111,7 +121,9 @@ class _File(Struct):
     form: str = ""
     facility: Facility = field(default_factory=Facility)
     events: dict[int, Event] = field(default_factory=dict)
-    readings: int = 0
+    #: Readings of the system, under None, and of its control groups.
+    readings: Tally[str | None] = field(default_factory=Tally)
+    parts: set[str] = field(default_factory=set)
     cpus: set[int] = field(default_factory=set)
     tally: Tally[str] = field(default_factory=Tally)
     notes: list[tuple[str, str, int | None]] = field(default_factory=list)
@@ -137,6 +149,8 @@ class LinuxCounterSource:
         self._files: list[_File] = []
         self._resets: list[tuple[SystemInfo, int, int | None, str]] = []
         self._ends: dict[int, dict[int, tuple[str, int]]] = {}
+        #: Control groups of the system of a file, by its id.
+        self._cgroups: dict[int, dict[str, SystemInfo]] = {}
 
     # -- reading -------------------------------------------------------------------------------------
 
@@ -184,16 +198,15 @@ class LinuxCounterSource:
             if not file.form:
                 file.note("changed", "this is no longer the output of a counter tool; not read", 0)
                 return
-            if file.form == "lshwc-json":
+            if file.form in ("lshwc-json", "lshwc-pairs"):
                 if file.size > MAX_JSON:
-                    file.note(
-                        "length",
-                        f"only the first {MAX_JSON:,} bytes of JSON are read; write CSV instead",
-                        MAX_JSON,
-                    )
+                    what = _TITLES[file.form]
+                    detail = f"only the first {MAX_JSON:,} bytes of {what} are read; write CSV instead"
+                    file.note("length", detail, MAX_JSON)
                 text = raw.read(MAX_JSON).decode("utf-8", "replace")
                 step(len(text))
-                file.facility, readings = lshwc.objects(text, file.note)
+                read = lshwc.objects if file.form == "lshwc-json" else lshwc.pairs
+                file.facility, readings = read(text, file.note)
             else:
                 lines = _lines(raw, file, step)
                 if file.form == "facility":
@@ -226,7 +239,7 @@ class LinuxCounterSource:
 
     def _keep(self, file: _File, readings: Iterator[Reading]) -> None:
         clock = Clock(file.info, file.note, self.zone)
-        previous: dict[tuple[int, int | None, str | None], int] = {}
+        previous: dict[tuple[Any, ...], int] = {}
         run = -1
         for reading in readings:
             full = (
@@ -246,28 +259,66 @@ class LinuxCounterSource:
             if not 0 <= end <= LAST_US:
                 file.note("time", "a reading with an impossible time; not read", reading.offset)
                 continue
-            file_by_end = self._ends.setdefault(id(file.info), {})
-            digest = hash(tuple(map(astuple, reading.counts)))
-            if end in file_by_end:
-                path, known = file_by_end[end]
-                kind, what = ("duplicate", "") if digest == known else ("conflict", " with other values")
-                detail = f"a reading with this time was read in {path}{what}; not read"
-                file.note(kind, detail, reading.offset)
-                continue
-            file_by_end[end] = file.path, digest
-            first = len(self.store)
-            for count in reading.counts:
-                self._add_value(file, reading, count, previous, end)
-            moment = Moment(file.run, reading.offset, end, seconds, first, len(self.store), reading.run)
-            self.store.moments.append(moment)
-            file.readings += 1
+            counts: dict[str | None, list[Count]] = {}
+            for count in self._once(file, reading):
+                counts.setdefault(count.cgroup, []).append(count)
+            for cgroup, alike in counts.items():
+                info = file.info if cgroup is None else self._cgroup(file, cgroup)
+                if info is None or not self._is_new(file, info, end, alike, reading.offset):
+                    continue
+                first = len(self.store)
+                for count in alike:
+                    self._add_value(file, reading, count, previous, end)
+                moment = Moment(
+                    file.run, info, reading.offset, end, seconds, first, len(self.store), reading.run
+                )
+                self.store.moments.append(moment)
+                file.readings[cgroup] += 1
+
+    def _once(self, file: _File, reading: Reading) -> Iterator[Count]:
+        """Yield the counts of a reading without those that come again."""
+        kept: dict[tuple[Any, ...], Count] = {}
+        for count in reading.counts:
+            first = kept.setdefault(count.key, count)
+            if first is count:
+                yield count
+            elif first.shown == count.shown:
+                file.note(
+                    "duplicate", f"{count.event[:60]} comes twice at one moment; read once", reading.offset
+                )
+            else:
+                detail = (
+                    f"{count.event[:60]} comes again at one moment with another value, {count.shown}; "
+                    f"the first, {first.shown}, is shown"
+                )
+                file.note("conflict", detail, reading.offset)
+
+    def _is_new(self, file: _File, info: SystemInfo, end: int, counts: list[Count], offset: int) -> bool:
+        """Return whether a system has no reading of a time yet, and note it otherwise."""
+        digest = hash(tuple(map(astuple, counts)))
+        ends = self._ends.setdefault(id(info), {})
+        if end not in ends:
+            ends[end] = file.path, digest
+            return True
+        path, known = ends[end]
+        kind, what = ("duplicate", "") if digest == known else ("conflict", " with other values")
+        file.note(kind, f"a reading with this time was read in {path}{what}; not read", offset)
+        return False
+
+    def _cgroup(self, file: _File, name: str) -> SystemInfo | None:
+        """Return the system of a control group; None if there are too many."""
+        of_system = self._cgroups.setdefault(id(file.info), {})
+        if name not in of_system and len(of_system) >= MAX_CGROUPS:
+            file.note("length", f"more than {MAX_CGROUPS:,} control groups; {name[:60]} is not read", None)
+            return None
+        return of_system.setdefault(name, SystemInfo("", NAME))
 
     def _add_value(
         self,
         file: _File,
         reading: Reading,
         count: Count,
-        previous: dict[tuple[int, int | None, str | None], int],
+        previous: dict[tuple[Any, ...], int],
         end: int,
     ) -> None:
         event = count.event[:120]
@@ -287,16 +338,17 @@ class LinuxCounterSource:
             )
             value = None
         if reading.absolute:
-            key = (code, count.cpu, count.group)
-            total, earlier = value, previous.get(key)
+            total, earlier = value, previous.get(count.key)
             value = total - earlier if total is not None and earlier is not None else None
             if value is not None and value < 0:
                 self._resets.append((file.info, end, count.cpu, f"{event} stepped back"))
                 value = None
             if total is not None:
-                previous[key] = total
+                previous[count.key] = total
         if count.cpu is not None:
             file.cpus.add(count.cpu)
+        if count.group is not None:
+            file.parts.add(count.group)
         self.store.append(
             code, count.cpu, count.group, value, total, _STATE[count.state], count.running_pct,
             count.amount, count.unit,
@@ -361,6 +413,12 @@ class LinuxCounterSource:
         if not file.readings:
             file.note("section", "it contains no event counts", None)
             return
+        kinds = {perf.level(part) for part in file.parts}
+        if None in kinds:
+            file.note("section", "counts of threads are in no metric: they are not those of a CPU", None)
+        if len(kinds - {None}) > 1:
+            detail = "counts of several kinds of parts of the machine; metrics are of those printed first"
+            file.note("section", detail, None)
         if not counter_events:
             file.note("section", "none of these events is a CPU MF counter", None)
             return
@@ -432,11 +490,12 @@ class LinuxCounterSource:
                 continue
             other = candidates[0]
             info = file.info
-            for name in ("machine_type", "model", "serial", "lpar"):
+            for name in _OF_MACHINE:
                 if getattr(info, name) is None:
                     setattr(info, name, getattr(other, name))
             if info.system.startswith("unknown-") and other.system not in {i.system for i in self.systems}:
                 info.system = other.system
+            self._name_cgroups(info)
         self.systems.sort(key=lambda info: info.system)
         self.resolve()
 
@@ -444,24 +503,39 @@ class LinuxCounterSource:
         """Collect the systems with their intervals."""
         by_system: dict[int, list[Moment]] = {}
         for moment in self.store.moments:
-            by_system.setdefault(id(moment.run.info), []).append(moment)
+            by_system.setdefault(id(moment.info), []).append(moment)
         for info in {id(file.info): file.info for file in self._files}.values():
             files = [file for file in self._files if file.info is info]
+            cgroups = self._cgroups.get(id(info), {}).values()
+            self._name_cgroups(info)
+            for system in (info, *cgroups):
+                system.files = [file.path for file in files]
+                self._set_intervals(system, by_system.get(id(system), []))
+            self.systems += cgroups
             if all(file.form == "facility" for file in files) and len(self._files) > len(files):
                 # It describes the system that another file has counters of.
                 continue
-            info.files = [file.path for file in files]
-            moments = sorted(by_system.get(id(info), []), key=lambda moment: moment.end_us)
-            lengths = _flag(moments)
-            if lengths:
-                info.nominal_s = float(max(lengths, key=lambda s: (lengths[s], s)))
-            intervals = {m.end_us: Interval(m.end_us, m.seconds, m.flag) for m in moments}
-            info.intervals = list(intervals.values())
-            if moments:
-                info.first_us = moments[0].end_us - round((moments[0].seconds or 0) * _SECOND)
-                info.last_us = moments[-1].end_us
-            self.systems.append(info)
+            if info.intervals or not cgroups:
+                self.systems.append(info)
         self.systems.sort(key=lambda info: info.system)
+
+    def _set_intervals(self, info: SystemInfo, moments: list[Moment]) -> None:
+        moments.sort(key=lambda moment: moment.end_us)
+        lengths = _flag(moments)
+        if lengths:
+            info.nominal_s = float(max(lengths, key=lambda s: (lengths[s], s)))
+        intervals = {m.end_us: Interval(m.end_us, m.seconds, m.flag) for m in moments}
+        info.intervals = list(intervals.values())
+        if moments:
+            info.first_us = moments[0].end_us - round((moments[0].seconds or 0) * _SECOND)
+            info.last_us = moments[-1].end_us
+
+    def _name_cgroups(self, info: SystemInfo) -> None:
+        """Give the control groups of a system what is known of it."""
+        for cgroup, own in self._cgroups.get(id(info), {}).items():
+            own.system = f"{info.system}-{cgroup}"
+            for name in (*_OF_MACHINE, "local_time", "utc_offset_s"):
+                setattr(own, name, getattr(info, name))
 
     # -- the source interface ------------------------------------------------------------------------
 
@@ -492,7 +566,7 @@ class LinuxCounterSource:
         """One row per file."""
         return [
             InventoryRow(
-                file.info.system,
+                info.system,
                 NAME,
                 file.path,
                 None,
@@ -500,14 +574,16 @@ class LinuxCounterSource:
                 file.form,
                 _TITLES.get(file.form, ""),
                 "reading",
-                file.readings,
-                file.size,
-                file.info.first_us,
-                file.info.last_us,
+                file.readings[cgroup],
+                file.size if len(file.readings) < 2 else None,
+                info.first_us,
+                info.last_us,
                 layout="zlens",
             )
             for file in self._files
             if file.form
+            for cgroup in file.readings or (None,)
+            for info in [file.info if cgroup is None else self._cgroups[id(file.info)][cgroup]]
         ]
 
     def info(self) -> list[dict[str, Any]]:
@@ -517,7 +593,8 @@ class LinuxCounterSource:
                 "path": file.path,
                 "bytes": file.size,
                 "system": file.info.system,
-                "readings": file.readings,
+                "readings": max(file.readings.values(), default=0),
+                "cgroups": ", ".join(sorted(filter(None, file.readings))) or None,
                 "cpus": len(file.cpus) or None,
                 "counters": sum(event.counter for event in file.events.values())
                 or len(file.facility.counters),

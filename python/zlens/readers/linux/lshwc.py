@@ -1,8 +1,9 @@
 """Output of lshwc and lscpumf from s390-tools, and the facility information in /proc/service_levels.
 
 lshwc prints values since the beginning of the run, or with -d since the previous reading, per CPU and in
-total, as CSV or JSON. The first reading of -d also counts from the beginning. The last line of a reading, for
-all CPUs, tells which kind its values are: `Total` or `Delta`.
+total, as CSV, JSON or pairs (-f). JSON is one object or a stream of two, which names neither: JSONL, and
+JSON-SEQ with a record separator before each. The first reading of -d also counts from the beginning. The last
+line of a reading, for all CPUs, tells which kind its values are: `Total` or `Delta`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens.catalog import cpumf, linux_events
+from zlens.readers.files import NO_END
 from zlens.readers.linux.perf import MAX_COUNTS, Count, Lines, Note, Reading, short
 
 _HEADER = re.compile(r'"?Date"?,"?Time"?,"?CPU"?,(.+)', re.IGNORECASE)
@@ -32,6 +34,10 @@ NOTHING = (
     "No CPU-measurement counter facility detected",
     "No counter sets are authorized",
 )
+
+
+#: A measurement: its place in the text, the number of its run, and what it says.
+Measured = tuple[int, int, Any]
 
 
 class Facility(Struct):
@@ -76,7 +82,11 @@ def is_csv(head: str) -> bool:
 
 def is_json(head: str) -> bool:
     bare = head.lstrip("\x1e \r\n\t")
-    return bare.startswith("{") and '"lshwc"' in bare and '"measurements"' in bare
+    return bare.startswith("{") and '"cpumcf info"' in bare and '"measurements"' in bare
+
+
+def is_pairs(head: str) -> bool:
+    return any(_PAIR.fullmatch(line) for line in head.splitlines()[:20])
 
 
 def is_hexadecimal(head: str) -> bool:
@@ -177,6 +187,13 @@ _BROKEN = 500
 #: Longest measurement of one CPU; all its counters need some 40 KB.
 _MEASUREMENT = 256 * 1024
 _MEASUREMENTS = re.compile(r'"measurements"\s*:\s*\[')
+#: A pair of a measurement: its number and subject, and a key, or number and key of a counter.
+_PAIR = re.compile(
+    r"lshwc\.measurements\[(\d{1,9})\]\.(cpu_\d{1,6}|total)\."
+    r"(?:(date_time|time_epoch|cpu)|counters\[(\d{1,4})\]\.(name|id|value))=(.{0,200})"
+)
+_META = re.compile(r"meta\.[a-z_]{1,20}=.*")
+_META_HOST = re.compile(r'(?m)^meta\.host="([^"\\]{1,64})"$')
 #: Numbers, hexadecimal with -x and -X. That is not valid JSON unless everything is quoted (-q).
 _NUMBER = re.compile(r'("(id|value)"\s{0,4}:\s{0,4})("?)((?:0[xX])?[0-9a-fA-F]{1,16})\3(?=\s{0,40}[,}])')
 #: Counter numbers from here on may be extended by newer machines.
@@ -202,12 +219,58 @@ def objects(text: str, note: Note) -> tuple[Facility, Iterator[Reading]]:
         facility.sets = authorized(bits) if bits is not None else None
     host = _HOST.search(head)
     facility.host = host[1].strip() or None if host else None
-    return facility, _objects(text, begin.end() if begin else len(text), note)
+    return facility, _readings(_objects(text, begin.end() if begin else len(text), note), note)
 
 
-def _in_hexadecimal(text: str) -> bool:
-    """Return whether numbers are hexadecimal, judging by counter numbers above 9 and by values."""
-    numbers = [(match[2], match[4]) for match in _NUMBER.finditer(text, 0, _SHOWN)]
+def pairs(text: str, note: Note) -> tuple[Facility, Iterator[Reading]]:
+    """Return the facility and the readings in lshwc pairs."""
+    host = _META_HOST.search(text)
+    return Facility(host=host[1].strip() or None if host else None), _readings(_pairs(text, note), note)
+
+
+def _pairs(text: str, note: Note) -> Iterator[Measured]:
+    """Yield the measurements of pairs, which follow each other; a run begins again with number 0."""
+    numbers = ((match[5], match[6].strip('"')) for match in _PAIR.finditer(text, 0, _SHOWN) if match[5])
+    base = 16 if _in_hexadecimal(numbers) else 10
+    run, begin, offset = 0, 0, 0
+    latest: tuple[int, str] | None = None
+    facts: dict[str, Any] = {}
+    counters: dict[int, dict[str, Any]] = {}
+    for line in text.splitlines(keepends=True):
+        at, offset = offset, offset + len(line)
+        bare = line.strip()
+        match = _PAIR.fullmatch(bare)
+        if not line.endswith("\n"):
+            note("truncated", NO_END, at)
+            break
+        if match is None:
+            if bare and not _META.fullmatch(bare):
+                note("header", f"{bare[:60]!r} is not a pair of lshwc; not read", at)
+            continue
+        number, key, value = int(match[1]), match[3] or match[5], match[6].strip('"')
+        if (number, match[2]) != latest:
+            if latest is not None:
+                yield begin, run, facts
+                run += number <= latest[0]
+            latest, begin, counters = (number, match[2]), at, {}
+            facts = {"counters": []}
+        if match[3]:
+            facts[key] = value
+            continue
+        if int(match[4]) not in counters:
+            counters[int(match[4])] = {}
+            facts["counters"].append(counters[int(match[4])])
+        digits = _HEX if base == 16 else _DECIMAL
+        counters[int(match[4])][key] = (
+            value if key == "name" else int(value, base) if digits.fullmatch(value) else None
+        )
+    if latest is not None:
+        yield begin, run, facts
+
+
+def _in_hexadecimal(numbers: Iterable[tuple[str, str]]) -> bool:
+    """Return whether numbers, with their keys, are hexadecimal: by counter numbers above 9 and by values."""
+    numbers = list(numbers)
     ids = [number for key, number in numbers if key == "id" and len(number) > 1]
     strange = sum(not number.isdecimal() or _between_sets(int(number)) for number in ids)
     return 2 * strange > len(ids) or _mostly_hexadecimal(number for key, number in numbers if key == "value")
@@ -220,7 +283,7 @@ def _between_sets(number: int) -> bool:
 
 def _loader(text: str) -> Callable[[str], tuple[Any, int]]:
     """Return a function that decodes the measurement at the start of a text, with its length."""
-    if not _in_hexadecimal(text):
+    if not _in_hexadecimal((match[2], match[4]) for match in _NUMBER.finditer(text, 0, _SHOWN)):
         return json.JSONDecoder().raw_decode
 
     def load(piece: str) -> tuple[Any, int]:
@@ -232,9 +295,9 @@ def _loader(text: str) -> Callable[[str], tuple[Any, int]]:
     return load
 
 
-def _objects(text: str, at: int, note: Note) -> Iterator[Reading]:
+def _objects(text: str, at: int, note: Note) -> Iterator[Measured]:
+    """Yield the measurements of JSON."""
     load = _loader(text)
-    reading: Reading | None = None
     closed = False
     broken = run = 0
     while at < len(text):
@@ -242,13 +305,6 @@ def _objects(text: str, at: int, note: Note) -> Iterator[Reading]:
             at += 1
             continue
         if text[at] == "]":
-            if reading is not None:
-                note(
-                    "truncated",
-                    "the last reading ends before the values of all CPUs; not read",
-                    reading.offset,
-                )
-                reading = None
             next_start = _MEASUREMENTS.search(text, at)
             if next_start is None:
                 closed = True
@@ -268,11 +324,26 @@ def _objects(text: str, at: int, note: Note) -> Iterator[Reading]:
             note(kind, f"{until - at:,} characters are not an lshwc measurement; not read", at)
             at = until
             continue
-        measurement = _measurement(facts, at, note)
+        yield at, run, facts
         at += length
+    if not closed:
+        note("truncated", "the JSON ends inside its measurements", len(text))
+    elif behind := _BEHIND.search(text, at):
+        left = len(text) - behind.start()
+        note("header", f"{left:,} characters after the measurements are unexpected; not read", behind.start())
+
+
+def _readings(measurements: Iterator[Measured], note: Note) -> Iterator[Reading]:
+    """Yield the readings that measurements are of; that of all CPUs is the last of a reading."""
+    reading: Reading | None = None
+    for at, run, facts in measurements:
+        measurement = _measurement(facts, at, note)
         if measurement is None:
             continue
         moment, offset_s, cpu_name, counts = measurement
+        if reading is not None and reading.run != run:
+            _note_cut(reading, note)
+            reading = None
         if reading is not None and reading.epoch_s != moment:
             yield reading
             reading = None
@@ -286,11 +357,13 @@ def _objects(text: str, at: int, note: Note) -> Iterator[Reading]:
             reading.absolute = cpu_name == "total"
             yield reading
             reading = None
-    if not closed:
-        note("truncated", "the JSON ends inside its measurements", len(text))
-    elif behind := _BEHIND.search(text, at):
-        left = len(text) - behind.start()
-        note("header", f"{left:,} characters after the measurements are unexpected; not read", behind.start())
+    if reading is not None:
+        _note_cut(reading, note)
+
+
+def _note_cut(reading: Reading, note: Note) -> None:
+    detail = "the last reading ends before the values of all CPUs; not read"
+    note("truncated", detail, reading.offset)
 
 
 def _measurement(facts: Any, at: int, note: Note) -> tuple[int, int | None, str, list[Count]] | None:

@@ -26,6 +26,9 @@ MAX_COUNTS = 400_000
 #: Longest line of perf: an event of many parameters has some hundred characters.
 MAX_LINE = 4096
 
+#: Longest name of a thread or control group that is kept.
+_LONGEST_NAME = 200
+
 #: No run takes longer, in seconds.
 _LONGEST = 1e9
 
@@ -34,13 +37,18 @@ _DIGITS = 24
 
 
 class Count(Struct):
-    """One event for one CPU or one group of CPUs; `cpu` and `group` are None for all CPUs."""
+    """One event for one CPU or one group of CPUs; `cpu` and `group` are None for all CPUs.
+
+    group   a part of the machine, or a thread
+    cgroup  the control group whose tasks are counted; None: all tasks
+    """
 
     event: str
     value: int | None = None
     state: str | None = None
     cpu: int | None = None
     group: str | None = None
+    cgroup: str | None = None
     #: Share of the time the event was counted, in percent; below 100, the value is scaled up.
     running_pct: float | None = None
     #: An event that is not a count has an amount in some unit.
@@ -48,6 +56,17 @@ class Count(Struct):
     amount: float | None = None
     #: The counter number, if the tool prints it next to the name.
     number: int | None = None
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What the count is of; it comes once at a moment."""
+        return self.event, self.number, self.cpu, self.group, self.cgroup, self.unit
+
+    @property
+    def shown(self) -> str:
+        """The value as text."""
+        value = self.value if self.value is not None else self.amount
+        return f"{value:,}" if value is not None else self.state or "none"
 
 
 class Reading(Struct):
@@ -80,11 +99,16 @@ _HOST = re.compile(r"(?m)^#\s*host ([!-~]{1,64})\s*$")
 _AFTER = re.compile(r"#\s*after (\d{1,9}\.\d{9})")
 _COUNT = r"(?:\d{1,3}(?:[.,'\u202f\u00a0]\d{3})+|\d+)(?:[.,]\d+)?"
 _WHERE = r"CPU\s*\d+|S\d+(?:-D\d+)?(?:-CLS\d+)?(?:-L\d+-ID\d+)?(?:-C\d+)?\s+\d+|N\d+\s+\d+|D\d+\s+\d+"
+#: A thread, with --per-thread.
+_TASK = r"(?!\d+-\d+\s)\S{1,64}-\d{1,10}"
 _TEXT = re.compile(
-    rf"\s*(?:(?P<time>\d{{1,9}}\.\d{{9}})\s+)?(?:(?P<where>{_WHERE})\s+)?"
+    rf"\s*(?:(?P<time>\d{{1,9}}\.\d{{9}})\s+)?(?:(?P<where>{_WHERE}|{_TASK})\s+)?"
     rf"(?P<count><not supported>|<not counted>|{_COUNT})\s+"
-    r"(?:(?P<unit>msec|ns|us|ms|Joules|MiB|GiB|seconds)\s+)?(?P<event>[^\s#(][^\s]*)(?P<rest>.*)"
+    r"(?:(?P<unit>msec|ns|us|ms|Joules|MiB|GiB|seconds)\s+)?(?P<event>[A-Za-z][^\s]*)(?P<rest>.*)"
 )
+#: Behind an event of text: a name in brackets belongs to it, and "#" and "(" begin metrics and shares.
+_CGROUP = re.compile(r"\s+([^\s#(\[]\S*)")
+_CPU = re.compile(r"CPU\s*(\d{1,6})")
 _RUNNING = re.compile(r"\(\s*(\d+\.\d+)%\)\s*$")
 _ELAPSED = re.compile(rf"\s*({_COUNT})\s+(?:\+-\s*{_COUNT}\s+)?seconds time elapsed")
 _HEADER = re.compile(r"\s*Performance counter stats for |#\s+time\s.*\bevents\b")
@@ -93,6 +117,32 @@ _SINCE = re.compile(r"\s*\d{1,9}\.\d{9}")
 _THREAD = re.compile(r"(?!\d+-\d+$).{1,64}-\d{1,10}")
 _PLAIN = re.compile(r"\d+(?:\.\d+)?")
 _SEPARATORS = (",", ";", "|", "\t", ":")
+#: Output of --metric-only: its first line or object, values, and what its columns are named.
+_METRIC_HEADER = re.compile(r"\s*Performance counter stats for |#\s+time\s(?!.*\bevents\b)")
+_METRIC = r"(?:-?\d+(?:[.,]\d+)?%?|-?nan)"
+_METRIC_LINE = re.compile(
+    rf"\s*(?:\d{{1,9}}\.\d{{9}}\s+)?(?:(?:{_WHERE}|{_TASK})\s+)?{_METRIC}(?:\s+{_METRIC}){{0,200}}\s*"
+)
+_METRIC_CELL = re.compile(rf"{_METRIC}|\d{{1,9}}\.\d{{9}}|{_WHERE}|{_AGGREGATE.pattern}|{_TASK}|")
+_METRIC_OBJECT = re.compile(
+    r'\{"(?:unit|metric-value)" : '
+    r'|\{(?:"[a-z-]{1,20}" : "?[^",]{0,80}"?, ){0,5}"[^"]{1,80}" : "(?:\d+\.\d+|nan)"'
+)
+_METRIC_COLUMNS = frozenset({"time", "cpu", "core", "die", "socket", "node", "comm-pid"})
+#: Metrics that perf knows on every machine, and those of s390.
+_METRIC_NAME = re.compile(
+    r"per cycle| of all |GHz|cycles idle"
+    r"|^(?:cpi|prbstate|l1mp|l2p|l3p|l4lp|l4rp|memp|finite_cpi|est_cpi|scpl1m|tlb_percent|tlb_miss|transaction)$"
+)
+#: What -x writes before the counts of a summary (--summary without --no-csv-summary).
+_SUMMARY = "summary"
+#: Parts that a count of -j may be of.
+_PARTS = ("core", "die", "cluster", "cache", "socket", "node", "thread")
+
+
+def level(group: str) -> str | None:
+    """Return the kind of a part of the machine, of which there are several; None for a thread."""
+    return re.sub(r"\d+", "", group) if _AGGREGATE.fullmatch(group) else None
 
 
 def is_text(head: str) -> bool:
@@ -130,6 +180,29 @@ def is_json(head: str) -> bool:
     return False
 
 
+def is_metric_only(head: str) -> bool:
+    """Return whether a text begins like output of --metric-only: metrics and their values, and no event."""
+    lines = [line[:MAX_LINE] for line in head.splitlines()[:60] if line.strip()]
+    bare = [line.strip() for line in lines if not line.lstrip().startswith("#")]
+    if bare and bare[0].startswith("{"):
+        counts = any('"event"' in line or '"counter-value"' in line for line in bare)
+        return not counts and _METRIC_OBJECT.match(bare[0]) is not None
+    if any(_METRIC_HEADER.match(line) for line in lines):
+        others = [line for line in lines if not _ELAPSED.match(line) and not _without_count(line)]
+        return any(map(_METRIC_LINE.fullmatch, others)) and not any(map(_TEXT.fullmatch, others))
+    return len(bare) > 1 and any(
+        _are_metrics(bare[0].split(mark), bare[1].split(mark)) for mark in _SEPARATORS
+    )
+
+
+def _are_metrics(names: list[str], values: list[str]) -> bool:
+    """Return whether a line has names of metrics, and the next one values; both end with a separator."""
+    *names, end = (name.strip() for name in names)
+    *values, other_end = (value.strip() for value in values)
+    known = any(name in _METRIC_COLUMNS or _METRIC_NAME.search(name) for name in names)
+    return known and not end + other_end and all(map(_METRIC_CELL.fullmatch, values))
+
+
 def _ends_with_times(values: list[str]) -> bool:
     """Return whether a line ends as perf writes it: run time of the event, and its share of the time."""
     return any(
@@ -138,14 +211,21 @@ def _ends_with_times(values: list[str]) -> bool:
 
 
 class _Grouping:
-    """Groups counts by moment, and separates runs of the tool."""
+    """Groups counts by moment, and separates runs of the tool.
+
+    A run with intervals (-I) may end with a summary (--summary), which is its intervals once more: counts
+    without a time behind intervals, unless the time that elapsed shows that they are of another run.
+    """
 
     def __init__(self, note: Note) -> None:
         self._note = note
         self._reading: Reading | None = None
-        self._seen: set[tuple[str, int | None, str | None]] = set()
+        self._seen: set[tuple[Any, ...]] = set()
         self._run = 0
         self._started: dt.datetime | None = None
+        #: The run begins with a header or its start time, so it has one reading without a time.
+        self._marked = False
+        #: Time of the latest interval of the run.
         self._intervals_s: float | None = None
         self._after_s: float | None = None
         self._full = False
@@ -153,8 +233,9 @@ class _Grouping:
     def started(self, text: str, offset: int) -> Iterator[Reading]:
         """Begin a run with the start time on the first line of a perf file."""
         yield from self.end()
-        self._run += 1
-        self._after_s = None
+        self._next_run()
+        self._marked = True
+        self._intervals_s = self._after_s = None
         try:
             started = dt.datetime.strptime(text.strip(), _START)
         except ValueError:
@@ -170,37 +251,34 @@ class _Grouping:
             yield from self.started(started[1], offset)
         elif after is not None:
             yield from self.end()
-            self._after_s = float(after[1])
+            self._after_s = self._intervals_s = float(after[1])
 
     def begin(self) -> Iterator[Reading]:
         """Begin another run at a header, unless the line before it was the start time."""
         if self._reading is not None:
-            self._intervals_s = self._reading.since_s
             yield from self.end()
-            self._run += 1
-            self._started = None
+            self._next_run()
+        self._marked = True
 
     def add(self, offset: int, since: float | None, count: Count) -> Iterator[Reading]:
         if count.running_pct is not None and count.running_pct > 100:
             detail = f"{count.event[:60]} was counted for more than 100 % of the time; that is NULL"
             self._note("impossible", detail, offset)
             count.running_pct = None
-        key = (count.event, count.cpu, count.group)
         reading = self._reading
-        if reading is not None and since is not None and since != reading.since_s:
-            back = reading.since_s is not None and since < reading.since_s
+        if reading is not None and since != reading.since_s:
             yield from self.end()
-            if back:
+            if since is not None and (self._intervals_s is None or since <= self._intervals_s):
                 self._next_run()
-        elif reading is not None and key in self._seen and since is None:
+                self._intervals_s = None
+        elif count.key in self._seen and since is None and self._intervals_s is None and not self._marked:
             # The same event again without a time: another run, appended to the first.
             yield from self.end()
             self._next_run()
         if self._reading is None:
-            self._reading = Reading(
-                offset, self._run, since_s=since, after_s=self._after_s, local=self._started
-            )
-            self._after_s = None
+            self._reading = Reading(offset, self._run, since_s=since, local=self._started)
+            if since is not None:
+                self._reading.after_s, self._after_s = self._after_s, None
         if len(self._reading.counts) >= MAX_COUNTS:
             if not self._full:
                 self._full = True
@@ -208,28 +286,36 @@ class _Grouping:
                     "length", "more counts for one moment than zlens keeps; the rest is not read", offset
                 )
             return
-        self._seen.add(key)
+        self._seen.add(count.key)
         self._reading.counts.append(count)
 
     def _next_run(self) -> None:
         self._run += 1
         self._started = None
+        self._marked = False
 
     def elapsed(self, seconds: float) -> Iterator[Reading]:
-        reading = self._reading
+        reading, last = self._reading, self._intervals_s
         if reading is not None and reading.since_s is None:
             reading.seconds = seconds
-            if self._intervals_s is not None and 0 <= seconds - self._intervals_s < 1 + 0.01 * seconds:
-                self._note("duplicate", "a summary of the preceding intervals; not read", reading.offset)
-                self._reading = None
-        self._intervals_s = None
+            if last is not None and not 0 <= seconds - last < 1 + 0.01 * seconds:
+                # It took another time than the intervals.
+                self._intervals_s = None
         yield from self.end()
+        self._next_run()
+        self._intervals_s = None
 
     def end(self) -> Iterator[Reading]:
         reading, self._reading = self._reading, None
         self._seen.clear()
-        if reading is not None:
-            yield reading
+        if reading is None:
+            return
+        if reading.since_s is not None:
+            self._intervals_s = reading.since_s
+        elif self._intervals_s is not None:
+            self._note("duplicate", "a summary of the preceding intervals; not read", reading.offset)
+            return
+        yield reading
 
 
 def short(lines: Lines, note: Note) -> Iterator[tuple[int, str]]:
@@ -267,6 +353,8 @@ def text(lines: Lines, note: Note) -> Iterator[Reading]:
             count = _count(match["count"], match["unit"], match["event"])
             if match["where"]:
                 _place(count, match["where"])
+            group = _CGROUP.match(match["rest"])
+            count.cgroup = group[1] if group else None
             running = _RUNNING.search(match["rest"])
             count.running_pct = float(running[1]) if running else None
             since = float(match["time"]) if match["time"] else None
@@ -365,6 +453,8 @@ def _values(line: str, by: str) -> Line | None:
     if _SINCE.fullmatch(cells[0]):
         since = float(cells[0])
         index = 1
+    elif cells[0].strip() == _SUMMARY:
+        index = 1
     if index < len(cells) and re.fullmatch(r"CPU\d+", cells[index].strip()):
         place = cells[index].strip()
         index += 1
@@ -393,9 +483,12 @@ def _values(line: str, by: str) -> Line | None:
     count = _count(value, unit or None, event)
     if place is not None:
         _place(count, place)
-    for run, part in pairwise(rest):
+    for at, (run, part) in enumerate(pairwise(rest)):
         if run.strip().isdecimal() and re.fullmatch(r"\d+\.\d\d", part.strip()):
             count.running_pct = float(part)
+            # Between event and run time are the control group and the variation of several runs.
+            groups = [cell.strip() for cell in rest[:at] if not re.fullmatch(r"\s*\d+\.\d\d%", cell)]
+            count.cgroup = by.join(groups) or None
             break
     return since, count
 
@@ -416,16 +509,11 @@ def _object(line: str) -> Line | None:
     cpu = str(facts.get("cpu", "")).strip()
     if re.fullmatch(r"\d{1,6}", cpu):
         count.cpu = int(cpu)
-    else:
-        group = next(
-            (
-                facts[key]
-                for key in ("core", "die", "cluster", "cache", "socket", "node", "thread")
-                if key in facts
-            ),
-            None,
-        )
-        count.group = str(group) if group is not None else None
+    parts = [str(facts[key]) for key in _PARTS if key in facts]
+    count.group = (
+        " ".join(parts if count.cpu is not None or not cpu else [cpu, *parts])[:_LONGEST_NAME] or None
+    )
+    count.cgroup = str(facts.get("cgroup") or "")[:_LONGEST_NAME] or None
     count.running_pct = _real(facts.get("pcnt-running"))
     since = _real(facts.get("interval"))
     return (since if since is not None and since < _LONGEST else None), count
@@ -437,11 +525,12 @@ def _real(value: Any) -> float | None:
 
 
 def _place(count: Count, where: str) -> None:
-    if where.startswith("CPU"):
-        number = where[3:].strip()
-        count.cpu = int(number) if len(number) <= 6 else None
+    cpu = _CPU.fullmatch(where)
+    if cpu is not None:
+        count.cpu = int(cpu[1])
     else:
-        count.group = where.split()[0]
+        part = where.split()[0]
+        count.group = part if level(part) else where
 
 
 def _count(printed: str, unit: str | None, event: str) -> Count:

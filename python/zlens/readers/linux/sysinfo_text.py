@@ -56,6 +56,11 @@ def looks_like(head: bytes) -> bool:
     return text.startswith(b"Manufacturer:") and b"\nType:" in text and b"\nSequence Code:" in text
 
 
+def is_read_values(head: bytes) -> bool:
+    """Return whether a text is that of read_values -s, a tool of SUSE: it names the configured CPUs IFL."""
+    return re.search(rb"(?m)^Type: \d{4}\s*$", head) is not None and b"\nCPUs IFL: " in head
+
+
 def lines(data: bytes) -> Iterator[tuple[int, int, str]]:
     """Yield offset, length and text of every line that is not empty."""
     offset = 0

@@ -145,9 +145,6 @@ class ScrapeSource:
             what = f"more than {MAX_SYSTEMS:,} {self.exporter.subject}s"
             detail = f"{what}; {self._crowded[path]:,} samples of others are not read"
             self._add_problem(path, None, "length", detail)
-        if self._notes[path] > MAX_NOTES:
-            detail = f"{self._notes[path] - MAX_NOTES:,} more problems of this file are not listed"
-            self._add_problem(path, None, "section", detail)
 
     def _add_problem(self, path: str, offset: int | None, kind: str, detail: str) -> None:
         self._problems.append(Problem(None, self.name, path, offset, None, kind, detail, None))
@@ -251,6 +248,7 @@ class ScrapeSource:
         self._seen.clear()
         program = self.exporter
         rows: dict[str, dict[tuple[Any, ...], Row]] = {part: {} for part in program.parts}
+        firsts: dict[tuple[Any, ...], Row] = {}
         shared: list[tuple[Row, Metric]] = []
         for each in self.samples:
             each["seconds"] = self._seconds(each)
@@ -259,6 +257,11 @@ class ScrapeSource:
                 continue
             part = program.parts[metric.part]
             cpu_type = metric.cpu_type or each.get("cpu_type")
+            named = (each[label.column.name] for label in program.labels)
+            first = firsts.setdefault((each["system"], each["tod"], each["metric"], *named), each)
+            if first is not each:
+                self._note_again(first, each)
+                continue
             if part.spread and cpu_type is None:
                 shared.append((each, metric))
                 continue
@@ -277,6 +280,21 @@ class ScrapeSource:
             keys = tuple(by_name[column] for column in (*part.key, *part.keep))
             self._add_table(name, (*HEADER, *keys, *part.columns), [*kept.values()])
         self._add_systems()
+        for path, count in self._notes.items():
+            if count > MAX_NOTES:
+                detail = f"{count - MAX_NOTES:,} more problems of this file are not listed"
+                self._add_problem(path, None, "section", detail)
+
+    def _note_again(self, first: Row, again: Row) -> None:
+        """Note a sample that differs from one shown only in labels that say nothing of what it is of."""
+        same = first["value"] == again["value"]
+        value = "no value" if first["value"] is None else f"the value {first['value']:g}"
+        others = f"with {first['labels'] or 'fewer labels'}{'' if same else f' and {value}'}"
+        detail = (
+            f"{again['metric']} was already read for the same moment, {others}; "
+            f"this one is only in {self.name}_metric"
+        )
+        self.note(again["file"], again["offset"], "duplicate" if same else "conflict", detail, 0)
 
     def _add_table(self, part: str, columns: tuple[Column, ...], rows: list[Row]) -> None:
         name = f"{self.name}_{part}"
@@ -368,6 +386,8 @@ def _value(row: Row, metric: Metric) -> Any:
     value = row["value"]
     if value is None or value == metric.none:
         return None
+    if metric.words is not None:
+        return metric.words.get(str(value).removesuffix(".0"))
     return bool(value) if metric.kind == "bool" else round(value * metric.scale, 9)
 
 

@@ -17,6 +17,10 @@ class SectionCount(Struct):
     known: bool = False
 
 
+#: A row of a table: where it begins, its kind, and its own values.
+TableRow = tuple[int, str | None, tuple[Any, ...]]
+
+
 class ReportInterval(Struct):
     """One report of one interval, as far as it was read."""
 
@@ -38,7 +42,7 @@ class ReportInterval(Struct):
     #: Values of the sections that are lists, by section and column.
     variables: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: Rows of the sections that are tables, by section: offset, kind, values.
-    rows: dict[str, list[tuple[int, str | None, tuple[Any, ...]]]] = field(default_factory=dict)
+    rows: dict[str, list[TableRow]] = field(default_factory=dict)
     row_count: int = 0
     lost_rows: int = 0
     #: Number and characters of values kept although the catalog does not list them.

@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from array import array
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -15,14 +15,14 @@ from typing import Any, Self
 from msgspec import Struct, field
 
 from zlens.catalog.columns import Column
-from zlens.catalog.rmf_reports import ReportTable, report
+from zlens.catalog.rmf_reports import ReportTable, Section, report
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import total_size, unreadable
 from zlens.readers.rmf import values
 from zlens.readers.rmf.form import form_of
-from zlens.readers.rmf.interval import ReportInterval
+from zlens.readers.rmf.interval import ReportInterval, TableRow
 from zlens.readers.rmf.notes import Notes
 from zlens.readers.rmf.parse import Parser
 from zlens.readers.rmf.store import StoredTable, Texts
@@ -259,7 +259,7 @@ class RmfSource(ABC):
                 "times are local and the time zone is unknown; set it (option tz) to join with other data"
             )
             notes.add("zone", detail, report.offset)
-        self._store(report, index, times)
+        self._store(report, index, times, notes)
         for label, counts in report.sections.items():
             key = (name, file.path, label)
             if key not in self._sections and len(self._sections) >= MAX_NAMES:
@@ -282,12 +282,12 @@ class RmfSource(ABC):
                 self._offset(report, end),
             )
 
-    def _store(self, report: ReportInterval, index: int, times: Times) -> None:
+    def _store(self, report: ReportInterval, index: int, times: Times, notes: Notes) -> None:
         for table, stored in self._stored:
             first = self._facts.sections[table.sections[0]]
             if first.shape in {"table", "rest"}:
                 kinds = first.has_row_kind
-                given = report.rows.get(first.id, ())
+                given = _distinct(first, report.rows.get(first.id, ()), notes)
                 leading: list[list[Any]] = [[row[0] for row in given]]
                 if kinds:
                     leading.append([row[1] for row in given])
@@ -489,6 +489,27 @@ class RmfSource(ABC):
             }
             for file in self._files
         ]
+
+
+def _distinct(section: Section, rows: Sequence[TableRow], notes: Notes) -> Sequence[TableRow]:
+    """The rows of a table without those of a subject that has one already."""
+    if not section.key:
+        return rows
+    firsts: dict[tuple[Any, ...], TableRow] = {}
+    kept = []
+    for row in rows:
+        offset, kind, own = row
+        subject = tuple(own[place] for place in section.key)
+        first = row if subject[0] is None else firsts.setdefault((kind, *subject), row)
+        if first is row:
+            kept.append(row)
+            continue
+        name = ", ".join(str(value) for value in subject if value is not None)
+        same = first[2] == own
+        end = "twice; read once" if same else "again with other values; the first is shown"
+        detail = f"the row {name} of {section.label} comes {end}"
+        notes.add("duplicate" if same else "conflict", detail, offset)
+    return kept
 
 
 def _as_integer(number: float | None) -> int | None:
