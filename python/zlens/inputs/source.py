@@ -65,6 +65,11 @@ class Interval(Struct, frozen=True):
     #: uncovered (inputs.record_intervals.union).
     layer: int = 0
 
+    @property
+    def start_us(self) -> int:
+        """When it began; its end if its length is unknown."""
+        return self.end_us - round((self.seconds or 0) * 1e6)
+
 
 class SystemInfo(Struct):
     """A system as one source shows it; the row of the table `system`. Times in microseconds UTC."""
