@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from scipy import stats
 
+from rounds import first, rounds
 from zlens.compare import noise
 from zlens.compare.noise import Estimate
 
@@ -73,6 +74,51 @@ def test_halves_of_steady_series_differ_in_few_of_hundreds(memory: float) -> Non
         assert naive >= 12
 
 
+@pytest.mark.parametrize(
+    "series",
+    first(
+        4,
+        [
+            *((0.0, 60), (0.5, 15), (0.9, 120), (0.97, 240)),
+            *((memory, number) for memory in (0.0, 0.5, 0.9, 0.97) for number in (15, 30, 60, 120, 480)),
+        ],
+    ),
+)
+def test_the_level_holds_or_no_test_is_made(series: tuple[float, int]) -> None:
+    """Of series without a difference, no more are beyond the noise than 1 % explains, as the binomial tells.
+
+    That is true of all series, and of those that are tested: choosing these does not choose the wrong ones.
+    """
+    memory, number = series
+    draw = random.Random(f"level {memory} {number}")
+    count = rounds(500, 300)
+    tested = wrong = 0
+    for at in range(count):
+        verdict = noise.judge(*([estimated(remembering(memory, number, draw), f"{at}")] for _ in range(2)))
+        tested += verdict.p is not None
+        wrong += bool(verdict.beyond)
+    assert wrong <= stats.binom.ppf(0.999, count, noise.LEVEL)
+    assert wrong <= stats.binom.ppf(0.999, tested, noise.LEVEL)
+    if memory == 0 and number >= 60:
+        # A test is made where there is enough to test.
+        assert tested == count
+
+
+def test_what_no_drift_explains_is_beyond_the_noise() -> None:
+    """Fifteen steady intervals that drift by a percent show two or three independent samples, if as many."""
+    before = [(10 + 0.005 * at, 10.0) for at in range(15)]
+    after = [(15.5 + 0.005 * at, 10.0) for at in range(15)]
+    base, other = estimated(before), estimated(after)
+    assert min(base.effective, other.effective) < noise.FEWEST_EFFECTIVE
+    verdict = noise.judge([base], [other])
+    assert (verdict.by, verdict.beyond) == ("intervals", True)
+    # By hand: of 0.001 x (15.5 - 10) / 10 nothing is left in 0.55; the range of both is 0.007.
+    assert verdict.noise == pytest.approx(stats.t.isf(0.005, 28) * 0.007 * 2**0.5)
+    # As much as they drift is not.
+    near = estimated([(10.05 + 0.005 * at, 10.0) for at in range(15)])
+    assert noise.judge([base], [near]).why.endswith("independent samples")
+
+
 def test_a_real_difference_is_found() -> None:
     draw = random.Random("different")
     found = 0
@@ -136,13 +182,16 @@ def test_a_month_of_minutes_is_quick_enough_to_wait_for() -> None:
 
 
 def test_what_remembers_is_worth_less_by_hand() -> None:
-    """Twenty values + + - -: the first correlation is 1/20, corrected by (1 + 4/20)/20; the second < 0."""
-    assert noise.forgetting([1, 1, -1, -1] * 5) == pytest.approx(1.11 / 0.89)
+    """Twenty values + + - -: the first correlation is 1/20, corrected by (1 + 4/20)/20; the second < 0.
+
+    It is not above 0.11 + 1.645 sqrt((1 - 0.11 x 0.11) / 20) = 0.4756 in 95 % of series.
+    """
+    assert noise.forgetting([1, 1, -1, -1] * 5) == pytest.approx(1.4756 / 0.5244, rel=1e-3)
     # Eight of them: 1/8, corrected by (1 + 4/8)/8. Too few to draw from, so this alone is the error.
     one = estimated([(100.0 + off, 1.0) for off in [1, 1, -1, -1] * 2])
-    memory = 1.3125 / 0.6875
-    assert one.effective == pytest.approx(8 / memory)
-    assert one.error == pytest.approx((8 / 7 * memory / 8) ** 0.5)
+    # With 0.8649 at most, eight intervals are no more than one sample.
+    assert one.effective == 1
+    assert one.error == pytest.approx((8 / 7) ** 0.5)
 
 
 def test_what_remembers_long_and_little_is_seen() -> None:

@@ -7,6 +7,7 @@ names, and `zlens sql` for the values.
 from __future__ import annotations
 
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,11 +17,13 @@ import zlens
 from prometheus import program
 from scraped import Labels, families, samples
 from zlens import demo
-from zlens.catalog import exposition
+from zlens.catalog import exposition, metrics
+from zlens.catalog.expressions import quote
 from zlens.exposition.content import wants_openmetrics
 from zlens.exposition.limits import Limits
 from zlens.exposition.render import render
 from zlens.inputs.options import Moment, Options, parse_moment, parse_zone
+from zlens.models.system.spec import EXAMPLE
 from zlens.session.session import Session, nothing
 
 ALL = Limits(None)
@@ -130,6 +133,100 @@ def test_a_limit_keeps_the_largest_and_says_what_it_left_out(
     left_out = _of(page, "zlens_rows_left_out", measure="guest")
     assert [*left_out.values()] == [len(every) - 3]
     assert not _of(pages[False], "zlens_rows_left_out")
+
+
+Amounts = dict[Labels, float]
+
+
+def _amounts(session: Session, page: bytes) -> Iterator[tuple[str, Amounts, Amounts]]:
+    """Amounts of the newest interval: their names, the page's samples, and sums of the measure's rows."""
+    for group in exposition.names().groups:
+        if group.of or not session.fills(group.measure):
+            continue
+        table = metrics.table(group.measure)
+        keys = ", ".join(["system", *map(quote, group.labels)])
+        for family in group.families:
+            column = table.column(family.column)
+            if column is None or column.aggregate not in ("counter", "time") or group.measure == "interval":
+                continue
+            rows = session.sql(
+                f"SELECT {keys}, sum({quote(family.column)}) * {family.base.times} / {family.base.per} "
+                f"FROM {group.measure} WHERE interval_end = (SELECT max(interval_end) FROM interval) "
+                f"GROUP BY {keys} HAVING count({quote(family.column)}) = count(*) AND count(flag) < count(*)"
+            ).rows
+            named = ["system", *group.labels.values()]
+            sums = {
+                frozenset(
+                    (name, _shown(key)) for name, key in zip(named, row, strict=False) if key is not None
+                ): row[-1]
+                for row in rows
+            }
+            for prefix in group.prefixes:
+                name = f"{prefix}_{family.sample}"
+                found = {
+                    frozenset((label, value) for label, value in labels if label in named): value
+                    for labels, value in _of(page, name).items()
+                }
+                if found:
+                    yield name, found, sums
+
+
+def _shown(key: object) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)
+
+
+@pytest.fixture(scope="module")
+def transactions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A simulated system that records what users used at the ends of transactions."""
+    values = tomllib.loads(EXAMPLE) | {"simulation": {"seconds": 180, "interval": 60}}
+    values["partition"][0] |= {"records": "5.3", "transaction_ends": True}
+    # A user that waits between short bursts ends a transaction after each.
+    values["user"][2] |= {"demand": 5, "load": {"burst": 20}}
+    path = tmp_path_factory.mktemp("transactions") / "machine.data"
+    zlens.simulate(values, path)
+    return path
+
+
+@pytest.mark.parametrize("name", [demo.MONWRITE_NAME, demo.RMF_NAME, demo.SMF_NAME, demo.SIM_NAME, "machine"])
+def test_samples_are_one_for_each_set_of_labels_with_the_whole_amount(
+    demo_folder: Path, request: pytest.FixtureRequest, name: str
+) -> None:
+    path = request.getfixturevalue("transactions") if name == "machine" else demo_folder / name
+    with zlens.open([path], options=Options(tz=parse_zone("+01:00"))) as session:
+        page = render(session, openmetrics=False, limits=ALL)
+        # Two samples with the same labels are an error of `samples`.
+        assert samples(page)
+        checked = 0
+        for metric, found, sums in _amounts(session, page):
+            assert found == pytest.approx(sums, rel=1e-9), metric
+            checked += len(found)
+    assert checked > 0
+
+
+def test_virtual_processors_of_transactions_are_those_of_their_guests(transactions: Path) -> None:
+    """Each end of a transaction is a row of its own: of all of them there is one sample."""
+    with zlens.open([transactions]) as session:
+        newest = "interval_end = (SELECT max(interval_end) FROM interval)"
+        [(most,)] = session.sql(
+            f"SELECT max(n) FROM (SELECT count(*) AS n FROM guest_cpu WHERE {newest} GROUP BY userid, vcpu)"
+        ).rows
+        guests = session.sql(f"SELECT userid, cpu_s FROM guest WHERE {newest} AND flag IS NULL").rows
+        shares = session.sql(
+            f"SELECT userid, vcpu, sum(cpu_s) / sum(seconds) FROM guest_cpu "
+            f"WHERE {newest} AND flag IS NULL GROUP BY userid, vcpu"
+        ).rows
+        page = render(session, openmetrics=False, limits=ALL)
+    assert most > 5
+    used: dict[str, float] = {}
+    for labels, value in _of(page, "zvm_vcpu_cpu_interval_seconds").items():
+        user = dict(labels)["user"]
+        used[user] = used.get(user, 0) + value
+    assert used == pytest.approx(dict(guests))
+    found = {
+        (dict(labels)["user"], int(dict(labels)["vcpu"])): value
+        for labels, value in _of(page, "zvm_vcpu_cpu_ratio").items()
+    }
+    assert found == pytest.approx({(user, vcpu): share for user, vcpu, share in shares})
 
 
 def test_one_source_of_a_system_is_taken(everything: Session, pages: dict[bool, bytes]) -> None:

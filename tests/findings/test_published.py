@@ -74,6 +74,22 @@ def test_too_many_vertical_lows() -> None:
     assert found(tables)["LPAR-002"].value == pytest.approx(8.5)
 
 
+@pytest.mark.parametrize(("lows", "held"), [(0, False), (1, True), (10, True)])
+def test_vertical_lows_where_vertical_highs_hold_all_cores(lows: int, held: bool) -> None:
+    """Ten physical cores, entitled 6 to 4: whatever else is defined has none of its own."""
+    tables = {
+        "partition": several(
+            {"partition": name, "machine": "M", "cpu_type": "IFL", "vh": vh, "vm": 0, "vl": vl}
+            for name, vh, vl in (("LP1", 6, lows), ("LP2", 4, 0))
+        ),
+        "cec": minutes(cpu_type="IFL", physical=10.0),
+    }
+    assert ("LPAR-002" in found(tables)) == held
+    if held:
+        finding = found(tables)["LPAR-002"]
+        assert (finding.value, finding.threshold, finding.detail) == (lows, 0, f"{lows} on 0")
+
+
 def test_cores_beyond_entitlement() -> None:
     own = {"partition": "LP1", "cpu_type": "IFL", "logical_cpus": 26.0, "entitlement": 19.0}
     assert found({"partition": minutes(**own)})["LPAR-003"].value == pytest.approx(700.0)

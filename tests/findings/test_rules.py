@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,16 @@ def test_every_rule_says_where_it_is_from_and_what_to_do() -> None:
         assert rule.action, rule.id
         assert rule.source, rule.id
         assert bool(rule.reason) != rule.computable, rule.id
+
+
+def test_no_threshold_of_ibm_is_zlens_own() -> None:
+    """A guard says whose a number is; where one is not IBM's, the class says so, too."""
+    ours = [rule for rule in BUILTIN.values() if re.search(r"\b(is|are) ours\b", rule.guard)]
+    assert len(ours) > 20
+    assert [rule.id for rule in ours if rule.threshold_class in ("ibm", "vendor")] == []
+    assert [rule.id for rule in ours if rule.status.startswith("verified")] == []
+    # Of SMT-004 no publication has the numbers.
+    assert BUILTIN["SMT-004"].threshold_class == "ibm-qual"
 
 
 def test_a_rule_is_one_question() -> None:

@@ -31,14 +31,9 @@ def linux_system(folder: Path, more: str = "", alone: bool = False) -> Path:
 
 
 def capability_factors(folder: Path, factors: Mapping[int, int] | None = None) -> Path:
-    """A Linux whose machine states these adjustments; by default those of the published table.
-
-    Between the published numbers of processors the machine states others, or each would stand for all up to
-    the next.
-    """
+    """A Linux whose machine states these adjustments; by default those of the published table."""
     if factors is None:
-        told = {int(row[0]): round(float(row[2]) * 65536) for row in publications.rows("caf")}
-        factors = dict(sorted((told | {cpus + 1: value - 1 for cpus, value in told.items()}).items()))
+        factors = {int(row[0]): round(float(row[2]) * 65536) for row in publications.rows("caf")}
     lines = [line for line in sysinfo_made.SYSINFO.splitlines() if not line.startswith("Adjustment")]
     at = next(k for k, line in enumerate(lines) if line.startswith("Secondary"))
     lines[at:at] = [f"Adjustment {cpus:02}-way:    {value}" for cpus, value in factors.items()]

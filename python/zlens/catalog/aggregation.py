@@ -348,6 +348,39 @@ def intervals(
     return f"SELECT {', '.join(items)} FROM {rows} WHERE {where}"
 
 
+def is_divided(table: Table) -> bool:
+    """Whether a subject may have several rows in an interval, one after the other: one for each transaction.
+
+    What tells such rows apart is a key of the row that is not one of the subject.
+    """
+    return any(
+        column.aggregate == "key" and column.name not in (*_HEADS, *table.key) for column in table.columns
+    )
+
+
+def undivided(table: Table, selected: Sequence[Column], where: str) -> tuple[str, list[str]]:
+    """SELECT of one row for each interval and subject of a measure that divides them; and what it reads.
+
+    Numbers are those of the subject over time. Of a state nobody knows the last: the largest stands for it.
+    """
+    heads = [*_INTERVAL, *table.key]
+    # A stub or a gap among the rows does not flag the others, and counts in totals.
+    items = [*map(quote, heads), "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag"]
+    reads = dict.fromkeys([*heads, _LENGTH, "flag", *counted(table)])
+    for column in selected:
+        if column.name in (*heads, "flag"):
+            continue
+        value = (
+            _of("max", quote(column.name))
+            if usual(column) == "last"
+            else statistic(table, column, usual(column))
+        )
+        items.append(f"{value} AS {quote(column.name)}")
+        reads |= dict.fromkeys(columns(table, column))
+    groups = ", ".join(map(quote, heads))
+    return f"SELECT {', '.join(items)} FROM {quote(table.name)} WHERE {where} GROUP BY {groups}", list(reads)
+
+
 def parted(column: Column) -> str:
     """The name of a column's weight in `over_subjects`."""
     return f"{column.name}#weight"

@@ -7,9 +7,11 @@ test that treats sixty intervals as sixty samples finds differences everywhere. 
   sides do).
 - Otherwise the standard error of each run comes from a moving block bootstrap over intervals (Kuensch, Annals
   of Statistics 17, 1989). Its lower bound follows from the effective sample size: the number of intervals
-  divided by 1 + 2 x the sum of autocorrelations, the first one corrected for its bias in short series
-  (Marriott and Pope, Biometrika 41, 1954).
-- If a side has fewer than five independent samples, no test is made.
+  divided by 1 + 2 x the sum of autocorrelations. The first one is corrected for its bias in short series
+  (Marriott and Pope, Biometrika 41, 1954) and taken as large as they may hide (Bartlett, Supplement to the
+  Journal of the Royal Statistical Society 8, 1946): otherwise the level would not hold.
+- A side with fewer than one and a half independent samples does not show its own noise. Then a difference is
+  beyond it if the strongest autocorrelation considered does not explain it; otherwise no test is made.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,7 +30,11 @@ DRAWS = 500
 MOST_BLOCKS = 100
 #: Minimum intervals and independent samples of a side for a test.
 FEWEST_INTERVALS = 10
-FEWEST_EFFECTIVE = 5.0
+FEWEST_EFFECTIVE = 1.5
+#: Standard errors by which a first autocorrelation may be larger than it appears: 95 % are not.
+UPPER = 1.645
+#: The strongest first autocorrelation considered. A series with a stronger one is as good as one sample.
+STRONGEST = 0.99
 #: Minimum runs of a side for runs to be the samples.
 FEWEST_RUNS = 3
 #: Significance level: the chance to report noise as a difference, for each metric.
@@ -41,6 +47,7 @@ class Estimate(Struct, frozen=True):
     """A ratio of sums over a run: value, standard error, and number of independent samples.
 
     rounding  the most that rounding before it was printed can have changed the value by
+    most      the standard error at the strongest autocorrelation considered; infinite if it is unknown
     """
 
     value: float
@@ -48,6 +55,7 @@ class Estimate(Struct, frozen=True):
     intervals: int
     effective: float
     rounding: float = 0.0
+    most: float = math.inf
 
 
 class Verdict(Struct, frozen=True):
@@ -88,7 +96,18 @@ def estimate(pairs: Sequence[tuple[float, float]], seed: str) -> Estimate | None
     error = math.sqrt(spread / max(1, number - 1) * per_sample / number)
     if number >= FEWEST_INTERVALS:
         error = max(error, _drawn(kept, _block(number, first), random.Random(seed)))
-    return Estimate(value, error, number, number / per_sample)
+    return Estimate(value, error, number, number / per_sample, most=_most(deviations))
+
+
+def _most(deviations: Sequence[float]) -> float:
+    """The standard error of a mean at the strongest autocorrelation considered.
+
+    No mean varies more than its intervals do. In a first-order autoregression the mean square of successive
+    differences is 2 (1 - autocorrelation) of their variance. A steady drift may go on as far as it has come.
+    """
+    steps = [after - before for before, after in pairwise(deviations)]
+    square = math.fsum(step * step for step in steps) / max(1, len(steps))
+    return max(math.sqrt(square / (2 * (1 - STRONGEST))), max(deviations) - min(deviations))
 
 
 def forgetting(deviations: Sequence[float]) -> float:
@@ -98,8 +117,9 @@ def forgetting(deviations: Sequence[float]) -> float:
     if number < 3 or spread <= 0:
         return 1.0
     first = _correlation(deviations, spread, 1)
-    corrected = min(0.99, first + (1 + 4 * first) / number)
-    from_first = (1 + corrected) / (1 - corrected)
+    corrected = min(STRONGEST, max(-STRONGEST, first + (1 + 4 * first) / number))
+    most = min(STRONGEST, corrected + UPPER * math.sqrt((1 - corrected * corrected) / number))
+    from_first = (1 + most) / (1 - most)
     total = 1.0
     for lag in range(1, number // 3 + 1):
         correlation = _correlation(deviations, spread, lag)
@@ -187,14 +207,23 @@ def _by_intervals(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdic
     fewest = min(sum(run.intervals for run in side) for side in (base, other))
     if fewest < FEWEST_INTERVALS:
         return Verdict("none", f"only {fewest} intervals", samples=samples)
-    if min(samples) < FEWEST_EFFECTIVE:
-        return Verdict("none", f"only {min(samples):.1f} independent samples", samples=samples)
-    parts = [
-        (math.fsum(run.error**2 for run in side) / len(side) ** 2, effective - 1)
-        for side, effective in zip((base, other), samples, strict=True)
-    ]
     difference = _difference([run.value for run in base], [run.value for run in other])
-    return _verdict("intervals", difference, parts, samples)
+    sides = (base, other)
+    if min(samples) >= FEWEST_EFFECTIVE:
+        parts = [
+            (math.fsum(run.error**2 for run in side) / len(side) ** 2, effective - 1)
+            for side, effective in zip(sides, samples, strict=True)
+        ]
+        return _verdict("intervals", difference, parts, samples)
+    parts = [
+        (math.fsum(run.most**2 for run in side) / len(side) ** 2, sum(run.intervals - 1.0 for run in side))
+        for side in sides
+    ]
+    if all(math.isfinite(variance) for variance, _ in parts):
+        verdict = _verdict("intervals", difference, parts, samples)
+        if verdict.beyond:
+            return verdict
+    return Verdict("none", f"only {min(samples):.1f} independent samples", samples=samples)
 
 
 def _verdict(

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens._native import samples
-from zlens.catalog import exposition, metrics
+from zlens.catalog import aggregation, exposition, metrics
 from zlens.catalog.exposition import Family, Group
 from zlens.catalog.expressions import literal, quote
 from zlens.engine.answers import Answer
@@ -152,10 +152,16 @@ def _rows(group: Group, newest: Sequence[_Newest]) -> tuple[str, dict[str, list[
     selected = f", {selected}" if selected else ""
     on = " AND ".join(f"m.{name} = n.{name}" for name in joined)
     ranked = quote(group.main) if group.main else "NULL"
+    rows = quote(group.measure)
+    if aggregation.is_divided(table):
+        selected_columns = [column for column in table.columns if column.name in reads]
+        of_newest = f"({', '.join(joined)}) IN (SELECT ({', '.join(joined)}) FROM newest)"
+        divided, read = aggregation.undivided(table, selected_columns, of_newest)
+        rows, reads = f"({divided})", dict.fromkeys([*reads, *read])
     query = (
         f"WITH newest AS ({_values(newest)}), "
         f'own AS (SELECT m.system, {_system_labels(group)}n.rank AS "#rank"{selected} '
-        f"FROM {quote(group.measure)} AS m JOIN newest AS n ON {on}"
+        f"FROM {rows} AS m JOIN newest AS n ON {on}"
         f"{' WHERE m.flag IS NULL' if flagged else ''} "
         f"QUALIFY row_number() OVER (PARTITION BY {_qualified(keys, group)} ORDER BY n.rank) = 1) "
         f"SELECT *, row_number() OVER "

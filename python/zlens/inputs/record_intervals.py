@@ -51,7 +51,7 @@ def _uncovered(finer: list[Interval], coarser: Iterable[Interval]) -> list[Inter
     # Covered time as spans that do not touch.
     starts: list[int] = []
     stops: list[int] = []
-    for start, end in sorted((_start(interval), interval.end_us) for interval in finer):
+    for start, end in sorted((interval.start_us, interval.end_us) for interval in finer):
         if stops and start <= stops[-1]:
             stops[-1] = max(stops[-1], end)
         else:
@@ -62,7 +62,7 @@ def _uncovered(finer: list[Interval], coarser: Iterable[Interval]) -> list[Inter
         nearest = bisect_left(ends, interval.end_us - SAME_US + 1)
         if nearest < len(ends) and ends[nearest] < interval.end_us + SAME_US:
             return True
-        start, end = _start(interval), interval.end_us
+        start, end = interval.start_us, interval.end_us
         first, last = bisect_left(stops, start), bisect_right(starts, end)
         spans = zip(starts[first:last], stops[first:last], strict=True)
         covered = sum(min(stop, end) - max(begin, start) for begin, stop in spans)
@@ -90,17 +90,13 @@ def within(others: Iterable[Found], kept: Iterable[Found]) -> list[Found]:
     spans: dict[int, tuple[int, int]] = {}
     for info, interval in kept:
         first, last = spans.get(id(info), (interval.end_us, interval.end_us))
-        spans[id(info)] = (min(first, _start(interval)), max(last, interval.end_us))
+        spans[id(info)] = (min(first, interval.start_us), max(last, interval.end_us))
     return [
         (info, interval)
         for info, interval in others
         if id(info) in spans
-        and spans[id(info)][0] < (_start(interval) + interval.end_us) // 2 <= spans[id(info)][1]
+        and spans[id(info)][0] < (interval.start_us + interval.end_us) // 2 <= spans[id(info)][1]
     ]
-
-
-def _start(interval: Interval) -> int:
-    return interval.end_us - round((interval.seconds or 0) * 1e6)
 
 
 def instead(kept: Iterable[Found], others: Iterable[Found]) -> list[Found]:

@@ -66,6 +66,11 @@ class Interval(Struct, frozen=True):
     #: uncovered (inputs.record_intervals.union).
     layer: int = 0
 
+    @property
+    def start_us(self) -> int:
+        """When it began; its end if its length is unknown."""
+        return self.end_us - round((self.seconds or 0) * 1e6)
+
 
 def machine_name(machine_type: str | None, serial: str | None) -> str | None:
     """The name of a machine, the same in all sources: type and serial without leading zeros."""

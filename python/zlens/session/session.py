@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from zlens.engine.answers import Answer
     from zlens.engine.engine import Engine
     from zlens.readers.throughput.table import Throughput
+    from zlens.session.busiest import Load
     from zlens.session.throughput import Suggestion
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -444,35 +445,70 @@ class Session:
     def _peak(
         self, intervals: list[tuple[SystemInfo, Interval]], minutes: int
     ) -> list[tuple[SystemInfo, Interval]]:
-        """The stretch of this length with the highest mean busy, for each system."""
-        engine = self._open_engine(lambda: intervals)
-        try:
-            rows = engine.ask(
-                f"SELECT system, source, interval_end, {_busy_weight()}, busy_pct FROM load"
-            ).rows
-        finally:
-            engine.close()
-        busy = {
-            (system, source, _micro(end)): (weight, busy_pct)
-            for system, source, end, weight, busy_pct in rows
-        }
-        selected: list[tuple[SystemInfo, Interval]] = []
-        for info in self.systems:
-            own_intervals = [interval for owner, interval in intervals if owner is info]
-            best = _busiest(
-                [
-                    (interval, *busy.get((info.system, info.source, interval.end_us), (None, None)))
-                    for interval in own_intervals
-                ],
-                minutes * 60 * _SECOND,
+        """The intervals in the busiest stretch of this length, for each system that has it without a gap."""
+        from zlens.session import busiest
+
+        peaks: list[tuple[SystemInfo, Interval]] = []
+        longest_s: dict[str, int] = {}
+        for info, loads in self._loads():
+            runs = busiest.runs(loads)
+            found = [
+                peak
+                for run in runs
+                if (peak := busiest.busiest(run, minutes * 60 * _SECOND, self._may_end(info, minutes)))
+            ]
+            if found:
+                _, window = max(found, key=lambda peak: peak[0])
+                peaks += [(info, interval) for interval in window]
+            lengths = [(run[-1].interval.end_us - run[0].interval.start_us) // _SECOND for run in runs]
+            longest_s[info.system] = max([longest_s.get(info.system, 0), *lengths])
+        short = [system for system in longest_s if all(info.system != system for info, _ in peaks)]
+        if short:
+            raise QueryError(
+                f"{short[0]} has no {minutes} minutes without a gap",
+                expected=f"a peak of {longest_s[short[0]] // 60} minutes or less",
             )
-            selected += [(info, interval) for interval in best]
-        if not selected:
+        if not peaks:
             raise QueryError(
                 "there is no busy time to find a peak in",
                 cure=say("no_peak"),
             )
-        return selected
+        return record_intervals.within(intervals, peaks)
+
+    def _loads(self) -> list[tuple[SystemInfo, list[Load]]]:
+        """The processors of each system in the selected intervals, where its source has them."""
+        from zlens.session.busiest import Load
+
+        beside = self.narrowed(replace(self.options, peak_minutes=None, every_s=None))
+        try:
+            rows = beside.sql(
+                f"SELECT system, source, interval_end, seconds, {_busy_weight()} AS weight, busy_pct "
+                "FROM load WHERE weight > 0 AND busy_pct IS NOT NULL ORDER BY interval_end"
+            ).rows
+        finally:
+            beside.close()
+        loads: dict[tuple[str, str], list[Load]] = {}
+        for system, source, end, seconds, weight, busy in rows:
+            load = Load(Interval(_micro(end), seconds), weight, busy)
+            loads.setdefault((system, source), []).append(load)
+        return [(info, loads[key]) for info in self.systems if (key := (info.system, info.source)) in loads]
+
+    def _may_end(self, info: SystemInfo, minutes: int) -> Callable[[Interval], bool]:
+        """Whether the busiest stretch may end with an interval: buckets stay whole where they can."""
+        from zlens.session import tables as session_tables
+
+        every_s = self.options.every_s
+        if not every_s or minutes * 60 % every_s:
+            return lambda _: True
+
+        def ends_bucket(interval: Interval) -> bool:
+            following = replace(interval, end_us=2 * interval.end_us - interval.start_us)
+            own, next_own = (
+                session_tables.bucket_end_us(info, each, every_s) for each in (interval, following)
+            )
+            return own != next_own
+
+        return ends_bucket
 
     # -- the engine's tables -------------------------------------------------------------------------
 
@@ -626,22 +662,3 @@ def _busy_weight() -> str:
     column = metrics.table("load").column("busy_pct")
     assert column is not None
     return f"CASE WHEN {aggregation.kept()} THEN {aggregation.weight(column)} END"
-
-
-def _busiest(rows: list[tuple[Interval, float | None, float | None]], length_us: int) -> list[Interval]:
-    """The intervals of the window of this length with the highest mean; rows are interval, weight, busy."""
-    best: tuple[float, int, int] | None = None
-    first, weight, total = 0, 0.0, 0.0
-    for last, (interval, weighs, busy) in enumerate(rows):
-        if weighs is not None and busy is not None:
-            weight += weighs
-            total += weighs * busy
-        while rows[first][0].end_us <= interval.end_us - length_us:
-            _, first_weight, first_busy = rows[first]
-            if first_weight is not None and first_busy is not None:
-                weight -= first_weight
-                total -= first_weight * first_busy
-            first += 1
-        if weight > 0 and (best is None or total / weight > best[0] + 1e-9):
-            best = (total / weight, first, last)
-    return [interval for interval, _, _ in rows[best[1] : best[2] + 1]] if best else []

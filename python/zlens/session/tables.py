@@ -239,25 +239,27 @@ def _system_row(info: SystemInfo, factor: float | None) -> tuple[Any, ...]:
 
 
 def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> tuple[Any, ...]:
-    end = interval.end_us
-    start = end - round((interval.seconds or 0) * _MICROSECONDS)
-    bucket = end
-    if every_s:
-        # Buckets end on local hours and days, as shifts and reports do. The middle of an interval decides:
-        # intervals end some milliseconds after the minute they are named by.
-        offset = (info.utc_offset_s or 0) * _MICROSECONDS
-        length = every_s * _MICROSECONDS
-        bucket = -(-((start + end) // 2 + offset) // length) * length - offset
     return (
         info.system,
         info.source,
-        end,
-        start,
+        interval.end_us,
+        interval.start_us,
         interval.seconds,
         interval.flag,
         interval.samples,
-        bucket,
+        bucket_end_us(info, interval, every_s) if every_s else interval.end_us,
     )
+
+
+def bucket_end_us(info: SystemInfo, interval: Interval, every_s: int) -> int:
+    """When the bucket ends that an interval is summed in.
+
+    Buckets end on local hours and days, as shifts and reports do. The middle of an interval decides:
+    intervals end some milliseconds after the minute they are named by.
+    """
+    offset = (info.utc_offset_s or 0) * _MICROSECONDS
+    length = every_s * _MICROSECONDS
+    return -(-((interval.start_us + interval.end_us) // 2 + offset) // length) * length - offset
 
 
 def _longest(every_s: int | None, seconds: float | None = None, usual_s: float | None = None) -> float | None:

@@ -1,0 +1,60 @@
+"""The busiest stretch of a system."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from itertools import accumulate
+
+from msgspec import Struct
+
+from zlens.inputs.source import Interval
+
+#: The part of an interval by which it may begin late: intervals end some milliseconds after their minute.
+_LATE = 0.02
+
+
+class Load(Struct, frozen=True):
+    """The processors in one interval: how busy they were, and its weight in a mean."""
+
+    interval: Interval
+    weight: float
+    busy: float
+
+
+def runs(loads: Iterable[Load]) -> list[list[Load]]:
+    """Loads in order of time, divided where time is missing between two."""
+    found: list[list[Load]] = []
+    for load in loads:
+        if not found or load.interval.start_us > found[-1][-1].interval.end_us + _late_us(load):
+            found.append([])
+        found[-1].append(load)
+    return found
+
+
+def busiest(
+    run: list[Load], length_us: int, may_end: Callable[[Interval], bool]
+) -> tuple[float, list[Interval]] | None:
+    """The highest mean busy of a window of this length, and its intervals; None if the run is shorter.
+
+    A window is the intervals that it overlaps: its first may begin before it. Of equal windows, the earliest.
+    """
+    ends = [load.interval.end_us - _late_us(load) for load in run]
+    weights = [0.0, *accumulate(load.weight for load in run)]
+    totals = [0.0, *accumulate(load.weight * load.busy for load in run)]
+    best: tuple[float, int, int] | None = None
+    for last, load in enumerate(run, 1):
+        begin_us = load.interval.end_us - length_us
+        first = bisect_right(ends, begin_us)
+        is_complete = run[first].interval.start_us <= begin_us + _late_us(run[first])
+        weight = weights[last] - weights[first]
+        if not is_complete or weight <= 0 or not may_end(load.interval):
+            continue
+        mean = (totals[last] - totals[first]) / weight
+        if best is None or mean > best[0] + 1e-9:
+            best = mean, first, last
+    return None if best is None else (best[0], [load.interval for load in run[best[1] : best[2]]])
+
+
+def _late_us(load: Load) -> float:
+    return _LATE * (load.interval.end_us - load.interval.start_us)
