@@ -97,11 +97,11 @@ def _events_of(
     table = expressions.quote(event["table"])
     if "join" in event:
         join = event["join"]
-        same = [f"o.{name} = j.{name}" for name in ("system", "source", "file", '"offset"')]
-        same.append(f"o.{expressions.quote(join['own'])} = j.{expressions.quote(join['other'])}")
+        shared = [f"o.{name} = j.{name}" for name in ("system", "source", "file", '"offset"')]
+        shared.append(f"o.{expressions.quote(join['own'])} = j.{expressions.quote(join['other'])}")
         more = "".join(f", j.{expressions.quote(name)}" for name in sorted(joined - columns))
         other = expressions.quote(join["table"])
-        rows = f"(SELECT o.*{more} FROM {table} AS o JOIN {other} AS j ON {' AND '.join(same)})"
+        rows = f"(SELECT o.*{more} FROM {table} AS o JOIN {other} AS j ON {' AND '.join(shared)})"
         return rows, columns | joined, conditions
     changed = [name for field in event.get("changes", []) if (name := field.lower()) in columns]
     if "changes" not in event:
