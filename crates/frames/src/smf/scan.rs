@@ -281,8 +281,11 @@ impl Scan<'_> {
         let gap = bytes.get((at - before) as usize..).unwrap_or(&[]);
         let feeds = line_feeds(&bytes);
         // Zeros fill up what is not used, and a header stands there whatever its length became.
-        let whole = gap.len() >= SHORT || next == self.end;
+        let last = next == self.end;
+        let whole = gap.len() >= SHORT || last;
         let ends = gap.iter().all(|&byte| byte == 0) || (whole && begins(gap, &bytes));
+        // Other data behind the last record are more than what could have been put into it.
+        let ends = ends || (last && next - at > at - before);
         if ends && (feeds == 0 || feeds as u64 != next - at) {
             return false;
         }

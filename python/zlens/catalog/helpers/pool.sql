@@ -48,5 +48,5 @@ pool AS (
 -- Partitions cannot have more than the machine: then nothing is told as a part of its processors (`whole`).
 SELECT
     *, CASE WHEN NOT too_long THEN physical END AS whole,
-    CASE WHEN NOT too_many THEN greatest(physical - dedicated, 0) END AS shared
+    CASE WHEN physical >= dedicated THEN physical - dedicated WHEN physical < dedicated AND NOT too_many THEN 0 END AS shared
 FROM pool
