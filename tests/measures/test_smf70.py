@@ -473,3 +473,71 @@ def test_damaged_records_give_rows_or_problems(tmp_path: Path) -> None:
         for report in ("rmfcpu", "partition", "lpar"):
             assert made.report(report)
         assert len(made.sql("SELECT DISTINCT interval_end FROM cpu").rows) > 20
+
+
+#: A flag of a section, the event it is, and the detail.
+CHANGED = [
+    (
+        "logical",
+        {"VPF": 0x20},
+        ("weight changed", "partition A", "weight changed within the interval; the record has 300"),
+    ),
+    (
+        "logical",
+        {"VPF": 0x08},
+        ("capping changed", "partition A", "initial capping changed within the interval"),
+    ),
+    ("logical", {"POF": 0x20}, ("polarization changed", "partition A", "")),
+    (
+        "control",
+        {"STF": 0x40, "CPA": 1234},
+        (
+            "capacity change",
+            "machine",
+            "physical CPU adjustment factor changed within the interval; the record has 1234",
+        ),
+    ),
+    (
+        "control",
+        {"STF": 0x20, "WLA": 50},
+        (
+            "capacity change",
+            "system",
+            "capacity available to it changed within the interval; the record has 50 MSU/h",
+        ),
+    ),
+    (
+        "control",
+        {"STF": 0x04, "PMT": 5},
+        (
+            "option changed",
+            "BLWLTRPCT",
+            "changed within the interval; the record has 5 thousandths of the capacity",
+        ),
+    ),
+    (
+        "control",
+        {"STF": 0x02, "PML": 20},
+        ("option changed", "BLWLINTHD", "changed within the interval; the record has 20 s"),
+    ),
+    ("control", {"STF": 0x99}, None),
+]
+
+
+@pytest.mark.parametrize(("section", "fields", "event"), CHANGED)
+def test_what_changed_within_an_interval_is_an_event(
+    section: str, fields: dict[str, Any], event: tuple[str, str, str] | None
+) -> None:
+    """One of a partition, however many processors tell; bits 0, 3, 4, 7 of SMF70STF tell of no change."""
+    lpars = [
+        Lpar("A", 1, [Logical("CP", n, 10, 9, weight=300) for n in range(3)]),
+        Lpar("B", 2, [Logical("CP", 0, 10, 9)]),
+    ]
+    made = record(1800, lpars, [Cpu(0, 0, 1000)], own=1, physical={"CP": 4})
+    for one in made[section][:2]:
+        one.update(fields)
+    with session({"SYSA": [made]}) as opened:
+        rows = opened.sql("SELECT kind, subject, detail FROM event").rows
+        marked = opened.sql("SELECT partition, weight_changed FROM partition ORDER BY 1").rows
+    assert rows == ([event] if event else [])
+    assert marked == [("A", fields == {"VPF": 0x20}), ("B", False)]

@@ -315,6 +315,26 @@ class TestDetect:
         assert found.files == {"smf.dump": [str(good)]}
         assert [problem.kind for problem in found.problems] == ["transfer"]
 
+    @pytest.mark.parametrize(
+        ("swapped", "less", "words"),
+        [
+            (True, 0, "are little-endian"),
+            (False, 4, "do not count themselves: each length is four bytes too small"),
+            (True, 4, "are little-endian and do not count themselves"),
+        ],
+    )
+    def test_words_of_another_kind(self, tmp_path: Path, swapped: bool, less: int, words: str) -> None:
+        made = [record(1, cpu, 300) for cpu in range(3)]
+        path = tmp_path / "words.smf"
+        lengths = [(len(one) - less).to_bytes(2) for one in made]
+        words_of = [length[::-1] if swapped else length for length in lengths]
+        path.write_bytes(
+            b"".join(word + bytes(2) + one[4:] for word, one in zip(words_of, made, strict=True))
+        )
+        with pytest.raises(InputError, match=f"record descriptor words {words}") as caught:
+            find([str(path)])
+        assert "write each word as a length of two bytes, big-endian" in str(caught.value)
+
 
 @needs(SAMPLE)
 class TestSample:

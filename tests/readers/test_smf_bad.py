@@ -72,6 +72,23 @@ def test_a_broken_chain(good: Path) -> None:
     assert (lost["flag"], lost["seconds"], lost["c0_d"]) == ("gap", 600.0, 200)
 
 
+def test_line_feeds_that_got_carriage_returns(tmp_path: Path) -> None:
+    """A record that is longer than its length says is withheld, and the transfer is named."""
+    wanted = records()
+    counts = [0x0A0A0A, 7]
+    wanted[10] = record(2, 1, 300 * 2, counts)
+    data = b"".join(len(one).to_bytes(2) + one[2:] for one in wanted)
+    calm = bytes(byte if byte != 0x0A else 0x0B for byte in data[: sum(map(len, wanted[:10]))])
+    rest = data[len(calm) :]
+    head, tail = rest[: len(wanted[10])], rest[len(wanted[10]) :].replace(b"\n", b"\x0b")
+    path = tmp_path / "text.smf"
+    path.write_bytes(calm + head.replace(b"\n", b"\r\n") + tail)
+    (problem,) = (one for one in opened(path).problems(complete=True) if one.kind == "transfer")
+    assert problem.offset == len(calm)
+    assert "a transfer in text mode" in problem.detail
+    assert "BINARY" in problem.detail
+
+
 def test_a_section_outside_its_record(good: Path) -> None:
     def moves(data: bytearray) -> None:
         data[place(7) + 44 : place(7) + 48] = b"\x7f\xff\xff\xff"

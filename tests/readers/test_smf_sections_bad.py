@@ -116,6 +116,26 @@ def test_sections_that_are_longer_than_their_record(tmp_path: Path) -> None:
     assert problem.detail.endswith("3 do")
 
 
+def test_a_record_that_holds_another(tmp_path: Path) -> None:
+    """Blocks whose records lost their descriptor words: the word of the block reads as that of a record."""
+    first, *others = (rmf(72, 900, {"wms": [{"MCNM": name}], "scs": [{"CPER": 1}]})[0] for name in "ABC")
+    block = first + b"".join(other[4:] for other in others)
+    source = opened(dump(tmp_path / "block.smf", [block, first]))
+    assert len(rows(source, ["section_no"], "smf72_wms")) == 2
+    (problem,) = source.problems(complete=True)
+    assert (problem.kind, problem.record) == ("long", "SMF 72.3")
+    assert problem.bytes == len(block) - len(first)
+    assert f"has another at {len(first)} inside" in problem.detail
+    assert "SITE RDW" in problem.detail
+
+
+def test_a_record_that_is_much_longer_than_its_sections(tmp_path: Path) -> None:
+    (record,) = rmf(72, 900, {"wms": [{"MCNM": "A"}]})
+    for more, told in ((len(record) - 1, []), (len(record) + 1, ["long"])):
+        source = opened(dump(tmp_path / f"{more}.smf", [record + bytes(more)]))
+        assert [problem.kind for problem in source.problems(complete=True)] == told
+
+
 def test_numbers_that_are_none(tmp_path: Path) -> None:
     (record,) = rmf(70, 900, {"control": [MACHINE], "logical": [{"PDT": 2**63 - 1}]})
     data = bytearray(record)

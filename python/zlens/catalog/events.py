@@ -77,8 +77,15 @@ def _detail_sql(detail: str | list[str], columns: frozenset[str]) -> str:
     return texts[0] if len(texts) == 1 else f"concat_ws(', ', {', '.join(texts)})"
 
 
-def _events_of(event: Mapping[str, Any], columns: frozenset[str]) -> tuple[str, frozenset[str], list[str]]:
-    """The source of an event's rows, with their columns and conditions.
+def tables_of(event: Event) -> list[str]:
+    """The raw tables that an event reads, its own first."""
+    return [event["table"], *([event["join"]["table"]] if "join" in event else [])]
+
+
+def _events_of(
+    event: Mapping[str, Any], columns: frozenset[str], joined: frozenset[str]
+) -> tuple[str, frozenset[str], list[str]]:
+    """The source of an event's rows, with their columns and conditions; `joined` are those of its join.
 
     An event with `changes` consists of the rows in which one of these fields differs from the row before.
     """
@@ -88,6 +95,14 @@ def _events_of(event: Mapping[str, Any], columns: frozenset[str]) -> tuple[str, 
             expressions.compile_sql(event["where"], lambda name: f"r.{expressions.quote(name)}")
         )
     table = expressions.quote(event["table"])
+    if "join" in event:
+        join = event["join"]
+        shared = [f"o.{name} = j.{name}" for name in ("system", "source", "file", '"offset"')]
+        shared.append(f"o.{expressions.quote(join['own'])} = j.{expressions.quote(join['other'])}")
+        more = "".join(f", j.{expressions.quote(name)}" for name in sorted(joined - columns))
+        other = expressions.quote(join["table"])
+        rows = f"(SELECT o.*{more} FROM {table} AS o JOIN {other} AS j ON {' AND '.join(shared)})"
+        return rows, columns | joined, conditions
     changed = [name for field in event.get("changes", []) if (name := field.lower()) in columns]
     if "changes" not in event:
         return table, columns, conditions
@@ -109,7 +124,7 @@ def of(tables: Container[str], kinds: Container[str] | None = None) -> list[Even
     return [
         event
         for event in events()
-        if event["table"] in tables
+        if all(table in tables for table in tables_of(event))
         and event.get("unless") not in tables
         and (kinds is None or event["kind"] in kinds)
     ]
@@ -124,13 +139,16 @@ def sql(listed: Iterable[Event], tables: Mapping[str, frozenset[str]], *, resets
     """SELECT of recorded events over raw tables with these columns, and of counter resets; '' for nothing."""
     parts: list[str] = []
     for event in listed:
-        rows, columns, conditions = _events_of(event, tables[event["table"]])
+        read = reads([event], tables)
+        joined = frozenset(read[event["join"]["table"]]) if "join" in event else frozenset()
+        rows, columns, conditions = _events_of(event, tables[event["table"]], joined)
         subject = _template_sql(event["subject"], columns)
         detail = _detail_sql(event["detail"], columns)
         time = "tod" if "tod" in columns else "interval_end"
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         parts.append(
-            f"SELECT r.system, r.source, r.{time} AS time, {expressions.literal(event['kind'])} AS kind, "
+            f"SELECT {'DISTINCT ' if joined else ''}r.system, r.source, r.{time} AS time, "
+            f"{expressions.literal(event['kind'])} AS kind, "
             f"{subject or 'NULL'} AS subject, {detail or 'NULL'} AS detail, "
             f"{str(bool(event.get('inferred'))).lower()} AS inferred, "
             f"{expressions.literal(event.get('record') or event['table'].upper())} AS record "
@@ -145,15 +163,17 @@ def reads(listed: Iterable[Event], tables: Mapping[str, frozenset[str]]) -> dict
     """The columns of the raw tables that the SELECT of events reads."""
     columns_read: dict[str, set[str]] = {}
     for event in listed:
-        columns = tables[event["table"]]
         detail = event["detail"]
         texts = [event["subject"], *([detail] if isinstance(detail, str) else detail)]
         names = {match[1].lower().removesuffix(".before") for text in texts for match in PLACE.finditer(text)}
         if event.get("where"):
             names.update(expressions.names(event["where"]))
         names.update(name.lower() for name in (*event.get("changes", []), *event.get("by", [])))
-        names |= {"system", "source", "tod" if "tod" in columns else "interval_end"}
-        if "changes" in event:
+        names |= {"system", "source", "tod" if "tod" in tables[event["table"]] else "interval_end"}
+        if "changes" in event or "join" in event:
             names |= {"interval_end", "tod", "file", "offset"}
-        columns_read.setdefault(event["table"], set()).update(names & columns)
+        if "join" in event:
+            names |= {event["join"]["own"], event["join"]["other"]}
+        for table in tables_of(event):
+            columns_read.setdefault(table, set()).update(names & tables[table])
     return columns_read

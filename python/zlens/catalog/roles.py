@@ -37,7 +37,7 @@ OVER = ("sum", "max", "min", "any_value", "count")
 _KEYS = frozenset(
     {
         *("field", "take", "scale", "codes", "base", "part", "digits"),
-        *("value", "expression", "over", "before", "else"),
+        *("value", "expression", "over", "each", "before", "else"),
     }
 )
 

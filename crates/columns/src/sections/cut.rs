@@ -1,7 +1,7 @@
 //! Where the sections of a record are.
 
 use zlens_frames::ProblemKind;
-use zlens_frames::smf::LONG;
+use zlens_frames::smf::{CURE, LONG, swallowed};
 
 use super::plan::{MAX_PARTS, Plan};
 
@@ -55,6 +55,7 @@ pub(crate) fn cut(record: &[u8], plan: &Plan, report: Report<'_>) -> Runs {
     }
     // Older levels have fewer triplets: where the first section stands, there are none.
     let mut limit = size;
+    let mut faulty = false;
     for &part in &plan.order {
         let Some(at) = plan.parts[part].triplet else {
             continue;
@@ -76,6 +77,7 @@ pub(crate) fn cut(record: &[u8], plan: &Plan, report: Report<'_>) -> Runs {
             let lost = u64::from(length) * u64::from(count);
             let lost = lost.min(size.saturating_sub(u64::from(offset)));
             let detail = format!("{count} {name} sections of {length} bytes can hold nothing");
+            faulty = true;
             report(ProblemKind::Section, name, lost, detail);
             continue;
         }
@@ -84,6 +86,7 @@ pub(crate) fn cut(record: &[u8], plan: &Plan, report: Report<'_>) -> Runs {
             let lost = size
                 .saturating_sub(u64::from(offset))
                 .min(u64::from(length) * u64::from(count));
+            faulty = true;
             report(
                 ProblemKind::Section,
                 name,
@@ -96,6 +99,7 @@ pub(crate) fn cut(record: &[u8], plan: &Plan, report: Report<'_>) -> Runs {
         }
         if fitting < u64::from(count) {
             let lost = (size - u64::from(offset)) % u64::from(length);
+            faulty = true;
             report(
                 ProblemKind::Section,
                 name,
@@ -113,5 +117,59 @@ pub(crate) fn cut(record: &[u8], plan: &Plan, report: Report<'_>) -> Runs {
             number: 0,
         };
     }
+    let found = runs
+        .iter()
+        .zip(&plan.parts)
+        .filter(|(_, part)| part.triplet.is_some());
+    let known = found.map(|(run, _)| run.start(run.count) as usize).max();
+    let end = last(record, plan, limit).max(known.unwrap_or(0));
+    let inside = swallowed(record, end);
+    if let Some(start) = inside {
+        let lost = size - start as u64;
+        report(
+            ProblemKind::Long,
+            "inside",
+            lost,
+            format!(
+                "the record of {size} bytes has another at {start} inside, without its record descriptor word, as blocks \
+                 have them whose words were lost; {lost} bytes are not read; {CURE}"
+            ),
+        );
+    } else if !faulty && record.len() > 2 * end {
+        report(
+            ProblemKind::Long,
+            "end",
+            size - end as u64,
+            format!(
+                "the record of {size} bytes is much longer than its sections, the last of which ends at {end}"
+            ),
+        );
+    }
     runs
+}
+
+/// Where the last section of a record ends, of those kinds too that no table is made of: triplets stand one behind the
+/// other, up to the first section.
+fn last(record: &[u8], plan: &Plan, limit: u64) -> usize {
+    let first = plan
+        .order
+        .first()
+        .and_then(|&part| plan.parts[part].triplet);
+    let limit = limit as usize;
+    let mut end = limit.min(record.len());
+    let triplets = record
+        .get(first.map_or(limit, usize::from)..limit)
+        .unwrap_or(&[]);
+    for bytes in triplets.chunks_exact(8) {
+        let &[a, b, c, d, l1, l2, n1, n2] = bytes else {
+            continue;
+        };
+        let length =
+            usize::from(u16::from_be_bytes([l1, l2])) * usize::from(u16::from_be_bytes([n1, n2]));
+        let ends = u32::from_be_bytes([a, b, c, d]) as usize + length;
+        if length > 0 && ends <= record.len() {
+            end = end.max(ends);
+        }
+    }
+    end
 }

@@ -31,6 +31,6 @@ pub use kinds::{Kind, KindInfo, MAX_KINDS};
 pub use pass::Pass;
 pub use scan::{MAX_BREAKS, index};
 pub use section::{Section, Triplet};
-pub use sniff::{Sniff, sniff};
+pub use sniff::{CURE, Sniff, sniff, swallowed};
 pub use stamp::{Clock, Stamp};
 pub use writer::{MAX_RECORD, WriteError, Writer};

@@ -249,9 +249,12 @@ impl Scan<'_> {
         if let Some(next) = self.inside(view, at)? {
             return Ok(next);
         }
-        self.chain.commit();
         let found = self.search(view, at + 1, self.end)?;
         let next = found.unwrap_or(self.end);
+        if self.withheld(view, at, next) {
+            return Ok(next);
+        }
+        self.chain.commit();
         let bytes = next - at;
         let (kind, why) = match fault {
             _ if at == 0 => sniff::other(view.bytes),
@@ -271,10 +274,53 @@ impl Scan<'_> {
         Ok(next)
     }
 
+    /// Withholds the record before `at` if nothing shows that it ends there: what follows, up to
+    /// `next`, may be its own bytes, moved by others that were put into it.
+    fn withheld(&mut self, view: &View<'_>, at: u64, next: u64) -> bool {
+        let Some(before) = self.chain.pending.map(|pending| pending.at) else {
+            return false;
+        };
+        let mut bytes = vec![0; (next - before).min(2 * WINDOW as u64) as usize];
+        let got = read_full(view.source, before, &mut bytes).unwrap_or(0);
+        bytes.truncate(got);
+        let gap = bytes.get((at - before) as usize..).unwrap_or(&[]);
+        let feeds = line_feeds(&bytes);
+        // Zeros fill up what is not used, and a header stands there whatever its length became.
+        let last = next == self.end;
+        let whole = gap.len() >= SHORT || last;
+        let ends = gap.iter().all(|&byte| byte == 0) || (whole && begins(gap, &bytes));
+        // Other data behind the last record are more than what could have been put into it.
+        let ends = ends || (last && next - at > at - before);
+        if ends && (feeds == 0 || feeds as u64 != next - at) {
+            return false;
+        }
+        self.chain.pending = None;
+        let skipped = next - before;
+        if feeds > 0 {
+            self.chain.skip(ProblemKind::Transfer, before, skipped, || {
+                format!(
+                    "the record here is longer than its length says, and each of the {feeds} line \
+                     feeds up to the next one stands behind a carriage return, as a transfer in text \
+                     mode puts there; {skipped} bytes skipped; {}",
+                    sniff::CURE
+                )
+            });
+        } else {
+            self.chain.skip(ProblemKind::Resync, before, skipped, || {
+                format!(
+                    "no record follows where the one here ends by its length, so that its contents \
+                     are in doubt; {skipped} bytes skipped with it"
+                )
+            });
+        }
+        true
+    }
+
     /// Fewer bytes than a header has, at the end.
     fn rest(&mut self, view: &View<'_>, at: u64) -> Result<u64, Error> {
         match self.inside(view, at)? {
             Some(next) => Ok(next),
+            None if self.withheld(view, at, self.end) => Ok(self.end),
             None => Ok(self.truncated(at, "a record header")),
         }
     }
@@ -337,6 +383,38 @@ impl Scan<'_> {
         }
         self.chain.finish()
     }
+}
+
+/// How many line feeds there are, if each stands behind a carriage return.
+fn line_feeds(bytes: &[u8]) -> usize {
+    let mut feeds = 0;
+    for (at, _) in bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'\n') {
+        if at == 0 || bytes[at - 1] != b'\r' {
+            return 0;
+        }
+        feeds += 1;
+    }
+    feeds
+}
+
+/// Whether bytes can be the beginning of a record whatever its length, as far as there are any; or at
+/// least half of what is mostly the same in the header of the record before is.
+fn begins(bytes: &[u8], before: &[u8]) -> bool {
+    if bytes.len() < SHORT {
+        return bytes.get(2..RDW).is_none_or(|zeros| zeros == [0, 0]);
+    }
+    let same = (2..RDW).chain(10..SHORT);
+    if same.filter(|&at| bytes.get(at) == before.get(at)).count() >= 5 {
+        return true;
+    }
+    Header::parse(bytes).is_some_and(|header| {
+        let whole = Header {
+            length: u16::MAX,
+            segment: 0,
+            ..header
+        };
+        whole.check().is_ok()
+    })
 }
 
 /// The bytes of the record at `at`; `far` takes them where it runs beyond those at hand.

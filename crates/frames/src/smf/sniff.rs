@@ -17,7 +17,7 @@ pub enum Sniff {
 }
 
 /// How to transfer a dump so that it arrives as a stream of whole records.
-pub(crate) const CURE: &str = "transfer it again in binary with record descriptor words (FTP: \
+pub const CURE: &str = "transfer it again in binary with record descriptor words (FTP: \
      BINARY, then QUOTE SITE RDW, then GET; or as record format U, which keeps the descriptor words of \
      blocks and records), from a copy made by IFASMFDP or IFASMFDL";
 
@@ -91,7 +91,41 @@ fn plausible(bytes: &[u8]) -> Option<Header> {
 
 /// The form of SMF data that cannot be read, in a sentence.
 fn form(head: &[u8]) -> Option<String> {
-    without_words(head).or_else(|| translated(head))
+    miscounted(head)
+        .or_else(|| without_words(head))
+        .or_else(|| translated(head))
+}
+
+/// Records whose descriptor words are there, with lengths in another order of bytes, or without the
+/// four bytes of the word itself.
+fn miscounted(head: &[u8]) -> Option<String> {
+    let wrong = [(true, 0), (false, RDW), (true, RDW)];
+    let &(swapped, more) = wrong
+        .iter()
+        .find(|&&(swapped, more)| leads_to(head, swapped, more))?;
+    let how = match (swapped, more) {
+        (true, 0) => "are little-endian",
+        (false, _) => "do not count themselves: each length is four bytes too small",
+        (true, _) => {
+            "are little-endian and do not count themselves: each length is four bytes too small"
+        }
+    };
+    Some(format!(
+        "SMF records whose record descriptor words {how}; write each word as a length of two bytes, \
+         big-endian, that counts the four bytes of the word, and two bytes of zero; or {CURE}"
+    ))
+}
+
+/// Whether lengths read in that way lead from one record to another, or to the end.
+fn leads_to(head: &[u8], swapped: bool, more: usize) -> bool {
+    let length = |at: usize| {
+        let &[a, b, 0, 0] = head.get(at..)?.first_chunk::<RDW>()? else {
+            return None;
+        };
+        let length = usize::from(u16::from_be_bytes(if swapped { [b, a] } else { [a, b] })) + more;
+        (length >= SHORT && wordless(&head[at + RDW..]).is_some()).then_some(length)
+    };
+    length(0).is_some_and(|next| next == head.len() || length(next).is_some())
 }
 
 /// Records whose descriptor words are gone: nothing tells any more where one ends.
@@ -126,6 +160,21 @@ fn without_words(head: &[u8]) -> Option<String> {
         "SMF records without their record descriptor words, {cause}: nothing tells where one ends; \
          {CURE}"
     ))
+}
+
+/// Where in a record, from `from` on, another of the same system and day begins without its
+/// descriptor word.
+#[must_use]
+pub fn swallowed(record: &[u8], from: usize) -> Option<usize> {
+    // Date and system stand behind type and time.
+    let own: &[u8; 8] = record.get(10..SHORT)?.first_chunk()?;
+    let rest = record.get(from..)?;
+    let mut places = rest.windows(own.len()).enumerate();
+    places.find_map(|(at, bytes)| {
+        let start = (from + at).checked_sub(10 - RDW)?;
+        let found = bytes == own && start >= from && wordless(&record[start..]).is_some();
+        found.then_some(start)
+    })
 }
 
 /// The header at the beginning of bytes, if one can begin there without its descriptor word.

@@ -89,14 +89,14 @@ fn a_length_of_zero() {
 
 #[test]
 fn a_length_that_leads_to_no_record() {
-    for (length, lost) in [(5_u16, 1), (30, 0), (900, 0), (60_000, 1)] {
+    for length in [5_u16, 30, 900, 60_000] {
         let mut bytes = sample();
         let place = places()[middle()];
         bytes[place..place + 2].copy_from_slice(&length.to_be_bytes());
         let problem = made::problem(&bytes);
         assert_eq!(problem.kind, ProblemKind::Resync, "{length}");
         let (index, found) = made::read(&bytes);
-        assert_eq!(index.records as usize, made::sample().len() - lost);
+        assert_eq!(index.records as usize, made::sample().len() - 1);
         let next = places()[middle() + 1] as u64;
         assert!(found.iter().any(|one| one.offset == next));
         assert_eq!(problem.offset + problem.bytes, next, "{length}");
@@ -151,19 +151,57 @@ fn headers_that_are_none_one_after_the_other_are_one_problem() {
 }
 
 #[test]
-fn bytes_between_records() {
+fn bytes_between_records_put_the_one_before_in_doubt() {
     for count in [1, 2, 3, 17, 100, 3 * WINDOW] {
         let mut bytes = sample();
         let place = places()[50];
         bytes.splice(place..place, vec![0x5A; count]);
         let problem = made::problem(&bytes);
         assert_eq!(problem.kind, ProblemKind::Resync);
+        let before = places()[49];
         assert_eq!(
             (problem.offset, problem.bytes),
-            (place as u64, count as u64)
+            (before as u64, (place - before + count) as u64)
         );
-        assert_eq!(made::read(&bytes).0.records as usize, made::sample().len());
+        let left = made::sample().len() - 1;
+        assert_eq!(made::read(&bytes).0.records as usize, left);
     }
+}
+
+/// What a transfer in text mode does: each record is longer by its line feeds than its length says.
+#[test]
+fn line_feeds_that_got_carriage_returns() {
+    let mut records = made::sample();
+    let long: Vec<_> = (0..records.len())
+        .filter(|&nth| records[nth].len() == 1022)
+        .collect();
+    let fed = [long[0], long[9], long[20], long[40]];
+    for byte in records.iter_mut().flatten() {
+        *byte += u8::from(*byte == b'\n');
+    }
+    for (nth, &which) in fed.iter().enumerate() {
+        for at in 0..=3 * nth {
+            records[which][50 + 7 * at] = b'\n';
+        }
+    }
+    let whole = made::file(&records);
+    let mut bytes = Vec::new();
+    for &byte in &whole {
+        if byte == b'\n' {
+            bytes.push(b'\r');
+        }
+        bytes.push(byte);
+    }
+    let added = bytes.len() - whole.len();
+    assert_eq!(added, 1 + 4 + 7 + 10);
+    let (index, found) = made::read(&bytes);
+    assert_eq!(index.records as usize, records.len() - fed.len());
+    assert!(found.iter().all(|one| !one.bytes.contains(&b'\n')));
+    let kinds: Vec<_> = index.problems.kept().iter().map(|one| one.kind).collect();
+    assert_eq!(kinds, [ProblemKind::Transfer; 4]);
+    let detail = &index.problems.kept()[1].detail;
+    assert!(detail.contains("each of the 4 line feeds"), "{detail}");
+    assert!(detail.contains("BINARY"), "{detail}");
 }
 
 #[test]

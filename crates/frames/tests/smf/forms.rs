@@ -9,13 +9,18 @@ fn say(bytes: &[u8]) -> Sniff {
     sniff(&bytes[..bytes.len().min(65_536)], bytes.len() as u64)
 }
 
-/// Says that a form is recognized by these words, by a look at the head and by a pass.
-fn damaged(bytes: &[u8], words: &str) {
+/// Says that a form is recognized by these words, by a look at the head.
+fn named(bytes: &[u8], words: &str) {
     let Sniff::Damaged(sentence) = say(bytes) else {
         panic!("{words}: {:?}", say(bytes));
     };
     assert!(sentence.contains(words), "{sentence}");
     assert!(sentence.contains("QUOTE SITE RDW"), "{sentence}");
+}
+
+/// The same, and by a pass.
+fn damaged(bytes: &[u8], words: &str) {
+    named(bytes, words);
     let rows = made::problems(bytes);
     assert!(made::says(&rows, ProblemKind::Transfer, words), "{rows:?}");
 }
@@ -68,6 +73,30 @@ fn descriptor_words_that_are_gone() {
     damaged(&filled, "each filled up to 4096 bytes");
     // One alone says only what it lacks.
     damaged(&made::record(30, Some(5), 300, 1)[4..], "does not ask");
+}
+
+#[test]
+fn descriptor_words_of_another_kind() {
+    let words = |swapped: bool, less: u16| -> Vec<u8> {
+        let mut records = small();
+        for record in &mut records {
+            let length = record.len() as u16 - less;
+            let bytes = if swapped {
+                length.to_le_bytes()
+            } else {
+                length.to_be_bytes()
+            };
+            record[..2].copy_from_slice(&bytes);
+        }
+        records.concat()
+    };
+    named(&words(true, 0), "are little-endian; write each word");
+    named(&words(false, 4), "do not count themselves");
+    named(
+        &words(true, 4),
+        "are little-endian and do not count themselves",
+    );
+    assert_eq!(say(&words(false, 0)), Sniff::Smf);
 }
 
 #[test]

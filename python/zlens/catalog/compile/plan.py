@@ -334,7 +334,9 @@ class Compiler:
     def _events(self, wanted: Collection[str], kinds: Kinds) -> Plan:
         """The statement of events, which read tables that no role does."""
         listed = events.of(self.input.raw, kinds)
-        tables = {table: frozenset(self.input.raw[table]) for table in {event["table"] for event in listed}}
+        tables = {
+            table: frozenset(self.input.raw[table]) for event in listed for table in events.tables_of(event)
+        }
         with_resets = events.reads_resets(kinds)
         rows = events.sql(listed, tables, resets=with_resets)
         if not rows:

@@ -43,6 +43,8 @@ _INTERVAL = ("system", "source", "interval_end")
 
 #: Columns beside those of roles, of an origin that tells from when a subject's counters count.
 _BEGAN, _SAMPLED = '"#began"', '"#sampled"'
+#: The rows of a group that cannot be, as text.
+_BROKEN = '"#broken"'
 #: Whether a subject began within the interval.
 _FRESH = '"#fresh"'
 #: A formula of this many characters is worth a layer.
@@ -133,15 +135,17 @@ def rows(
     # Of a subject that began within an interval, what it counted until the sample was counted in it.
     since = [role for role in roles if any(_counts_since(origin, role) for origin in known)]
     long = [] if role_entity.lasting else [role for role in roles if _is_long(role, known, since)]
+    told = any(role.name == IMPOSSIBLE for role in shown) and any(origin.group for origin in known)
     for origin in known:
         for release, systems in _releases(origin, releases):
             part = _Part(role_entity, origin, tables, release, result)
-            parts.append(part.select(roles, systems, since, {role.name for role in long}))
+            names = {role.name for role in long}
+            parts.append(part.select(roles, systems, since, names, told=told))
     union = "\nUNION ALL\n".join(parts) or _no_rows(role_entity, roles)
+    values = _Values(since, long, bounds, result, lasting=role_entity.lasting, told=told)
     if role_entity.lasting:
-        result.sql = union
+        result.sql = _lasting_rows(shown, union, values) if bounds else union
         return result
-    values = _Values(since, long, bounds, result)
     result.sql = (
         _sum_rows(role_entity, shown, union, result, values)
         if summed
@@ -154,8 +158,10 @@ def impossible_rows() -> str:
     """SQL of the samples with withheld values: system, source, kind and detail, one row per entity."""
     parts = []
     for name in bounded():
-        subject = ", ".join(f"CAST({expressions.quote(key)} AS VARCHAR)" for key in entity(name).key) or "''"
-        order = f"(interval_end, concat_ws('/', {subject}))"
+        role_entity = entity(name)
+        subject = ", ".join(f"CAST({expressions.quote(key)} AS VARCHAR)" for key in role_entity.key) or "''"
+        time = "tod" if role_entity.lasting else "interval_end"
+        order = f"({time}, concat_ws('/', {subject}))"
         noun = name.replace("_", " ")
         parts.append(
             f"SELECT system, source, 'impossible' AS kind, "
@@ -163,7 +169,7 @@ def impossible_rows() -> str:
             f"ELSE ' samples of {noun} have' END "
             f"|| ' impossible values, which are left out; the first: {noun} ' "
             f"|| coalesce(arg_min(concat_ws('/', {subject}), {order}), '?') || ', ' "
-            f"|| strftime(min(interval_end), '%Y-%m-%d %H:%M:%S') || ' UTC: ' "
+            f"|| strftime(min({time}), '%Y-%m-%d %H:%M:%S') || ' UTC: ' "
             f"|| arg_min(impossible, {order}) AS detail "
             f"FROM role.{name} WHERE impossible IS NOT NULL GROUP BY system, source"
         )
@@ -255,8 +261,15 @@ class _Part:
         return f"{expressions.quote(table)}.{expressions.quote(name)}"
 
     def select(
-        self, roles: list[Role], systems: list[str] | None, since: list[Role], long: Collection[str]
+        self,
+        roles: list[Role],
+        systems: list[str] | None,
+        since: list[Role],
+        long: Collection[str],
+        *,
+        told: bool,
     ) -> str:
+        """SQL of the rows; `told`: with a column that says which rows of groups cannot be."""
         self.long = long
         group = self.origin.group
         if self.entity.lasting:
@@ -271,6 +284,8 @@ class _Part:
                 sql = self.column(name)
                 head.append(f"max({sql}) AS {name}" if group else f"{sql} AS {name}")
         selected = [f"{self.typed(role)} AS {expressions.quote(role.name)}" for role in roles]
+        if told:
+            selected.append(f"{self.broken_rows(roles)} AS {_BROKEN}")
         if since:
             began = self.origin.began
             times = (self.column(began.lower()), self.column("tod")) if began else ("NULL", "NULL")
@@ -369,7 +384,37 @@ class _Part:
         sql = self.first(how, role.type)
         if not over or sql == "NULL":
             return sql
-        return expressions.total(sql) if over == "sum" else f"{over}({sql})"
+        told = expressions.total(sql) if over == "sum" else f"{over}({sql})"
+        broken = self.row_broken(role, sql)
+        return told if broken is None else f"CASE WHEN NOT coalesce(bool_or({broken}), false) THEN {told} END"
+
+    def row_broken(self, role: Role, value: str) -> str | None:
+        """Whether one row of a group cannot be, whatever the sum is: the role's bounds hold for each row."""
+        return _beyond(value, self.row_limit(role)) if role.is_bounded else None
+
+    def row_limit(self, role: Role) -> str | None:
+        """SQL of what a role of one row of a group may be at most."""
+        within = self.origin.roles[role.name].get("each", role.within)
+        return expressions.compile_raw(within, self.of_row, "float") if within else None
+
+    def broken_rows(self, roles: list[Role]) -> str:
+        """The values of a group's rows that cannot be, the least of each role as text; else NULL."""
+        texts = []
+        for role in roles:
+            how = self.origin.roles.get(role.name, {})
+            sql = self.first(how, role.type) if how.get("over", "count") != "count" else "NULL"
+            broken = self.row_broken(role, sql) if sql != "NULL" else None
+            if broken is not None:
+                text = _worded(role, sql, self.row_limit(role))
+                texts.append(f"min(CASE WHEN {broken} THEN {text} END)")
+        return f"nullif(concat_ws(', ', {', '.join(texts)}), '')" if texts else "NULL::VARCHAR"
+
+    def of_row(self, name: str) -> str:
+        """SQL of what a limit names, in one row of a group: a count of rows is 1."""
+        if name == "seconds":
+            return self.column(name)
+        how = self.origin.roles.get(name, {})
+        return "1" if how.get("over") == "count" else self.first(how, self.entity.roles[name].type)
 
     def first(self, how: Mapping[str, Any], type: str) -> str:
         sql = self.way(how, type)
@@ -427,19 +472,46 @@ def _of_interval(name: str) -> str:
     return expressions.quote(f"#{name}")
 
 
+def _beyond(value: str, limit: str | None) -> str:
+    """Whether a value is negative or exceeds its limit; nothing exceeds one that is not finite."""
+    return f"{value} < 0" + (f" OR {value} > {_TOLERANCE} * ({limit}) + {_SLACK}" if limit else "")
+
+
+def _worded(role: Role, value: str, limit: str | None) -> str:
+    """SQL of a text: a role's value, what it may be at most, and the unit."""
+    name, unit = (expressions.literal(text) for text in (f"{role.name} ", f" {role.unit}".rstrip()))
+    number = "format('{{:.6g}}', CAST({} AS DOUBLE))"
+    text = f"{name} || {number.format(value)}"
+    if limit is not None:
+        # A negative value is wrong whatever the limit, which may be unknown.
+        text += f" || coalesce(' of ' || {number.format(limit)}, '')"
+    return f"{text} || {unit}"
+
+
 class _Values:
     """SQL of values of rows `r` in their intervals; `rows` gives both.
 
     since   roles of which a subject that began in the interval has all that it counted
     long    roles that are long formulas, and not finite yet
     bounds  roles with a limit: values beyond it are withheld
+    told    a column says which rows of groups are beyond a limit
     """
 
-    def __init__(self, since: list[Role], long: list[Role], bounds: list[Role], result: Rows) -> None:
+    def __init__(
+        self,
+        since: list[Role],
+        long: list[Role],
+        bounds: list[Role],
+        result: Rows,
+        *,
+        lasting: bool,
+        told: bool,
+    ) -> None:
+        self.told = told
         self.since = since
         self.long = long
         self.bounds = bounds
-        if since or bounds:
+        if (since or bounds) and not lasting:
             result.read("_interval", ("seconds",))
 
     def rows(self, union: str, columns: Iterable[str]) -> str:
@@ -469,7 +541,8 @@ class _Values:
 
     def __getitem__(self, role: Role) -> str:
         if role.name == IMPOSSIBLE:
-            return f"nullif(concat_ws(', ', {', '.join(map(self._impossible, self.bounds))}), '')"
+            texts = [*map(self._impossible, self.bounds), *([f"r.{_BROKEN}"] if self.told else [])]
+            return f"nullif(concat_ws(', ', {', '.join(texts)}), '')"
         value = self.plain(role)
         return f"CASE WHEN {self.broken(role)} THEN NULL ELSE {value} END" if role in self.bounds else value
 
@@ -479,20 +552,11 @@ class _Values:
 
     def broken(self, role: Role) -> str:
         """Whether a value cannot be, or NULL: clocks of two samples may differ a little."""
-        value = self.plain(role)
-        if not role.within:
-            return f"{value} < 0"
-        # Nothing exceeds a limit that is not finite.
-        limit = self._limit(role)
-        return f"{value} < 0 OR {value} > {_TOLERANCE} * ({limit}) + {_SLACK}"
+        return _beyond(self.plain(role), self._limit(role) if role.within else None)
 
     def _impossible(self, role: Role) -> str:
         """A value that cannot be, with its name and unit, as text; else NULL."""
-        name, unit = (expressions.literal(text) for text in (f"{role.name} ", f" {role.unit}".rstrip()))
-        value = f"format('{{:.6g}}', CAST({self.plain(role)} AS DOUBLE))"
-        text = f"{name} || {value} || {unit}"
-        if role.within:
-            text = f"{name} || {value} || ' of ' || format('{{:.6g}}', {self._limit(role)}) || {unit}"
+        text = _worded(role, self.plain(role), self._limit(role) if role.within else None)
         return f"CASE WHEN {self.broken(role)} THEN {text} END"
 
     def _limit(self, role: Role) -> str:
@@ -514,6 +578,13 @@ def _select_rows(roles: list[Role], union: str, result: Rows, values: _Values) -
         f"coalesce(r.flag, {values.of_interval('flag')}) AS flag{selected} "
         f"FROM {values.rows(union, ('seconds', 'flag'))}"
     )
+
+
+def _lasting_rows(roles: list[Role], union: str, values: _Values) -> str:
+    """The rows of states without values that cannot be; they belong to no interval."""
+    head = ", ".join(f"r.{name}" for name, _ in LASTING_HEAD)
+    selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
+    return f"SELECT {head}{selected} FROM ({union}) AS r"
 
 
 def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows, values: _Values) -> str:

@@ -3,9 +3,9 @@
 -- including the address space and the time of writing, are one.
 SELECT DISTINCT
     job.system, job.source, coalesce(job.ended, job.tod) AS interval_end,
-    epoch_us(coalesce(job.ended, job.tod)) / 1e6 - epoch_us(job.begun) / 1e6 AS seconds,
+    job.elapsed_time AS seconds,
     CAST(NULL AS VARCHAR) AS flag,
-    job.* EXCLUDE (system, source, ended)
+    job.* EXCLUDE (system, source, ended, elapsed_time, most_cpus)
 FROM role.job AS job
 LEFT JOIN _asked AS asked ON asked.system = job.system AND asked.source = job.source
 WHERE asked.first IS NULL

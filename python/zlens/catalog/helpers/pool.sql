@@ -6,9 +6,12 @@ WITH used AS (
         system, source, interval_end, any_value(seconds) AS seconds, any_value(flag) AS flag, cpu_type,
         CASE WHEN count(effective_time) = count(*) THEN sum(effective_time ORDER BY effective_time) END AS effective_time,
         CASE WHEN count(dispatch_time) = count(*) THEN sum(dispatch_time ORDER BY dispatch_time) END AS dispatch_time,
-        sum(weight ORDER BY weight) FILTER (WHERE NOT coalesce(dedicated, false)) AS total_weight,
-        sum(logical_cpus) FILTER (WHERE NOT coalesce(dedicated, false)) AS logical_cpus,
-        coalesce(sum(logical_cpus) FILTER (WHERE dedicated), 0) AS dedicated
+        CASE WHEN count(*) = count(weight) FILTER (WHERE NOT coalesce(dedicated, false)) + count(*) FILTER (WHERE dedicated)
+            THEN sum(weight ORDER BY weight) FILTER (WHERE NOT coalesce(dedicated, false)) END AS total_weight,
+        CASE WHEN count(logical_cpus) = count(*)
+            THEN sum(logical_cpus) FILTER (WHERE NOT coalesce(dedicated, false)) END AS logical_cpus,
+        CASE WHEN count(*) FILTER (WHERE dedicated) = count(logical_cpus) FILTER (WHERE dedicated)
+            THEN coalesce(sum(logical_cpus) FILTER (WHERE dedicated), 0) END AS dedicated
     FROM role.partition
     WHERE cpu_type IS NOT NULL AND NOT coalesce(incomplete, false) AND NOT coalesce(apart, false)
     GROUP BY system, source, interval_end, cpu_type
@@ -24,12 +27,26 @@ WITH used AS (
         system, source, interval_end, seconds, flag, cpu_type,
         effective_time, dispatch_time, total_weight, logical_cpus, dedicated
     FROM role.pool_total
+),
+pool AS (
+    SELECT
+        used.*, physical.physical, physical.usage, management.management_time, management.told AS management_told,
+        pool_usage.effective AS usage_effective, pool_usage.management AS usage_management,
+        pool_usage.physical AS usage_physical, pool_usage.total AS usage_total,
+        -- As for the bounds of roles, a fiftieth is let pass.
+        coalesce(used.dedicated > 1.02 * physical.physical, false) AS too_many,
+        coalesce(
+            used.dispatch_time + coalesce(management.management_time, 0)
+            > 1.02 * physical.physical * used.seconds + 0.05,
+            false
+        ) AS too_long
+    FROM used
+    LEFT JOIN role.physical AS physical USING (system, source, interval_end, cpu_type)
+    LEFT JOIN (SELECT *, true AS told FROM role.management) AS management USING (system, source, interval_end, cpu_type)
+    LEFT JOIN role.pool_usage AS pool_usage USING (system, source, interval_end, cpu_type)
 )
+-- Partitions cannot have more than the machine: then nothing is told as a part of its processors (`whole`).
 SELECT
-    used.*, physical.physical, physical.usage, physical.physical - used.dedicated AS shared, management.management_time,
-    pool_usage.effective AS usage_effective, pool_usage.management AS usage_management,
-    pool_usage.physical AS usage_physical, pool_usage.total AS usage_total
-FROM used
-LEFT JOIN role.physical AS physical USING (system, source, interval_end, cpu_type)
-LEFT JOIN role.management AS management USING (system, source, interval_end, cpu_type)
-LEFT JOIN role.pool_usage AS pool_usage USING (system, source, interval_end, cpu_type)
+    *, CASE WHEN NOT too_long THEN physical END AS whole,
+    CASE WHEN physical >= dedicated THEN physical - dedicated WHEN physical < dedicated AND NOT too_many THEN 0 END AS shared
+FROM pool

@@ -1,0 +1,257 @@
+"""Values of SMF records that cannot be: withheld, with all that is computed from them, and reported."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import job_made
+import zlens
+from measures.test_workload_bytes import CLASS, PERIOD
+from readers import smf_made
+from rounds import draws, rounds
+from samples import needs, sample
+from smf70_made import US, Core, Cpu, Logical, Lpar, Record, encoded, record, session
+from zlens.api import Session
+from zlens.catalog import metrics, roles, smf_sections, smf_write
+from zlens.catalog.smf_record import CounterSet
+
+SAMPLE = sample("public/smf72-impossible-cpu.smf")
+SECONDS = 900.0
+END_US = job_made.END_US
+MEASURES = ("load", "cpu", "partition", "cec", "workload", "job")
+
+
+def impossible(made: Session) -> list[str]:
+    return [problem.detail for problem in made.all_problems() if problem.kind == "impossible"]
+
+
+@needs(SAMPLE)
+def test_cpu_time_that_no_system_has_is_withheld() -> None:
+    """APARs PH18676 and OW28256: -5000 s, 1e9 s and less than no time, in 900 s."""
+    with zlens.open([SAMPLE]) as made:
+        rows = made.sql("SELECT cpu_s, rct_s, cp_s, appl_cp_pct FROM workload").rows
+        (problem,) = impossible(made)
+    assert all(value is None or 0 <= value < 1e5 for row in rows for value in row)
+    # Each of the three makes the sum and its percentage unknown.
+    assert [row.count(None) for row in rows if None in row] == [3, 3, 3]
+    assert problem.startswith(
+        "3 samples of class period have impossible values, which are left out; the first: "
+    )
+    assert problem.endswith("rct_time 1e+09 of 230400 s")
+
+
+def machine(changed: dict[str, Any] | None = None, told: dict[str, Any] | None = None) -> Record:
+    """Partition A with two processors, of which the first is changed, and B with one."""
+    physical = {"PDT": 5 * US, **(told or {})}
+    made = record(
+        SECONDS,
+        [
+            Lpar("A", 1, [Logical("CP", 0, 400, 390, fields=changed or {}), Logical("CP", 1, 100, 90)]),
+            Lpar("B", 2, [Logical("CP", 0, 100, 90)]),
+        ],
+        [Cpu(0, 0, 500), Cpu(1, 0, 800)],
+        own=1,
+        physical={"CP": 4},
+        management_s={"CP": 5},
+        cores=[Core(0, 1, 0.9, 400), Core(1, 1, 0.9, 100)],
+    )
+    made["logical"][-1].update(physical)
+    return made
+
+
+#: What is impossible, columns of partition A, of the CPs of the machine and of the load, and the text.
+WITHHELD = [
+    ({"PDT": 1000 * US}, "total_s total_pct", "total_s phys_total_pct", "", "dispatch_time 1000 of 900 s"),
+    ({"PDT": 500 * US, "ONT": 300 * US}, "total_s total_pct", "total_s", "", "dispatch_time 500 of 300 s"),
+    (
+        {"ONT": 5000 * US},
+        "logical_cpus total_pct",
+        "logical_cpus",
+        "online busy_pct",
+        "online_time 5000 of 900 s",
+    ),
+    (
+        {"EDT": 450 * US},
+        "effective_s phys_lpmgt_pct",
+        "effective_s ovrhd_pct",
+        "",
+        "effective_time 450 of 400 s",
+    ),
+    ({"BPS": 5000}, "weight share_pct entitlement", "total_weight", "", "weight 5000 of 999"),
+]
+
+
+@pytest.mark.parametrize(("changed", "partition", "cec", "load", "told"), WITHHELD)
+def test_a_sum_with_a_part_that_cannot_be_is_unknown(
+    changed: dict[str, Any], partition: str, cec: str, load: str, told: str
+) -> None:
+    """Each partition's sum would be possible: 2700 s pass on three processors."""
+    for made, shown in ((machine(), True), (machine(changed), False)):
+        with session({"SYSA": [made]}, SECONDS) as opened:
+            for table, columns, where in (
+                ("partition", partition, "partition = 'A'"),
+                ("cec", cec, "cpu_type = 'CP'"),
+                ("load", load, "true"),
+            ):
+                for column in columns.split():
+                    ((value,),) = opened.sql(f"SELECT {column} FROM {table} WHERE {where}").rows
+                    assert (value is not None) == shown, (table, column, value)
+            problems = impossible(opened)
+            assert shown == (not problems)
+            assert shown or any(problem.endswith(told) for problem in problems), problems
+
+
+def test_the_own_time_of_the_machine_is_withheld_from_its_sum() -> None:
+    with session({"SYSA": [machine(told={"PDT": 5000 * US})]}, SECONDS) as opened:
+        assert opened.sql("SELECT total_s, management_s FROM cec").rows == [(None, None)]
+        (problem,) = impossible(opened)
+    assert problem.endswith("management_time 5000 of 900 s")
+
+
+def test_partitions_that_had_more_than_the_machine_have_no_part_of_it() -> None:
+    made = machine()
+    made["name"][0] |= {"CTN": 0, "CAN": 1}
+    made["name"][0]["CTN"] = 1
+    made["control"][0]["DSA"] = 1800
+    with session({"SYSA": [made]}, SECONDS) as opened:
+        rows = opened.sql("SELECT total_s, phys_total_pct, phys_effective_pct FROM cec").rows
+        parts = opened.sql("SELECT DISTINCT phys_total_pct FROM partition").rows
+        (problem,) = impossible(opened)
+    assert rows == [(605, None, None)]
+    assert parts == [(None,)]
+    assert problem.startswith("partitions had more than the machine in 1 rows of cec")
+
+
+def test_a_step_that_ended_before_it_began_has_no_length(tmp_path: Path) -> None:
+    """And no step has more CPU time than 256 processors give it."""
+    times = job_made.TIMES | {"CPT": 4_000_000_000}
+    # Records of intervals tell of the zone.
+    records = [job_made.record(kind) for kind in (job_made.INTERVAL, job_made.STEP)]
+    records.append(job_made.record(job_made.STEP, 300, cas=times))
+    wrong = bytearray(job_made.record(job_made.STEP, 600))
+    at = _places(30, bytes(wrong), "id", "SIT")[0]
+    wrong[at : at + 4] = (86_399_99).to_bytes(4)
+    with zlens.open([smf_made.dump(tmp_path / "a.smf", [*records, bytes(wrong)])]) as opened:
+        rows = opened.sql(
+            "SELECT seconds, tcb_s, cp_s IS NULL FROM job WHERE kind = 'step' ORDER BY interval_end"
+        ).rows
+        (problem,) = impossible(opened)
+    assert rows == [(61, 10, False), (61, None, True), (None, 10, False)]
+    assert problem.startswith("2 samples of job have impossible values")
+
+
+def _places(number: int, made: bytes | bytearray, section: str, field: str) -> list[int]:
+    """Where a field is in each section of a kind of a record."""
+    facts = smf_sections.layout(number).section(section)
+    if facts.triplet is None:
+        return []
+    at = facts.triplet
+    offset, length, count = (int.from_bytes(made[at + a : at + b]) for a, b in ((0, 4), (4, 6), (6, 8)))
+    return [offset + n * length + facts.field(field).offset for n in range(count)]
+
+
+def _class(**changed: Any) -> bytes:
+    return smf_write.encode(
+        smf_sections.layout(72),
+        3,
+        system="SYSA",
+        local_us=END_US,
+        sections={
+            "product": [{"MVS": "ZV030100", "SNM": "SYSA", **smf_write.interval(END_US, SECONDS, 0)}],
+            "wms": [CLASS],
+            "scs": [PERIOD | {"CTSA": 1000.0} | changed],
+            "rts": [{"TRDB_1": 50}, {"TRDB_1": 1}],
+        },
+    )
+
+
+def _all() -> Iterator[tuple[int, bytes]]:
+    """A record of each type, of one interval of one system."""
+    yield 70, encoded("SYSA", machine(), END_US, SECONDS)[0]
+    yield 72, _class()
+    for kind in (job_made.INTERVAL, job_made.STEP, job_made.JOB):
+        yield 30, job_made.record(kind)
+    counters = [CounterSet("basic", [3 * 10**12, 10**12, 10**10, 10**10, 10**10, 10**10])]
+    for subtype in (1, 1):
+        yield 113, smf_made.record(subtype, 0, 600, sets=counters)
+
+
+def _damaged(chance: random.Random) -> tuple[str, list[bytes]]:
+    """The records, with a field out of its mind in one of each type."""
+    named = "".join(path.read_text("utf-8").lower() for path in roles.root().glob("[!_]*.toml"))
+    records = list(_all())
+    told = []
+    for number in (70, 72, 30, 113):
+        which = chance.choice([n for n, (kind, _) in enumerate(records) if kind == number])
+        wrong = bytearray(records[which][1])
+        if number == 113:
+            at, length, name = chance.randrange(60, len(wrong) - 8), 8, "bytes"
+        else:
+            fields = [
+                (section.name, field)
+                for section in smf_sections.layout(number).sections
+                for field in section.fields
+                if field.kind != "text"
+                and field.column in named
+                and _places(number, wrong, section.name, field.name)
+            ]
+            section, field = chance.choice(fields)
+            at = chance.choice(_places(number, wrong, section, field.name))
+            length, name = field.length, f"{section}.{field.name}"
+        ends = [b"\xff" * length, b"\x80" + bytes(length - 1), b"\x7f" + b"\xff" * (length - 1)]
+        small = [bytes(length), bytes(length - 1) + b"\x01"]
+        value = chance.choice([*ends, *small, chance.randbytes(length)])
+        wrong[at : at + length] = value
+        told.append(f"{number} {name} at {at}: {value.hex()}")
+        records[which] = (number, bytes(wrong))
+    return ", ".join(told), [made for _, made in records]
+
+
+def _beyond(table: str, row: dict[str, Any]) -> list[str]:
+    """The columns of a row whose values cannot be; a fiftieth and 0.05 s are let pass, as by the bounds."""
+    seconds = row["seconds"] or 0
+    wrong = []
+    for column in metrics.table(table).columns:
+        value = row.get(column.name)
+        if (
+            value is None
+            or column.type not in ("int", "float")
+            or column.unit not in ("s", "count", "%", "/s")
+        ):
+            continue
+        least, most = 0.0, float("inf")
+        if column.unit == "%":
+            most = {"workload": 100 * 256, "cec": 100 * 65536}.get(table, 100)
+            whole = (
+                "velocity_pct within_goal_pct goal_percent phys_lpmgt_pct phys_effective_pct phys_total_pct"
+            )
+            most = 100 if column.name in whole.split() else most
+            # What is divided by a length that is nearly zero has no bound, nor by the capacity of threads.
+            online = seconds * (row.get("online_pct") or 0) / 100 if table == "cpu" else seconds
+            online = seconds * min(1, row.get("logical_cpus") or 1) if table == "partition" else online
+            most = 1.02 * most + 5 / online if online > 0 else float("inf")
+            least = -2 - 5 / online if online > 0 else float("-inf")
+        if column.unit == "s" and table == "workload":
+            least = -0.1 - 0.02 * (row["cpu_s"] or 0)
+        if column.name == "cpu_delay_pct" or "appl" in column.name:
+            most = float("inf")
+        if not least <= value <= most:
+            wrong.append(f"{table}.{column.name} {value}")
+    return wrong
+
+
+def test_a_value_that_cannot_be_is_shown_nowhere(tmp_path: Path) -> None:
+    chance = draws("impossible")
+    for number in range(rounds(200, 6)):
+        what, records = _damaged(chance)
+        with zlens.open([smf_made.dump(tmp_path / f"{number}.smf", records)]) as made:
+            for table in MEASURES:
+                answer = made.sql(f"SELECT * FROM {table}")
+                names = answer.columns
+                for row in answer.rows:
+                    assert not _beyond(table, dict(zip(names, row, strict=True))), what
