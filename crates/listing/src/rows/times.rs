@@ -142,13 +142,13 @@ impl Rows {
         self.chunks.last().map_or("", |placed| &placed.source)
     }
 
-    /// Marks the rows of the last chunk that end at a time: they are in no measure.
-    pub fn flag(&mut self, end_us: i64, repeated: bool) {
-        let why = if repeated { "repeated" } else { "other length" };
+    /// Marks the rows of the last chunk that end at a time, as their interval has another length: they are in no
+    /// measure.
+    pub fn flag(&mut self, end_us: i64) {
         let first = self.chunks.last().map_or(0, |placed| placed.first);
         for at in first..self.ends.len() {
             if self.ends[at] == end_us {
-                self.flags[at] = Some(why);
+                self.flags[at] = Some("other length");
             }
         }
     }

@@ -87,7 +87,11 @@ class Tables:
             labels = [(rows.label, rows.called) for rows in table.rows if rows.label]
             moment = listings.time_column(report.name, table.key)
             at = [column.key for column in table.columns].index(moment) if moment else None
-            rows = ListingRows(columns, labels, _totals(table), timed=bool(table.time), moment=at)
+            names = [name for name, _ in columns]
+            subject = [names.index(column) for column in listings.subject(name, names)]
+            rows = ListingRows(
+                columns, labels, _totals(table), timed=bool(table.time), subject=subject, moment=at
+            )
             target = self.targets[name] = Target(name, rows, table, timed=bool(table.time))
         return target
 
@@ -97,7 +101,10 @@ class Tables:
             own = name if number == 1 else f"{name}_{number}"
             target = self.targets.get(own)
             if target is None:
-                rows = ListingRows([(column, "text") for column in columns], [], [], timed=timed)
+                subject = [columns.index(column) for column in listings.subject(own, columns)]
+                rows = ListingRows(
+                    [(column, "text") for column in columns], [], [], timed=timed, subject=subject
+                )
                 target = self.targets[own] = Target(own, rows, None, columns, timed=timed)
             if target.heads == columns:
                 return target

@@ -113,8 +113,6 @@ class ListingSource:
         self._raw = Tables()
         self._infos: dict[tuple[str, str], SystemInfo] = {}
         self._ends: dict[tuple[str, str], dict[int, float | None]] = {}
-        #: Which file an interval of a table is from: in a second one it is a repetition.
-        self._given: dict[tuple[str, str, str], dict[int, str]] = {}
         self._zones: dict[str, int] = {}
         self._last: str | None = None
         #: Files whose text was put together again, so that offsets are of no use.
@@ -189,15 +187,9 @@ class ListingSource:
                 info = self._infos[key] = SystemInfo(*key, utc_offset_s=offset, local_time=offset is None)
             self._describe(info, path, report)
             ends = self._ends.setdefault(key, {})
-            given = self._given.setdefault((name, *key), {})
-            repeated = [end for end, *_ in spans if given.setdefault(end, path) != path]
-            for span in spans:
-                self._interval(target, ends, path, span)
-            for end in repeated:
-                target.rows.flag(end, repeated=True)
-            if repeated:
-                detail = f"{len(repeated):,} intervals of {name} were already read in {given[repeated[0]]}; "
-                self.add(path, report.first, "duplicate", detail + "not counted again")
+            odd = {span[0] for span in spans if not self._interval(target, ends, path, span)}
+            repeats = [repeat for repeat in target.rows.repeats() if repeat[0] not in odd]
+            self._repeated(name, path, report, repeats)
             own = self._found.setdefault((path, system, name), [0, _LATEST_US, 0])
             own[0] += len(target.rows) - target.placed
             target.placed = len(target.rows)
@@ -210,7 +202,7 @@ class ListingSource:
         ends: dict[int, float | None],
         path: str,
         span: tuple[int, float | None, int, int],
-    ) -> None:
+    ) -> bool:
         """Add an interval. Of reports whose intervals end together, the first one says their length."""
         end_us, seconds, number, offset = span
         known = ends.setdefault(end_us, seconds)
@@ -222,6 +214,19 @@ class ListingSource:
                 f"the interval has {seconds:g} s; that of another report with the same end has {known:g} s"
             )
             self.add(path, Line(number, offset, ""), "conflict", f"{detail}; it is in no measure")
+            return False
+        return True
+
+    def _repeated(self, name: str, path: str, report: Report, repeats: list[tuple[int, str, bool]]) -> None:
+        """Tell of the intervals of a report that were already read."""
+        for (other, agrees), count in Counter((other, agrees) for _, other, agrees in repeats).items():
+            where = "in this file" if other == path else f"in {other}"
+            intervals = f"{count:,} intervals of {name} were already read"
+            if agrees:
+                self.add(path, report.first, "duplicate", f"{intervals} {where}; not counted again")
+            else:
+                detail = f"{intervals} {where} with other values; only those read first are shown"
+                self.add(path, report.first, "conflict", detail)
 
     def _describe(self, info: SystemInfo, path: str, report: Report) -> None:
         header = report.header
