@@ -272,10 +272,13 @@ class Parser:
         """Begin a report of which there is no header: the one that has these heads."""
         name, layout = found[0]
         above = self._above
-        if self._report is None or self._report.definition is not definition.load(name):
+        report, known = self._report, definition.load(name)
+        again = report is not None and report.definition is known
+        if report is None or not again or listings.table_name(known, layout.table) in report.targets:
+            # A table that begins again may be another page, or the same one again.
             self._finish()
-            known = definition.load(name)
             self._report = Report(Header(name=name.upper(), whole=True), line, known, excerpt=True)
+        if not again:
             others = ", ".join(each for each, _ in found[1:])
             same = f" (those of {others} are the same)" if others else ""
             detail = f"no header; recognized as {name} by its column heads{same}"
