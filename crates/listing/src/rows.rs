@@ -48,6 +48,7 @@ struct Placed {
     source: String,
     chunk: Chunk,
     only: bool,
+    dated: bool,
 }
 
 /// At most this many notes are kept.

@@ -120,7 +120,7 @@ impl ListingRows {
     }
 
     /// Give the rows since the last call their times and names: their intervals.
-    #[pyo3(signature = (system, sources, file, *, start_us, end_us, seconds, file_us, offset_us))]
+    #[pyo3(signature = (system, sources, file, *, start_us, end_us, seconds, day_us, offset_us))]
     #[allow(clippy::too_many_arguments)]
     fn place(
         &mut self,
@@ -130,7 +130,7 @@ impl ListingRows {
         start_us: Option<i64>,
         end_us: Option<i64>,
         seconds: Option<f64>,
-        file_us: i64,
+        day_us: i64,
         offset_us: i64,
     ) -> Vec<SpanOf> {
         let chunk = Chunk {
@@ -140,13 +140,19 @@ impl ListingRows {
             start_us,
             end_us,
             seconds,
-            file_us,
+            day_us,
             offset_us,
         };
         let spans = self.rows.place(chunk).into_iter();
         spans
             .map(|span| (span.end_us, span.seconds, span.line, span.offset))
             .collect()
+    }
+
+    /// Whether the rows placed last have a date of their own.
+    #[getter]
+    fn dated(&self) -> bool {
+        self.rows.dated()
     }
 
     /// The source of the rows placed last.
