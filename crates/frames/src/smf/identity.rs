@@ -70,7 +70,7 @@ pub(crate) struct Streams {
     read: Vec<u8>,
 }
 
-/// More streams are not told apart: they keep the system's name.
+/// More streams are not distinguished: they keep the system's name.
 const MAX_STREAMS: usize = 1000;
 /// More records are not renamed; 16 bytes each.
 const MAX_RENAMED: usize = 16_000_000;
