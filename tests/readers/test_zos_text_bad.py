@@ -182,7 +182,8 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "more values than any machine has counters" in details
         assert "more cores than any machine has" in details
     monkeypatch.setattr(zos_text, "MAX_MESSAGES", 2)
-    with opened(tmp_path / "many", {"a.txt": made.DISPLAY_HIS * 3}) as session:
+    displays = "".join(made.DISPLAY_HIS.replace("11.32.39", f"11.32.4{number}") for number in range(3))
+    with opened(tmp_path / "many", {"a.txt": displays}) as session:
         assert session.sql("SELECT count(*) FROM his_run").rows == [(2,)]
         assert "more messages than zlens keeps" in kinds(session)["length"]
     monkeypatch.setattr(zos_text, "MAX_NOTES", 3)

@@ -20,6 +20,6 @@ pub struct Chunk {
     pub end_us: Option<i64>,
     pub seconds: Option<f64>,
     /// The day that times without a date begin at, if the header has none; also the end of rows without a time.
-    pub file_us: i64,
+    pub day_us: i64,
     pub offset_us: i64,
 }

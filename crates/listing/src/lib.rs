@@ -17,5 +17,5 @@ pub use cells::{Order, Place, split};
 pub use chunk::{Chunk, Span};
 pub use line::{Label, Start, start};
 pub use number::{NoNumber, Number, number};
-pub use rows::{Note, Rows, Target, Verdict};
+pub use rows::{Note, Repeat, Rows, Target, Verdict};
 pub use value::Kind;

@@ -1,6 +1,7 @@
 //! Rows of one raw table, from many reports: read line by line, and given their times when their report is known.
 
 mod columns;
+mod repeats;
 mod times;
 
 use crate::cells::{Order, Place, split};
@@ -8,6 +9,8 @@ use crate::chunk::Chunk;
 use crate::line::{Label, Start, plain, stamp, start};
 use crate::store::{Texts, Values};
 use crate::value::{Kind, Parsed, parse};
+use repeats::Given;
+pub use repeats::Repeat;
 
 /// Whether a line is a row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,7 @@ struct Placed {
     source: String,
     chunk: Chunk,
     only: bool,
+    dated: bool,
 }
 
 /// At most this many notes are kept.
@@ -60,6 +64,8 @@ pub struct Rows {
     labels: Vec<Label>,
     totals: Vec<Vec<(usize, String)>>,
     moment: Option<usize>,
+    subject: Vec<usize>,
+    given: Given,
     places: Vec<Place>,
     targets: Vec<Target>,
     timed_place: bool,
@@ -84,12 +90,14 @@ pub struct Rows {
 
 impl Rows {
     /// `totals`: texts by column that make a row with a time a total. `moment`: the column that has times in UTC.
+    /// `subject`: the columns that tell the rows of one interval apart.
     pub fn new(
         columns: Vec<(String, Kind)>,
         timed: bool,
         labels: Vec<Label>,
         totals: Vec<Vec<(usize, String)>>,
         moment: Option<usize>,
+        subject: Vec<usize>,
     ) -> Self {
         let columns = columns
             .into_iter()
@@ -110,6 +118,8 @@ impl Rows {
             labels,
             totals,
             moment,
+            subject,
+            given: Given::default(),
             places: Vec::new(),
             targets: Vec::new(),
             timed_place: false,
@@ -444,7 +454,7 @@ mod tests {
             ("type".to_owned(), Kind::Text),
             ("busy".to_owned(), Kind::Float),
         ];
-        let mut rows = Rows::new(columns, true, Vec::new(), Vec::new(), None);
+        let mut rows = Rows::new(columns, true, Vec::new(), Vec::new(), None, vec![1]);
         let place = |start, end, right| Place { start, end, right };
         rows.lay(
             vec![

@@ -13,6 +13,8 @@ type PlaceOf = (usize, usize, bool, i64, String);
 type NoteOf = (u64, u64, String, String);
 /// End in microseconds UTC, length in seconds, line and offset.
 type SpanOf = (i64, Option<f64>, u64, u64);
+/// End in microseconds UTC, file, and whether the values agree.
+type RepeatOf = (i64, String, bool);
 
 /// Rows of one raw table of listings, read from lines of reports.
 #[pyclass(module = "zlens._native")]
@@ -22,14 +24,16 @@ pub struct ListingRows {
 
 #[pymethods]
 impl ListingRows {
-    /// `columns` are pairs of name and type; `labels` pairs of what rows begin with and their kind.
+    /// `columns` are pairs of name and type; `labels` pairs of what rows begin with and their kind; `subject` are the
+    /// columns that tell the rows of one interval apart.
     #[new]
-    #[pyo3(signature = (columns, labels, totals, *, timed, moment = None))]
+    #[pyo3(signature = (columns, labels, totals, *, timed, subject, moment = None))]
     fn new(
         columns: Vec<(String, String)>,
         labels: Vec<(String, String)>,
         totals: Vec<Vec<(usize, String)>>,
         timed: bool,
+        subject: Vec<usize>,
         moment: Option<usize>,
     ) -> PyResult<Self> {
         let kind = |name: &str| match name {
@@ -47,7 +51,7 @@ impl ListingRows {
             .into_iter()
             .map(|(text, kind)| Label { text, kind })
             .collect();
-        let rows = Rows::new(columns, timed, labels, totals, moment);
+        let rows = Rows::new(columns, timed, labels, totals, moment, subject);
         Ok(Self { rows })
     }
 
@@ -116,7 +120,7 @@ impl ListingRows {
     }
 
     /// Give the rows since the last call their times and names: their intervals.
-    #[pyo3(signature = (system, sources, file, *, start_us, end_us, seconds, file_us, offset_us))]
+    #[pyo3(signature = (system, sources, file, *, start_us, end_us, seconds, day_us, offset_us))]
     #[allow(clippy::too_many_arguments)]
     fn place(
         &mut self,
@@ -126,7 +130,7 @@ impl ListingRows {
         start_us: Option<i64>,
         end_us: Option<i64>,
         seconds: Option<f64>,
-        file_us: i64,
+        day_us: i64,
         offset_us: i64,
     ) -> Vec<SpanOf> {
         let chunk = Chunk {
@@ -136,7 +140,7 @@ impl ListingRows {
             start_us,
             end_us,
             seconds,
-            file_us,
+            day_us,
             offset_us,
         };
         let spans = self.rows.place(chunk).into_iter();
@@ -145,16 +149,30 @@ impl ListingRows {
             .collect()
     }
 
+    /// Whether the rows placed last have a date of their own.
+    #[getter]
+    fn dated(&self) -> bool {
+        self.rows.dated()
+    }
+
     /// The source of the rows placed last.
     #[getter]
     fn source(&self) -> String {
         self.rows.source().to_owned()
     }
 
-    /// Mark the rows placed last that end at a time: their interval has another length, or was already read.
-    #[pyo3(signature = (end_us, *, repeated = false))]
-    fn flag(&mut self, end_us: i64, repeated: bool) {
-        self.rows.flag(end_us, repeated);
+    /// Mark the rows placed last that end at a time: their interval has another length.
+    fn flag(&mut self, end_us: i64) {
+        self.rows.flag(end_us);
+    }
+
+    /// Mark the rows placed last that were already read: their intervals, with the file that has each, and whether all
+    /// its values are the same there.
+    fn repeats(&mut self) -> Vec<RepeatOf> {
+        let repeats = self.rows.repeats().into_iter();
+        repeats
+            .map(|repeat| (repeat.end_us, repeat.file, repeat.agrees))
+            .collect()
     }
 
     /// Cells since the last call that have no value of their column's type, and ends of cut lines, of no column.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -47,7 +48,7 @@ HEADER = (
     RawColumn("tod", "time", "", "same as interval_end"),
     RawColumn("interval_end", "time", "", "end of the interval; of means and totals, end of the report"),
     RawColumn("seconds", "float", "s", "length of the interval; of means and totals, length of the report"),
-    RawColumn("flag", "text", "", "other length, or repeated: the interval was already read; else NULL"),
+    RawColumn("flag", "text", "", "other length, or repeated: the row was already read; else NULL"),
     RawColumn("line_number", "int", "", "number of the line in the file"),
     RawColumn("row_kind", "text", "", "interval, row, mean, total, or the label of the row"),
     RawColumn("other", "text", "", "texts of columns that the catalog lacks, with their heads: Run=AP1Z604G"),
@@ -200,6 +201,26 @@ def _unit(column: Column) -> str:
     if column.unit or not column.measures:
         return column.unit
     return next((found.unit for _, found in metrics.columns_named(column.measures[0])), "")
+
+
+def subject(name: str, given: Sequence[str]) -> tuple[str, ...]:
+    """The columns of a raw table that tell the rows of one interval apart, of those that it has.
+
+    What of the subject is not printed is replaced by what every part of a folded report repeats; the rows of
+    a report that the catalog lacks are named by their first column.
+    """
+    report, key = tables().get(name, ("", ""))
+    if not report:
+        return tuple(given[:1])
+    table = definition.load(report).table(key)
+    shown = {column.column: column for column in reversed(table.columns)}
+    found = {shown[each].key: shown[each] for each in table.subject if each in shown}
+    if len(found) < len(table.subject):
+        named = [column for column in table.columns if not is_number(column)]
+        found |= {column.key: column for column in named if column.keep}
+        if not any(column.type in ("id", "text") for column in found.values()):
+            found |= {column.key: column for column in named[:1]}
+    return tuple(column_name(column) for column in found.values())
 
 
 @cache

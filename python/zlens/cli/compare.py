@@ -39,6 +39,7 @@ _KINDS = (
     ("start", "end", "shift", "peak"),
     ("throughput", "throughput_columns", "throughput_offset"),
     ("tz",),
+    ("date",),
     ("leap",),
 )
 

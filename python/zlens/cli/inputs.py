@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from zlens.errors import InputError, QueryError, ZlensError
 from zlens.inputs.options import (
     Options,
+    parse_date,
     parse_duration,
     parse_leap,
     parse_minutes,
@@ -61,6 +62,7 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, thro
     time.add_argument(
         "--tz", metavar="ZONE", help="time zone of sources that record local time only: Europe/Berlin, -05:00"
     )
+    time.add_argument("--date", metavar="DATE", help="date of listings that have none: 2026-03-02")
     if selection:
         time.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
     time.add_argument("--leap", metavar="N", help="leap seconds included in TOD values: 27")
@@ -115,7 +117,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
     values = vars(arguments)
     start, end, shift = values.get("start"), values.get("end"), values.get("shift")
     peak, every = values.get("peak"), values.get("every")
-    zone, leap = values.get("tz"), values.get("leap")
+    zone, date, leap = values.get("tz"), values.get("date"), values.get("leap")
     return Options(
         systems=tuple(values.get("system", ())),
         start=parse_moment(start) if start else None,
@@ -124,6 +126,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         peak_minutes=parse_minutes(peak) if peak else None,
         every_s=parse_duration(every) if every else None,
         tz=parse_zone(zone) if zone else None,
+        date=parse_date(date) if date else None,
         utc=values.get("utc", False),
         leap=parse_leap(leap) if leap is not None else None,
         allow_unverified=values.get("allow_unverified", False),

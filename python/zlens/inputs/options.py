@@ -60,6 +60,7 @@ class Options(Struct, frozen=True):
     peak_minutes  only the busiest stretch of this length, per system
     every_s       sum intervals up to this length
     tz            zone of sources that have only local times
+    date          date of listings that have none
     utc           show times in UTC instead of the system's local time
     leap          leap seconds to subtract from TOD values; None: as recorded, else 0
     allow_unverified  include metrics whose formula no source confirms
@@ -78,6 +79,7 @@ class Options(Struct, frozen=True):
     peak_minutes: int | None = None
     every_s: int | None = None
     tz: dt.tzinfo | None = None
+    date: dt.date | None = None
     utc: bool = False
     leap: int | None = None
     allow_unverified: bool = False
@@ -160,6 +162,14 @@ def parse_zone(text: str) -> dt.tzinfo:
     raise QueryError(
         f"{text!r} is not a time zone", expected="a name such as Europe/Berlin or an offset such as -04:00"
     )
+
+
+def parse_date(text: str) -> dt.date:
+    """A date, for --date: '2026-03-02'."""
+    try:
+        return dt.date.fromisoformat(text.strip().replace("/", "-"))
+    except ValueError:
+        raise QueryError(f"{text!r} is not a date", expected="something like 2026-03-02") from None
 
 
 def parse_moment(text: str) -> Moment:

@@ -55,6 +55,10 @@ class ParquetTable(RawTable, Protocol):
         ...
 
 
+#: Times before 1971, in microseconds since 1970: of sources that have no date. No system measured then.
+UNDATED_US = 365 * 86_400_000_000
+
+
 class Interval(Struct, frozen=True):
     """One interval of a system; times in microseconds since 1970, UTC."""
 
@@ -135,6 +139,12 @@ class SystemInfo(Struct):
     def last_machine(self) -> str | None:
         """The machine that it ran on at the end."""
         return self.moves[-1][1] if self.moves else self.machine
+
+    @property
+    def dated(self) -> bool:
+        """Whether its times have a date; those of a source without one count from 1970."""
+        last_us = self.ends_us[1] if self.ends_us is not None else self.last_us
+        return last_us is None or last_us >= UNDATED_US
 
     def zone(self) -> dt.tzinfo:
         """The system's local zone if known, otherwise UTC."""

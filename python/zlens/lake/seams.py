@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from zlens._native import ArrowTable
-from zlens.catalog import expressions
+from zlens.catalog import expressions, listings
 from zlens.catalog.columns import Column
 from zlens.inputs.problems import Problem
 from zlens.lake import document, folder, joining, names, redecoding, repeats, seam_evidence
@@ -29,10 +29,12 @@ from zlens.lake.seam_evidence import Ground, Pair, sql_list
 from zlens.lake.streams import parquet
 from zlens.readers.joints import BY_TABLE, NEAR_US, WHOLE
 
-#: An interval end in microseconds UTC, with the source of the rows.
-_End = tuple[str, int]
+#: The source of rows, their interval end in microseconds UTC, and what tells them from others that end then.
+_End = tuple[str, int, int]
 #: Columns that tell of a row where it is, and what is before it.
-_OF_FILE = frozenset({"system", "source", "file", "offset", "seconds", "flag", "interval_end"})
+_OF_FILE = frozenset(
+    {"system", "source", "file", "offset", "line_number", "seconds", "flag", "interval_end", "tod"}
+)
 #: SHA-256 of no bytes.
 _NOTHING = hashlib.sha256(b"").hexdigest()
 
@@ -91,19 +93,17 @@ class Seams:
         tables = set(part_document.schemas)
         repeated: dict[str, set[_End]] = {table: set() for table in tables}
         for place in ground.beside:
-            newly: dict[str, set[_End]] = {}
-            for table, ends in self._common_ends(parts, index, place, tables).items():
-                newly[table] = ends - repeated[table]
-                repeated[table] |= ends
-            all_newly = set().union(*newly.values())
-            if not all_newly:
-                continue
-            alike = self._same_ends(parts[place], parts[index])
-            same = {end for end in all_newly if end[1] in alike}
+            newly: set[tuple[str, int]] = set()
+            unlike: set[tuple[str, int]] = set()
+            for table, common in self._common(parts, index, place, tables).items():
+                own = {end: same for end, same in common.items() if end not in repeated[table]}
+                newly |= {end[:2] for end in own}
+                unlike |= {end[:2] for end, same in own.items() if not same}
+                repeated[table] |= own.keys()
             other = parts[place][0].path
             for kind, count, what in (
-                ("duplicate", len(same), f"repeat those of {other}; not shown"),
-                ("conflict", len(all_newly - same), f"have other values in {other}; not shown"),
+                ("duplicate", len(newly - unlike), f"repeat those of {other}; not shown"),
+                ("conflict", len(unlike), f"have other values in {other}; not shown"),
             ):
                 if count:
                     detail = f"{count:,} intervals {what}"
@@ -113,64 +113,66 @@ class Seams:
         for table, ends in sorted(repeated.items()):
             files = [file for file in part_document.files if file.table == table]
             if files and any(repeated.values()):
-                self.engine.bring("known", ArrowTable([("origin", "text"), ("mark", "time")], sorted(ends)))
-                columns = ", ".join(
-                    f'b."{column.name}"' for column in self.schema(part_document.schemas[table])
-                )
+                known = ArrowTable([("origin", "text"), ("mark", "time"), ("rows", "int")], sorted(ends))
+                self.engine.bring("known", known)
+                schema = self.schema(part_document.schemas[table])
+                columns = ", ".join(f'b."{column.name}"' for column in schema)
                 query = (
                     f"SELECT {columns}, {self.day(parts[index], files)} AS _day "
                     f"FROM {self.read(parts[index], files)} AS b "
-                    "ANTI JOIN known ON b.interval_end = known.mark AND b.source = known.origin"
+                    "ANTI JOIN known ON b.interval_end = known.mark AND b.source = known.origin "
+                    f"AND {_subject(imported.source, table, schema)} = known.rows"
                 )
                 seam.files += self.write(parts[index], query, table, "main", key, files)
         return seam
 
-    def _common_ends(
+    def _common(
         self, parts: list[Pair], index: int, place: int, tables: Iterable[str]
-    ) -> dict[str, set[_End]]:
-        """The interval ends that two parts have in common, with the source of the rows, by table."""
+    ) -> dict[str, dict[_End, bool]]:
+        """What two parts have in common, by table, and whether its values are the same."""
         source = parts[index][0].source
         if source not in BY_TABLE:
-            common = self.ends(parts, [index]) & self.ends(parts, [place])
-            return {table: {(source, end) for end in common} for table in tables}
+            ends = self.ends(parts, [index]) & self.ends(parts, [place])
+            common = {(source, end, 0) for end in ends}
+            known, own = self._digests(parts[place], parts[index], None) if ends else ({}, {})
+            alike = {end: end in own and known.get(end) == own[end] for end in common}
+            return dict.fromkeys(tables, alike)
         found = {}
         for table in tables:
-            sides = []
-            for pair in (parts[index], parts[place]):
-                files = [file for file in self.document(pair).files if file.table == table]
-                query = (
-                    "SELECT DISTINCT CAST(b.source AS VARCHAR), epoch_us(b.interval_end) "
-                    f"FROM {self.read(pair, files)} AS b WHERE b.interval_end IS NOT NULL"
-                )
-                sides.append(set(self.engine.rows(query)) if files else set())
-            found[table] = sides[0] & sides[1]
+            known, own = self._digests(parts[place], parts[index], table)
+            found[table] = {end: known[end] == digest for end, digest in own.items() if end in known}
         return found
 
-    def _same_ends(self, one: Pair, other: Pair) -> set[int]:
-        """The ends of the intervals whose rows have the same values in two parts."""
+    def _digests(self, one: Pair, other: Pair, table: str | None) -> tuple[dict[_End, str], dict[_End, str]]:
+        """Digests of the values of two parts, in the columns that both have; None: of all their tables."""
         documents = [self.document(one), self.document(other)]
-        digests = []
+        digests: list[dict[_End, str]] = []
         for pair, own in zip((one, other), documents, strict=True):
             selects = []
-            for table in own.schemas:
-                files = [file for file in own.files if file.table == table]
+            for name in own.schemas if table is None else {table} & own.schemas.keys():
+                files = [file for file in own.files if file.table == name]
+                schema = self.schema(own.schemas[name])
                 names = [
-                    {column.name for column in self.schema(document.schemas[table])} - _OF_FILE
+                    {column.name for column in self.schema(document.schemas[name])} - _OF_FILE
                     for document in documents
-                    if table in document.schemas
+                    if name in document.schemas
                 ]
                 if files:
-                    columns = [f"b.{expressions.quote(name)}" for name in sorted(set.intersection(*names))]
-                    hashed = ", ".join([expressions.literal(table), *columns])
+                    columns = [f"b.{expressions.quote(each)}" for each in sorted(set.intersection(*names))]
+                    hashed = ", ".join([expressions.literal(name), *columns])
                     selects.append(
-                        f"SELECT b.interval_end, hash({hashed}) AS value FROM {self.read(pair, files)} AS b"
+                        f"SELECT CAST(b.source AS VARCHAR) AS origin, epoch_us(b.interval_end) AS mark, "
+                        f"{_subject(pair[0].source, name, schema)} AS rows, hash({hashed}) AS value "
+                        f"FROM {self.read(pair, files)} AS b "
+                        "WHERE b.interval_end IS NOT NULL AND b.flag IS DISTINCT FROM 'repeated'"
                     )
             query = (
-                f"SELECT epoch_us(interval_end), sum(value)::VARCHAR FROM ({' UNION ALL '.join(selects)}) "
-                "WHERE interval_end IS NOT NULL GROUP BY interval_end"
+                f"SELECT origin, mark, rows, sum(value)::VARCHAR FROM ({' UNION ALL '.join(selects)}) "
+                "GROUP BY ALL"
             )
-            digests.append(set(self.engine.rows(query)) if selects else set())
-        return {end for end, _ in digests[0] & digests[1]}
+            rows = self.engine.rows(query) if selects else []
+            digests.append({(origin, mark, subject): value for origin, mark, subject, value in rows})
+        return digests[0], digests[1]
 
     # -- reading -------------------------------------------------------------------------------------
 
@@ -303,6 +305,18 @@ class Seams:
                 shutil.copyfile(self.path(old), path)
             self.moves[new] = os.fspath(path)
             self.retired.append(old)
+
+
+def _subject(source: str, table: str, schema: Iterable[Column]) -> str:
+    """SQL of what tells a row b from others of its interval; 0 where an interval of a table stands whole."""
+    if source not in listings.SOURCES:
+        return "0"
+    leading = {column.name for column in listings.HEADER}
+    own = [column.name for column in schema if column.name not in leading]
+    names = ["row_kind", *(name for name in listings.subject(table, own) if name in own)]
+    # A column of a report that the catalog lacks may have numbers in one file, and texts in another.
+    columns = ", ".join(f"CAST(b.{expressions.quote(name)} AS VARCHAR)" for name in names)
+    return f"CAST(hash({columns}) >> 1 AS BIGINT)"
 
 
 def _leave_forgotten(ground: Ground, parts: list[Pair], source: str) -> None:

@@ -26,7 +26,8 @@ NEAR_US = {"smf": 20_000}
 #: Sources of which an interval stands whole in one file: in a second file it is a duplicate.
 WHOLE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc", "dds"})
 
-#: Sources of which an interval of one table stands whole in one file; its other tables may stand in others.
+#: Sources of which an interval of one table, or one subject of it in a listing, stands whole in one file; the
+#: others may stand in other files.
 BY_TABLE = frozenset({"rmf-text", "listing", "listing-means"})
 
 

@@ -159,7 +159,13 @@ def _column_names(columns: list[Column]) -> str:
 
 
 def times(block: Block, session: Session) -> str:
-    """The footnote on the time zone of the report."""
+    """The footnote on the date and the time zone of the report."""
+    undated = any(not info.dated for info in session.systems if info.system == block.system)
+    unknown = "The date is not known: times count from 1970 (option date). "
+    return f"{unknown if undated else ''}{_zone(block, session)}"
+
+
+def _zone(block: Block, session: Session) -> str:
     if any(system.get("local_time") is True for system in block.systems):
         return "Times are those of the source, local to a zone it does not name (option tz)."
     time = block.end or block.start

@@ -102,6 +102,7 @@ def system(info: SystemInfo, gone: Container[str], *, many: bool = False) -> dic
         "release": info.release,
         "utc_offset_s": info.utc_offset_s,
         "local_time": info.local_time,
+        "dated": info.dated,
         "nominal_s": info.nominal_s,
         "intervals": count,
         "start": _time(first),

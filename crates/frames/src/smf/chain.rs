@@ -87,7 +87,7 @@ impl Chain {
         if renamed {
             self.streams.rename(at, header.system);
         }
-        let id = self.kinds.add(&header, at, print);
+        let counted = self.kinds.add(&header, at, print);
         let length = u64::from(header.length);
         self.index.records += 1;
         self.index.record_bytes += length;
@@ -106,16 +106,18 @@ impl Chain {
         if region.first == Region::NONE {
             region.first = (at % WINDOW as u64) as u32;
         }
-        match id {
-            Some(id) => region.kinds.insert(id),
+        match counted {
+            Some((id, _)) => region.kinds.insert(id),
             None => region.kinds.add(KindSet::ALL),
         }
         if let Some(stamp) = stamp {
-            self.interval(&header, stamp);
+            let again = counted.is_some_and(|(_, again)| again);
+            self.interval(&header, stamp, u64::from(!again));
         }
     }
 
-    fn interval(&mut self, header: &Header, stamp: Stamp) {
+    /// Notes the interval of a record, which counts unless it came before.
+    fn interval(&mut self, header: &Header, stamp: Stamp, counts: u64) {
         let (Some(end), Some(subtype)) = (stamp.interval_end(), header.subtype) else {
             return;
         };
@@ -123,13 +125,13 @@ impl Chain {
         if let Some(seen) = self.index.intervals.get_mut(self.last_interval)
             && (seen.end, seen.system, seen.record, seen.subtype) == (end, system, record, subtype)
         {
-            seen.records += 1;
+            seen.records += counts;
             return;
         }
         let next = self.index.intervals.len();
         let key = (system, record, subtype, end);
         if let Some(&place) = self.intervals.get(&key) {
-            self.index.intervals[place].records += 1;
+            self.index.intervals[place].records += counts;
             self.last_interval = place;
         } else if next < Index::MAX_INTERVALS {
             self.intervals.insert(key, next);
@@ -140,7 +142,7 @@ impl Chain {
                 subtype,
                 start: stamp.start.filter(|&start| start < end),
                 end,
-                records: 1,
+                records: counts,
             });
         } else {
             self.dropped_intervals += 1;

@@ -135,9 +135,10 @@ impl Kinds {
         self.copies.unseen
     }
 
-    /// Counts a record, `print` its fingerprint; the number of its kind, if it has a counter.
+    /// Counts a record, `print` its fingerprint; the number of its kind, if it has a counter, and whether the record
+    /// came before.
     #[inline]
-    pub(crate) fn add(&mut self, header: &Header, offset: u64, print: u64) -> Option<u16> {
+    pub(crate) fn add(&mut self, header: &Header, offset: u64, print: u64) -> Option<(u16, bool)> {
         let kind = Kind {
             system: header.system,
             record: header.record,
@@ -158,7 +159,8 @@ impl Kinds {
         }
         let local = self.day.1 * i64::from(super::header::DAY) + i64::from(header.time);
         let counter = &mut self.counters[usize::from(id)];
-        counter.duplicates += u64::from(self.copies.seen(print));
+        let again = self.copies.seen(print);
+        counter.duplicates += u64::from(again);
         counter.pace.add(local, &mut self.room);
         let time = u64::from(header.date.0) << 32 | u64::from(header.time);
         counter.count += 1;
@@ -167,7 +169,7 @@ impl Kinds {
         counter.max_length = counter.max_length.max(header.length);
         counter.first = counter.first.min(time);
         counter.last = counter.last.max(time);
-        Some(id)
+        Some((id, again))
     }
 
     fn find(&mut self, kind: Kind, key: u64, offset: u64) -> Option<u16> {

@@ -30,7 +30,9 @@ impl Rows {
             .clone()
             .any(|at| self.kind_names[usize::from(self.kinds[at])] == INTERVAL);
         let start = chunk.start_us;
-        let mut day = start.unwrap_or(chunk.file_us).div_euclid(DAY_S * MICRO);
+        let known = start.or(chunk.end_us);
+        let mut day = known.unwrap_or(chunk.day_us).div_euclid(DAY_S * MICRO);
+        let mut dated = true;
         let length = chunk.seconds.or_else(|| {
             Some((chunk.end_us? - start?) as f64 / MICRO as f64).filter(|&length| length > 0.0)
         });
@@ -39,17 +41,20 @@ impl Rows {
         let mut previous = start;
         let mut first_moment = None;
         let mut first_known = None;
+        let mut day_known = false;
         for at in rows.clone() {
             let (mut end, mut own) = (i64::MIN, length);
             if let Some(second) = self.seconds_of_day[at] {
                 if let Some(date) = self.days[at] {
                     day = date;
+                    day_known = true;
                 } else if last.map_or_else(
                     || start.is_some_and(|start| is_next_day(second, start, chunk.end_us)),
                     |last| second < last - DAY_S / 2,
                 ) {
                     day += 1;
                 }
+                dated &= known.is_some() || day_known;
                 last = Some(second);
                 let local = (day * DAY_S + second) * MICRO;
                 if moment != Some(local) {
@@ -83,7 +88,8 @@ impl Rows {
             self.lengths.push(own.unwrap_or(f64::NAN));
             self.flags.push(None);
         }
-        let whole = chunk.end_us.or(moment).unwrap_or(chunk.file_us) - chunk.offset_us;
+        let whole = chunk.end_us.or(moment).unwrap_or(chunk.day_us) - chunk.offset_us;
+        dated &= chunk.end_us.or(moment).is_some();
         let shift = |local: i64| local - chunk.offset_us;
         for at in rows.clone() {
             if self.ends[at] == i64::MIN {
@@ -115,6 +121,7 @@ impl Rows {
             source,
             chunk,
             only,
+            dated,
         });
         spans
     }
@@ -137,18 +144,23 @@ impl Rows {
         spans
     }
 
+    /// Whether the rows of the last chunk have a date of their own.
+    pub fn dated(&self) -> bool {
+        self.chunks.last().is_none_or(|placed| placed.dated)
+    }
+
     /// The source of the rows of the last chunk.
     pub fn source(&self) -> &str {
         self.chunks.last().map_or("", |placed| &placed.source)
     }
 
-    /// Marks the rows of the last chunk that end at a time: they are in no measure.
-    pub fn flag(&mut self, end_us: i64, repeated: bool) {
-        let why = if repeated { "repeated" } else { "other length" };
+    /// Marks the rows of the last chunk that end at a time, as their interval has another length: they are in no
+    /// measure.
+    pub fn flag(&mut self, end_us: i64) {
         let first = self.chunks.last().map_or(0, |placed| placed.first);
         for at in first..self.ends.len() {
             if self.ends[at] == end_us {
-                self.flags[at] = Some(why);
+                self.flags[at] = Some("other length");
             }
         }
     }

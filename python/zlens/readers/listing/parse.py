@@ -87,7 +87,11 @@ class Tables:
             labels = [(rows.label, rows.called) for rows in table.rows if rows.label]
             moment = listings.time_column(report.name, table.key)
             at = [column.key for column in table.columns].index(moment) if moment else None
-            rows = ListingRows(columns, labels, _totals(table), timed=bool(table.time), moment=at)
+            names = [name for name, _ in columns]
+            subject = [names.index(column) for column in listings.subject(name, names)]
+            rows = ListingRows(
+                columns, labels, _totals(table), timed=bool(table.time), subject=subject, moment=at
+            )
             target = self.targets[name] = Target(name, rows, table, timed=bool(table.time))
         return target
 
@@ -97,7 +101,10 @@ class Tables:
             own = name if number == 1 else f"{name}_{number}"
             target = self.targets.get(own)
             if target is None:
-                rows = ListingRows([(column, "text") for column in columns], [], [], timed=timed)
+                subject = [columns.index(column) for column in listings.subject(own, columns)]
+                rows = ListingRows(
+                    [(column, "text") for column in columns], [], [], timed=timed, subject=subject
+                )
                 target = self.targets[own] = Target(own, rows, None, columns, timed=timed)
             if target.heads == columns:
                 return target
@@ -265,10 +272,13 @@ class Parser:
         """Begin a report of which there is no header: the one that has these heads."""
         name, layout = found[0]
         above = self._above
-        if self._report is None or self._report.definition is not definition.load(name):
+        report, known = self._report, definition.load(name)
+        again = report is not None and report.definition is known
+        if report is None or not again or listings.table_name(known, layout.table) in report.targets:
+            # A table that begins again may be another page, or the same one again.
             self._finish()
-            known = definition.load(name)
             self._report = Report(Header(name=name.upper(), whole=True), line, known, excerpt=True)
+        if not again:
             others = ", ".join(each for each, _ in found[1:])
             same = f" (those of {others} are the same)" if others else ""
             detail = f"no header; recognized as {name} by its column heads{same}"

@@ -2,7 +2,7 @@
 
 A listing is read by the definitions that zlens prints reports from: each table of a report is a raw table
 with the report's own columns, and each number has its precision, half a unit of its last digit. Times are
-local to the system; a listing without a date has that of the file.
+local to the system; those of a listing without a date count from 1970, or from the date of the options.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ SPANS = "listing-means"
 #: Problems of each kind that are kept of a file; the others are counted.
 MAX_NOTES = 100
 _DAY_US = 86_400_000_000
+_EPOCH = dt.date(1970, 1, 1)
 _LATEST_US = 7_258_118_400_000_000
 _BEGINS = re.compile(
     rb"(?m)(?:F?CX\d{3}|\$[A-Z]{3,7}|^[1 0+-]? {7,8})\s*(?:Run \d{2,4}[/-]|CPU \w{4}\s+SER )"
@@ -60,7 +61,7 @@ def detect(head: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ListingSource:
     """Read listings. Raises InputError if none of the files has a row of a report."""
-    source = ListingSource(options.tz)
+    source = ListingSource(options.tz, options.date)
     error: InputError | None = None
     done, total = 0, total_size(paths)
     for path in paths:
@@ -106,23 +107,25 @@ class ListingSource:
 
     name = NAME
 
-    def __init__(self, tz: dt.tzinfo | None = None) -> None:
+    def __init__(self, tz: dt.tzinfo | None = None, date: dt.date | None = None) -> None:
         self.systems: list[SystemInfo] = []
         self.tables: dict[str, list[RawTable]] = {}
         self._tz = tz
+        self._date = date
+        self._day_us = 0 if date is None else (date - _EPOCH).days * _DAY_US
         self._raw = Tables()
         self._infos: dict[tuple[str, str], SystemInfo] = {}
         self._ends: dict[tuple[str, str], dict[int, float | None]] = {}
-        #: Which file an interval of a table is from: in a second one it is a repetition.
-        self._given: dict[tuple[str, str, str], dict[int, str]] = {}
         self._zones: dict[str, int] = {}
+        #: Files with rows that have no date, with the first such report.
+        self._undated: dict[str, Line] = {}
         self._last: str | None = None
         #: Files whose text was put together again, so that offsets are of no use.
         self._restored: set[str] = set()
         self._found: dict[tuple[str, str, str], list[int]] = {}
         self._problems: list[Problem] = []
         self._kinds: Counter[tuple[str, str]] = Counter()
-        self._files: dict[str, tuple[int, int]] = {}
+        self._files: dict[str, int] = {}
 
     # -- reading -------------------------------------------------------------------------------------
 
@@ -138,7 +141,7 @@ class ListingSource:
         """Read a file. Raises OSError."""
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
-            self._files[path] = (status.st_size, min(max(status.st_mtime_ns // 1000, 0), _LATEST_US))
+            self._files[path] = status.st_size
             self._last = None
             whole = restored(file)
             if whole.change:
@@ -180,24 +183,20 @@ class ListingSource:
                 start_us=header.start_us,
                 end_us=header.end_us,
                 seconds=header.seconds,
-                file_us=self._files[path][1] // _DAY_US * _DAY_US,
+                day_us=self._day_us,
                 offset_us=(offset or 0) * 1_000_000,
             )
+            if self._date is None and not target.rows.dated:
+                self._undated.setdefault(path, report.first)
             key = (system, target.rows.source)
             info = self._infos.get(key)
             if info is None:
                 info = self._infos[key] = SystemInfo(*key, utc_offset_s=offset, local_time=offset is None)
             self._describe(info, path, report)
             ends = self._ends.setdefault(key, {})
-            given = self._given.setdefault((name, *key), {})
-            repeated = [end for end, *_ in spans if given.setdefault(end, path) != path]
-            for span in spans:
-                self._interval(target, ends, path, span)
-            for end in repeated:
-                target.rows.flag(end, repeated=True)
-            if repeated:
-                detail = f"{len(repeated):,} intervals of {name} were already read in {given[repeated[0]]}; "
-                self.add(path, report.first, "duplicate", detail + "not counted again")
+            odd = {span[0] for span in spans if not self._interval(target, ends, path, span)}
+            repeats = [repeat for repeat in target.rows.repeats() if repeat[0] not in odd]
+            self._repeated(name, path, report, repeats)
             own = self._found.setdefault((path, system, name), [0, _LATEST_US, 0])
             own[0] += len(target.rows) - target.placed
             target.placed = len(target.rows)
@@ -210,7 +209,7 @@ class ListingSource:
         ends: dict[int, float | None],
         path: str,
         span: tuple[int, float | None, int, int],
-    ) -> None:
+    ) -> bool:
         """Add an interval. Of reports whose intervals end together, the first one says their length."""
         end_us, seconds, number, offset = span
         known = ends.setdefault(end_us, seconds)
@@ -222,6 +221,19 @@ class ListingSource:
                 f"the interval has {seconds:g} s; that of another report with the same end has {known:g} s"
             )
             self.add(path, Line(number, offset, ""), "conflict", f"{detail}; it is in no measure")
+            return False
+        return True
+
+    def _repeated(self, name: str, path: str, report: Report, repeats: list[tuple[int, str, bool]]) -> None:
+        """Tell of the intervals of a report that were already read."""
+        for (other, agrees), count in Counter((other, agrees) for _, other, agrees in repeats).items():
+            where = "in this file" if other == path else f"in {other}"
+            intervals = f"{count:,} intervals of {name} were already read"
+            if agrees:
+                self.add(path, report.first, "duplicate", f"{intervals} {where}; not counted again")
+            else:
+                detail = f"{intervals} {where} with other values; only those read first are shown"
+                self.add(path, report.first, "conflict", detail)
 
     def _describe(self, info: SystemInfo, path: str, report: Report) -> None:
         header = report.header
@@ -238,7 +250,7 @@ class ListingSource:
             return zone_s
         if self._tz is None:
             return None
-        start = report.header.start_us or report.header.end_us or 0
+        start = report.header.start_us or report.header.end_us or self._day_us
         local = dt.datetime.fromtimestamp(start / 1e6, dt.UTC).replace(tzinfo=self._tz)
         offset = local.utcoffset()
         return None if offset is None else round(offset.total_seconds())
@@ -266,6 +278,9 @@ class ListingSource:
                 "times are local and the time zone is unknown; set it (option tz) to join with other data"
             )
             self._problems.append(Problem(system, NAME, file, 0, None, "zone", detail))
+        for path, line in self._undated.items():
+            detail = "a report has no date: its times count from 1970; set the date (option date)"
+            self.add(path, line, "zone", detail)
         for (path, kind), count in self._kinds.items():
             if count > MAX_NOTES:
                 more = f"and {count - MAX_NOTES:,} more"
@@ -320,5 +335,5 @@ class ListingSource:
                 or None,
                 "times": "as printed",
             }
-            for path, (size, _) in self._files.items()
+            for path, size in self._files.items()
         ]

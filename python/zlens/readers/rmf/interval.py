@@ -52,9 +52,21 @@ class ReportInterval(Struct):
     answered: bool = False
     cut: bool = False
     bytes: int = 0
+    #: The last page that was read of each printed report.
+    pages: dict[str, int] = field(default_factory=dict)
 
-    def digest(self) -> int:
-        """A number that tells its values from others, in this process."""
-        rows = tuple([(name, *[row[1:] for row in rows]) for name, rows in self.rows.items()])
-        variables = tuple((name, *values.items()) for name, values in self.variables.items())
-        return hash((self.length, *self.header.items(), variables, rows)) & _MASK
+    def digest(self, part: str) -> int:
+        """A number that tells the values of a section from others, in this process; "": of all."""
+        rows = tuple(
+            [(name, *[row[1:] for row in rows]) for name, rows in self.rows.items() if part in ("", name)]
+        )
+        variables = tuple(
+            (name, *values.items()) for name, values in self.variables.items() if part in ("", name)
+        )
+        whole = () if part else (self.length, *self.header.items())
+        return hash((whole, variables, rows)) & _MASK
+
+    def drop(self, part: str) -> None:
+        """Leave a section out."""
+        self.row_count -= len(self.rows.pop(part, ()))
+        self.variables.pop(part, None)

@@ -14,6 +14,8 @@ from zlens.readers.rmf import values
 
 #: A title has a blank between letters: C P U   A C T I V I T Y
 _TITLE = re.compile(r"[1 0+-]? *((?:[A-Z/] +){3,}[A-Z])(?: +PAGE +\d+)? *", re.I)
+_TITLES = re.compile(rf"(?im)^{_TITLE.pattern}\r?$")
+_PAGE = re.compile(r"\bPAGE +(\d+)")
 _WORD = re.compile(r"\S+")
 _LINE = re.compile(r"[\s\d.,+*/<>=()!_-]*")
 _NAMED = r"(?<!\S)([A-Z(][A-Z0-9 ()+<>/.-]{0,40}?)"
@@ -25,6 +27,22 @@ def title(line: str) -> str | None:
     """The title of a page that a line is, without blanks; None if it is none."""
     found = _TITLE.fullmatch(line)
     return "".join(found[1].split()).casefold() if found else None
+
+
+def numbered(text: str, at: int) -> tuple[str, int]:
+    """What numbers the page whose title is at a position: its title, with its number.
+
+    A page that is not numbered, as in an excerpt, is named by its words, which are the same where it is
+    printed again.
+    """
+    line = text.find("\n", at)
+    top = text[at : text.find("\n", line + 1)] if line >= 0 else text[at:]
+    found = _PAGE.search(top)
+    if found is not None:
+        return title(top[: line - at].rstrip()) or "", int(found[1])
+    following = _TITLES.search(text, line + 1) if line >= 0 else None
+    words = text[at : following.start() if following else len(text)].split()
+    return " ".join(word for word in words if not _LINE.fullmatch(word)), 1
 
 
 #: The texts of a header that tell reports apart.

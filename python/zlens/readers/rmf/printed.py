@@ -192,6 +192,8 @@ class Parser:
         self._titles: set[str] = set()
         self._forms = Forms()
         self._places: dict[tuple[str, ...], ReportInterval] = {}
+        #: Of the page that begins: its report, and its number in it.
+        self._numbered = ("", 1)
         #: Of the current page: its lines as they are in the file, what its form is learned from, and how many
         #: notes there were before it.
         self._raw: list[str] = []
@@ -229,6 +231,7 @@ class Parser:
             if self._is_title(line):
                 if not last and left < _PAGE:
                     break
+                self._numbered = pages.numbered(text, at)
                 after = self._known_page(text, at, line.rstrip(), last=last)
                 if after is not None:
                     at = after
@@ -262,11 +265,12 @@ class Parser:
             return None
         self._end_page()
         report = self._places.get(form.place(found))
-        if report is None:
+        if report is None or not self._goes_on(report):
             head = replace(form.printed, **form.head(found))
             report = self._report(head, self._offset + form.begin)
         if report is None or not form.put(found, report, self._offset - at):
             return None
+        self._numbers(report)
         self._number += form.lines
         self._offset += end - at
         report.bytes = report.bytes or self._offset - report.offset
@@ -314,6 +318,8 @@ class Parser:
             self._title, self._pending = "", []
             return False
         report = self._report(self._head, self._offset)
+        if report is not None:
+            self._numbers(report)
         body = self._body
         body.reset()
         body.interval = report
@@ -333,6 +339,11 @@ class Parser:
         if ends is None:
             return None
         place = (head.system, *ends)
+        known = self._reports.get(place)
+        if known is not None and not self._goes_on(known):
+            # It begins again: what was read twice is found when it is kept.
+            self._keep_report(self._reports.pop(place))
+            self._places.clear()
         if place not in self._reports:
             if len(self._reports) >= _OPEN:
                 first, *_ = self._reports
@@ -354,6 +365,16 @@ class Parser:
                 report.header["cycle"] = str(round(float(head.cycle) * 1000))
         report = self._places[head.place] = self._reports[place]
         return report
+
+    def _goes_on(self, report: ReportInterval) -> bool:
+        """Whether a report does not have the page that begins: it is another page of it."""
+        name, number = self._numbered
+        return report.pages.get(name, 0) < number
+
+    def _numbers(self, report: ReportInterval) -> None:
+        """Note that a report has the page that begins."""
+        name, number = self._numbered
+        report.pages[name] = number
 
     def _end_page(self) -> None:
         if self._title and self._below and not self._begun:

@@ -110,11 +110,11 @@ class RmfSource(ABC):
         self._system = array("i")
         self._file = array("i")
         self._end = array("q")
-        self._digests = array("Q")
         self._start = array("q")
         self._ms = array("q")
         self._flags: list[str | None] = []
-        self._index_of: dict[tuple[int, int, str], int] = {}
+        #: By system, end and part: the interval, and the digest of its values.
+        self._index_of: dict[tuple[int, int, str], tuple[int, int]] = {}
         self._names: set[int] = set()
         common = {
             "system": lambda i: texts.texts[self._system[i]],
@@ -210,7 +210,7 @@ class RmfSource(ABC):
                 file.cure = "correct the request and ask RMF again"
 
     def _keep(self, report: ReportInterval, number: int, again: Counter[str]) -> None:
-        """Store an interval unless its time is unknown or it is a duplicate."""
+        """Store what was not yet read of an interval, unless its time is unknown."""
         file = self._files[number]
         notes = file.notes
         name = self._system_name(report, file.path)
@@ -223,19 +223,29 @@ class RmfSource(ABC):
             return
         end = times.end
         code = self._texts.code(name)
-        places = [(code, end, part) for part in self._parts(report)]
-        duplicate = next(
-            (known for place in places if (known := self._index_of.get(place)) is not None), None
-        )
-        digest = report.digest()
-        if duplicate is not None:
-            other = self._files[self._file[duplicate]].path
+        parts = self._parts(report)
+        digests = {part: report.digest(part) for part in parts}
+        again_of: dict[tuple[str, bool], list[str]] = {}
+        for part in parts:
+            known = self._index_of.get((code, end, part))
+            if known is not None:
+                index, digest = known
+                other = self._files[self._file[index]].path
+                again_of.setdefault((other, digest == digests.pop(part)), []).append(part)
+        for (other, same), repeated in again_of.items():
             where = "in this file" if other == file.path else f"in {other}"
-            hint = self._duplicate_hint()
-            same = self._digests[duplicate] == digest
             what = "" if same else " with other values"
-            detail = f"the interval that ends {times.printed} was already read {where}{what}{hint}; not read"
-            refuse("duplicate" if same else "conflict", detail, other)
+            named = f"{', '.join(repeated)} of " if all(repeated) else ""
+            detail = (
+                f"{named}the interval that ends {times.printed} was already read {where}{what}"
+                f"{self._duplicate_hint()}; not read"
+            )
+            lost = 0 if digests else report.bytes
+            kind = "duplicate" if same else "conflict"
+            notes.add(kind, detail, report.offset, lost=lost, about=other, system=name)
+            for part in repeated:
+                report.drop(part)
+        if not digests:
             return
         full = (
             len(self._end) >= MAX_INTERVALS or self._rows + report.row_count + report.other_count > MAX_ROWS
@@ -245,11 +255,10 @@ class RmfSource(ABC):
             return
         self._names.add(code)
         index = len(self._end)
-        self._index_of.update(dict.fromkeys(places, index))
+        self._index_of.update({(code, end, part): (index, digest) for part, digest in digests.items()})
         self._system.append(code)
         self._file.append(number)
         self._end.append(end)
-        self._digests.append(digest)
         self._start.append(times.begin)
         self._ms.append(times.length)
         self._flags.append("cut" if report.cut else None)

@@ -129,6 +129,7 @@ class ZosTextSource:
         self._leap = leap
         self._files: list[_File] = []
         self._kept = 0
+        self._repeats: list[Problem] = []
         #: What matched a text to a system of another source, by system.
         self._matched_by: dict[str, str] = {}
 
@@ -310,6 +311,7 @@ class ZosTextSource:
             info.local_time = False
         for statement in statements:
             statement.time_us = self._time(statement)
+        statements = self._read_once(statements)
         seen: set[tuple[int, int]] = set()
         for statement in sorted(statements, key=lambda item: item.time_us):
             info = statement.info
@@ -327,6 +329,40 @@ class ZosTextSource:
                 info.intervals.append(Interval(end, seconds))
         self.systems.sort(key=lambda info: info.system)
         self._make_tables(statements)
+
+    def _read_once(self, statements: Sequence[_Statement]) -> list[_Statement]:
+        """Leave out messages that were already read, and note them."""
+        self._repeats = []
+        kept: dict[tuple[Any, ...], _Statement] = {}
+        for statement in statements:
+            first = kept.setdefault(self._identity(statement), statement)
+            if first is statement:
+                continue
+            same = _values(first.message) == _values(statement.message)
+            where = "in this file" if first.file is statement.file else f"in {first.file.path}"
+            what = "" if same else " with other values"
+            start = statement.message.start
+            self._repeats.append(
+                Problem(
+                    statement.info.system, NAME, statement.file.path, start.offset, start.id,
+                    "duplicate" if same else "conflict",
+                    f"{texts.TITLES[start.id]}: already read {where}{what}; not read again",
+                )
+            )  # fmt: skip
+        return list(kept.values())
+
+    def _identity(self, statement: _Statement) -> tuple[Any, ...]:
+        """What a system says once: a display of a moment, the counters of a run, an event."""
+        message = statement.message
+        own: Any
+        if isinstance(message, Run):
+            own = message.facts.get("file_name") or message.facts.get("file_prefix")
+        elif isinstance(message, Notice) or message.start.clock is None:
+            # Events have no subject, and of displays at unknown moments another one may show other values.
+            own = repr(_values(message))
+        else:
+            own = message.form
+        return (statement.info.system, message.start.id, statement.time_us, message.start.clock, own)
 
     def _time(self, statement: _Statement) -> int:
         """Return the time of a display, or the end of the run of a .CNT file, in microseconds UTC."""
@@ -386,7 +422,7 @@ class ZosTextSource:
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
         """What could not be read as is; complete once the files are read."""
-        problems = []
+        problems = list(self._repeats)
         for file in self._files:
             systems = {statement.info.system for statement in file.statements}
             system = systems.pop() if len(systems) == 1 else None
@@ -475,6 +511,18 @@ def _awaits_status(message: Display | Run | None) -> bool:
 
 def _seconds(message: Run) -> float | None:
     return max((cpu.seconds for cpu in message.cpus.values() if cpu.seconds is not None), default=None)
+
+
+def _values(message: Message) -> Any:
+    """What a message says, without its place."""
+    if isinstance(message, Notice):
+        rows = [message.row()]
+    elif isinstance(message, Display):
+        rows = [message.row(), *message.cores, *message.cpus]
+    else:
+        counts = [*message.samples(), *message.counters()]
+        rows = [message.row(), *({**row, "end": cpu.end_tod} for cpu, row in counts)]
+    return [{name: value for name, value in row.items() if name != "offset"} for row in rows]
 
 
 def _describe(statement: _Statement) -> None:

@@ -15,6 +15,8 @@ export interface SystemInfo {
   release: string | null;
   utc_offset_s: number | null;
   local_time: boolean;
+  /** Whether its times have a date; otherwise they count from 1970. */
+  dated: boolean;
   nominal_s: number | null;
   /** Null in a lake of many systems: they are not read only to be counted. */
   intervals: number | null;

@@ -179,11 +179,12 @@ class Session {
     return of.find((source) => source.utc_offset_s !== null)?.utc_offset_s ?? 0;
   }
 
-  /** The time zone of the system's times; unknown for inputs with local times only. */
+  /** The time zone of the system's times, unknown for inputs with local times only; and whether they have no date. */
   get zone(): string {
-    return this.sources.some((source) => source.local_time)
+    const known = this.sources.some((source) => source.local_time)
       ? "local time of an unknown zone"
       : zone(this.offset);
+    return this.sources.some((source) => !source.dated) ? `${known}, date not known` : known;
   }
 
   /** The kinds of subjects the selected system has. */
