@@ -277,15 +277,14 @@ class Parser:
         if report is None or not again or listings.table_name(known, layout.table) in report.targets:
             # A table that begins again may be another page, or the same one again.
             self._finish()
-            self._report = Report(Header(name=name.upper(), whole=True), line, known, excerpt=True)
+            report = self._report = Report(Header(name=name.upper(), whole=True), line, known, excerpt=True)
         if not again:
             others = ", ".join(each for each, _ in found[1:])
             same = f" (those of {others} are the same)" if others else ""
             detail = f"no header; recognized as {name} by its column heads{same}"
             self._note(line, "no_layout", detail)
-        assert self._report.definition is not None
         self._above, self._table = above, layout.table
-        self._heads(self._report, self._report.definition, line)
+        self._heads(report, known, line)
 
     def _finish(self) -> None:
         """End the report."""
