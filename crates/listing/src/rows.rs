@@ -4,13 +4,13 @@ mod columns;
 mod repeats;
 mod times;
 
+use std::collections::HashMap;
+
 use crate::cells::{Order, Place, split};
 use crate::chunk::Chunk;
 use crate::line::{Label, Start, plain, stamp, start};
 use crate::store::{Texts, Values};
 use crate::value::{Kind, Parsed, parse};
-use repeats::Given;
-pub use repeats::Repeat;
 
 /// Whether a line is a row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,17 @@ const MOST_NOTES: usize = 200;
 const DAY_S: i64 = 86_400;
 const MICRO: i64 = 1_000_000;
 const INTERVAL: &str = "interval";
+
+/// By the digest of system, interval and subject: the digest of the values given first, and the chunk that has them.
+type Given = HashMap<u64, (u64, usize)>;
+
+/// An interval that was already read: the file that has it, and whether all values are the same there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repeat {
+    pub end_us: i64,
+    pub file: String,
+    pub agrees: bool,
+}
 
 /// The rows of a raw table.
 pub struct Rows {

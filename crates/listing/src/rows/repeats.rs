@@ -4,19 +4,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-use super::Rows;
+use super::{Repeat, Rows};
 use crate::store::Values;
-
-/// By the digest of system, interval and subject: the digest of the values given first, and the chunk that has them.
-pub type Given = HashMap<u64, (u64, usize)>;
-
-/// An interval that was already read: the file that has it, and whether all values are the same there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repeat {
-    pub end_us: i64,
-    pub file: String,
-    pub agrees: bool,
-}
 
 impl Rows {
     /// Marks the rows of the last chunk that repeat those of an earlier one: they are in no measure. Gives their
