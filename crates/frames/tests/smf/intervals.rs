@@ -10,8 +10,13 @@ fn intervals_are_seen_once_each() {
     for interval in 0..5 {
         let (start, end) = (900 * interval, 900 * (interval + 1));
         for system in ["SYSA", "SYSB"] {
-            for _ in 0..3 {
-                records.push(made::counters(system, start, end, end + 1));
+            for nth in 0..3 {
+                let mut record = made::counters(system, start, end, end + 1);
+                record.push(nth);
+                let length = record.len() as u16;
+                record[..2].copy_from_slice(&length.to_be_bytes());
+                // A copy does not count.
+                records.extend([record.clone(), record]);
             }
         }
     }
