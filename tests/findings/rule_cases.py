@@ -408,7 +408,7 @@ CASES: dict[str, Case] = {
         {"system": system(nominal_s=60.0), "cpumf": minutes(cpu_id=0, cycles=10**9, generation="z15")},
     ),
     "BAL-001": one("load", {"capture_pct": 96.5}, {"capture_pct": 99.2}, **LOAD),
-    "BAL-002": one("cec", {"phys_total_pct": 104.0}, {"phys_total_pct": 99.0}, cpu_type="IFL"),
+    "BAL-002": one("cec", {"total_s": 62.4, "physical": 1}, {"total_s": 59.4, "physical": 1}, cpu_type="IFL"),
     "BAL-003": Case(
         {"cpu": processors({"busy_pct": 60.0, "wait_pct": 50.0})},
         {"cpu": processors({"busy_pct": 60.0, "wait_pct": 38.0})},
