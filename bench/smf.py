@@ -22,7 +22,7 @@ from typing import Any
 from bench import DATA, PROGRAM, best, machine, touch
 
 from zlens import _native
-from zlens.catalog import smf, smf_record, smf_sections, smf_write
+from zlens.catalog import smf, smf_identity, smf_record, smf_sections, smf_write
 from zlens.inputs.options import Options
 from zlens.readers.smf.dump import SmfSource, open_files
 
@@ -182,7 +182,7 @@ def main() -> int:
         )
 
     say("pread and touch", base)
-    say("index", best(5, lambda: _native.SmfFile.open(str(path), plan)))
+    say("index", best(5, lambda: _native.SmfFile.open(str(path), plan, smf_identity.plan())))
     if arguments.only != 113:
         sections(path, say)
     if arguments.only == 70:
