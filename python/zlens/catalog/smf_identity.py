@@ -19,7 +19,7 @@ Identity = Mapping[str, str]
 
 
 class Component(Struct, frozen=True):
-    """Bytes of the first section of a kind; `text` if they are characters, else a number, or digits."""
+    """Bytes of the first section of a kind, and how the field that they are is encoded."""
 
     name: str
     triplet: tuple[int, int, int]
@@ -36,7 +36,10 @@ class Component(Struct, frozen=True):
         if not count or self.at + self.length > length or len(raw) < self.length:
             return None
         if self.kind in ("text", "character"):
-            value = raw.decode("cp037").strip(" \0").lstrip("0")
+            value = raw.decode("cp037").strip(" \0")
+            if self.name == "serial":
+                # Types of records pad it with zeros to different lengths.
+                value = value.lstrip("0")
             # A program may leave its name blank, and is another one than those that do not.
             return value if value or self.name == "product" else None
         if not any(raw):

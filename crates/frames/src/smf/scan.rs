@@ -285,7 +285,7 @@ impl Scan<'_> {
         bytes.truncate(got);
         let gap = bytes.get((at - before) as usize..).unwrap_or(&[]);
         let feeds = line_feeds(&bytes);
-        // Zeros fill up what is not used, and a header stands there whatever its length became.
+        // Unused space is padded with zeros; a header is recognized even if its length is damaged.
         let last = next == self.end;
         let whole = gap.len() >= SHORT || last;
         let ends = gap.iter().all(|&byte| byte == 0) || (whole && begins(gap, &bytes));
@@ -398,7 +398,7 @@ fn line_feeds(bytes: &[u8]) -> usize {
 }
 
 /// Whether bytes can be the beginning of a record whatever its length, as far as there are any; or at
-/// least half of what is mostly the same in the header of the record before is.
+/// least half of the fields that rarely change are equal to the header of the preceding record.
 fn begins(bytes: &[u8], before: &[u8]) -> bool {
     if bytes.len() < SHORT {
         return bytes.get(2..RDW).is_none_or(|zeros| zeros == [0, 0]);
