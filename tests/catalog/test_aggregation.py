@@ -353,6 +353,6 @@ def test_every_face_expands_the_declaration() -> None:
 def test_means_that_a_report_names_are_written_out() -> None:
     written = aggregation.expanded("SELECT {mean device.resp_s of d}, {across device.rate} FROM device AS d")
     assert 'd."rate"' in written
-    assert 'sum("rate")' in written
+    assert 'sum("rate" * "seconds")' in written
     with pytest.raises(CatalogError, match=r"device\.volume has no mean"):
         aggregation.expanded("{mean device.volume}")

@@ -15,7 +15,7 @@ def test_cpi_is_of_all_cycles_and_instructions() -> None:
         row({"B0": 9000.0, "B1": 1000.0}, generation="z15", minute=1),
         row({"B0": 2000.0, "B1": 2000.0}, generation="z15", minute=1, cpu_id=1),
         # What is flagged is left out, as it is of means.
-        row({"B0": 9e9, "B1": 1.0}, generation="z15", minute=2, flag="gap"),
+        row({"B0": 9e9, "B1": 1.0}, generation="z15", minute=2, flag="short"),
     ]
     with opened(rows) as session:
         points = measure(session, "x").systems["SYSA"].series["cpumf_type.cpi", ("CP",)]

@@ -32,7 +32,8 @@ needs = "records of processors"
 means = "plain"
 [[tables]]
 key = "t"
-query = "SELECT system, interval_end, flag, cpu_id, cpu_type, busy_pct, user_pct FROM cpu"
+query = '''SELECT system, interval_end, seconds, flag, busy_pct IS NOT NULL OR user_pct IS NOT NULL AS known,
+cpu_id, cpu_type, busy_pct, user_pct FROM cpu'''
 time = "interval_end"
 subject = ["cpu_id", "cpu_type"]
 [[tables.groups]]
@@ -182,9 +183,8 @@ def test_gaps_and_stubs_are_shown_and_in_no_mean() -> None:
 
 def test_means_are_ratios_of_sums_unless_the_report_prints_plain_ones() -> None:
     """The share of a processor that was online for a fifth of an interval weighs a fifth."""
-    query = "SELECT system, interval_end, seconds, flag, cpu_id, cpu_type, busy_pct, user_pct, online_pct"
     text = REPORT.replace('means = "plain"\n', "").replace(
-        "SELECT system, interval_end, flag, cpu_id, cpu_type, busy_pct, user_pct", query
+        "user_pct FROM cpu'", "user_pct, online_pct FROM cpu'"
     )
     tables = {
         "system": [system("A")],
@@ -199,9 +199,28 @@ def test_means_are_ratios_of_sums_unless_the_report_prints_plain_ones() -> None:
 
 
 def test_a_sum_without_all_its_addends_is_dotted() -> None:
-    printed = lines_of({"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0), cpu("A", 3, 1, None)]})
+    unknown = {**cpu("A", 3, 1, 2.0), "busy_pct": None}
+    printed = lines_of({"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0), unknown]})
     assert ">>Mean>>   2 >Sum  ......   5.00" in printed
     assert "00:01:00   2 >Sum  ......   5.00" in printed
+
+
+def test_a_total_counts_each_row_for_its_own_time() -> None:
+    """Of four minutes one processor is online in the last two, and one value is unknown in the first."""
+    tables = {
+        "system": [system("A")],
+        "cpu": [
+            *(cpu("A", minute, 0, 30.0) for minute in range(1, 5)),
+            {**cpu("A", 1, 1, 2.0), "busy_pct": None},
+            # It came online: the first sample has no values, and takes no part.
+            cpu("A", 2, 2, None),
+            cpu("A", 3, 2, 60.0),
+            {**cpu("A", 4, 2, 60.0), "seconds": 30.0},
+        ],
+    }
+    printed = lines_of(tables)
+    assert ">>Mean>>   3 >Sum    60.0  30.00" in printed, "(30 + 90 + 60) / 3 minutes, and the largest mean"
+    assert "00:02:00   2 >Sum    60.0  30.00" in printed, "half of 60, for half a minute"
 
 
 def test_subjects_are_in_their_order_not_in_that_of_text() -> None:

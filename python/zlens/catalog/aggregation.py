@@ -4,6 +4,7 @@ Text in, SQL text out. See docs/aggregation.md for the rules and their reasons. 
 
 over time        counters and times are added; ratios and gauges are sum(value * weight) / sum(weight)
 over subjects    within one interval, as `across` says; the result is then aggregated over time
+exposure         a row counts for its own seconds: what was there for part of an interval counts for that part
 unknown          a sum with an unknown part is NULL; a mean covers the rows that have both value and weight
 flagged          rows flagged short or gap count in totals, but in no mean, percentile, minimum or maximum
 """
@@ -45,6 +46,8 @@ COUNTED = frozenset({"counter", "time", "ratio"})
 _KNOWN = "#known"
 #: Whether a row takes part in sums over subjects.
 _TAKING_PART = '"#takes part"'
+#: The length of the interval of a sum, and whether it is the first one with that time.
+_WHOLE, _ONCE = '"#whole"', '"#once"'
 
 
 def usual(column: Column) -> str:
@@ -214,6 +217,12 @@ def _of_values(column: Column, statistic: str, of: Of = _of) -> str:
     return of("quantile_cont", value, kept(), f", {int(statistic[1:]) / 100}")
 
 
+def _added(value: str, among: str) -> str:
+    """SQL of a sum over subjects, each for its own seconds; NULL if a part is unknown."""
+    complete = f"{_of('count', value, among)} = {_of('count', '1', among)}"
+    return f"CASE WHEN {complete} THEN {_of('sum', f'{value} * {quote(_LENGTH)}', among)} END"
+
+
 class Part(Struct, frozen=True):
     """A column over the subjects of one interval: the value, and its weight in a mean over time."""
 
@@ -241,8 +250,11 @@ def together(
         among = f"{among} AND coalesce({expressions.compile_sql(column.among, quote)}, false)"
     complete = f"{_of('count', value, among)} = {_of('count', '1', among)}"
     if how == "sum":
-        added = _of("avg" if average else "sum", value, among)
         weighs = f"max({weight(column)})" if column.weight else length
+        if column.aggregate in ("ratio", "gauge") and (column.weight or _LENGTH) == _LENGTH:
+            added = f"{_added(value, among)} / max({quote(_LENGTH)})"
+            return Part(f"{added} / {_of('count', '1', among)}" if average else added, weighs)
+        added = _of("avg" if average else "sum", value, among)
         return Part(f"CASE WHEN {complete} THEN {added} END", weighs)
     if how in ("max", "min"):
         return Part(f"CASE WHEN {complete} THEN {_of(how, value, among)} END", length)
@@ -265,6 +277,47 @@ def together(
     )
     mean = f"{_of('sum', f'{value} * ({weighs})', part)} / nullif({_of('sum', weighs, part)}, 0)"
     return Part(f"CASE WHEN {complete_parts} THEN {mean} END", over)
+
+
+def totals(
+    rows: str,
+    keys: Sequence[str],
+    time: str,
+    by: Sequence[str],
+    columns: Mapping[str, str],
+    *,
+    whole: str = _LENGTH,
+    timed: bool = False,
+) -> str:
+    """SELECT of sums over all subjects with the same `keys` and `by`: sum(value * seconds) / window.
+
+    The window is the length of all times that have rows with these keys. It lacks those at which a part of
+    the sum is unknown.
+
+    rows     SQL of rows with `seconds`, `flag`, and `known`: whether they take part
+    time     column of their times; with `timed`, there is a sum for each
+    columns  the names of the sums, and the columns to add
+    whole    column of the length of the interval that a row is in
+    """
+    groups = list(dict.fromkeys([*keys, time, *by]))
+    moment = ", ".join(map(quote, [*keys, time]))
+    items = [*map(quote, groups), f"max(max({quote(whole)})) OVER (PARTITION BY {moment}) AS {_WHOLE}"]
+    items += [f"{_added(quote(column), 'known')} AS {quote(name)}" for name, column in columns.items()]
+    among, grouped = "true" if timed else kept(), ", ".join(map(quote, groups))
+    each = f"SELECT {', '.join(items)} FROM ({rows}) WHERE {among} GROUP BY {grouped}"
+    names = [quote(name) for name in columns]
+    if timed:
+        sums = ", ".join(f"{name} / {_WHOLE} AS {name}" for name in names)
+        return f"SELECT {grouped}, {sums} FROM ({each})"
+    # The length of a time is in the window once, however many groups have rows then.
+    once = f"SELECT *, row_number() OVER (PARTITION BY {moment}) = 1 AS {_ONCE} FROM ({each})"
+    window = f"sum({_of('sum', _WHOLE, _ONCE)}) OVER (PARTITION BY {', '.join(map(quote, keys))})"
+    sums = ", ".join(
+        f"sum({name}) / nullif({window} - coalesce({_of('sum', _WHOLE, f'{name} IS NULL')}, 0), 0) AS {name}"
+        for name in names
+    )
+    heads = ", ".join(map(quote, dict.fromkeys([*keys, *by])))
+    return f"SELECT {heads}, {sums} FROM ({once}) GROUP BY {heads}"
 
 
 def merged(table: Table, by: Sequence[str], pinned: Sequence[str] = ()) -> bool:
@@ -487,13 +540,15 @@ def named(column: Column, statistic: str) -> str:
 
 
 _PLACE = re.compile(r"\{(mean|across) (\w+)\.(\w+)(?: of (\w+))?\}")
+_TAKES_PART = re.compile(r"\{known (\w+)(?: of (\w+))?\}")
 
 
 def expanded(sql: str) -> str:
     """SQL of a report with its references to columns expanded.
 
     `{mean device.resp_s}` is the mean over time, `{mean device.resp_s of d}` that of the rows of `d`;
-    `{across device.rate}` covers the subjects of an interval.
+    `{across device.rate}` covers the subjects of an interval; `{known device}` is whether a row takes part
+    in sums.
     """
 
     def put(match: re.Match[str]) -> str:
@@ -503,6 +558,7 @@ def expanded(sql: str) -> str:
             raise CatalogError(f"{table}.{name} has no mean", expected="a column with a weight")
         return f"({mean(column, alias or '') if function == 'mean' else together(column).value})"
 
+    sql = _TAKES_PART.sub(lambda match: f"({known(metrics.table(match[1]), match[2] or '')})", sql)
     return _PLACE.sub(put, sql)
 
 

@@ -57,7 +57,8 @@ _ROWS = {
     "intervals flagged gap or short and those without a value",
     "plain": "one per subject: the plain mean of its recorded intervals, except those flagged gap or short "
     "and those without a value",
-    "total": "totals of the {of}, each column by its own rule; a sum with a missing addend is dotted",
+    "total": "totals of the {of}, each by its own rule; sums count each row for its own seconds, over all "
+    "intervals in which no addend is missing",
     "interval": "one per interval and subject",
     "row": "one per subject",
     "query": "computed from the measures, not from the other rows",

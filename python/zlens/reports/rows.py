@@ -308,44 +308,64 @@ def question(table: Table, rows: Rows, block: str) -> str:
 
 
 def _total(table: Table, rows: Rows, keys: list[str]) -> str:
+    """Sums are weighted by the seconds of each row, as in the catalog; other rules are over rows shown."""
     # The columns added up are renamed (c0, c1, ...): a column may be shown twice under two keys.
-    by = [name for name in rows.by if name not in keys]
-    inner = [quote(name) for name in keys]
-    outer = [quote(name) for name in keys]
-    for name in by:
-        if name in table.subject or rows.of != "mean":
-            inner.append(quote(name))
-            outer.append(quote(name))
-        else:
-            outer.append(
-                f"c{next(index for index, column in enumerate(table.columns) if column.column == name)}"
-            )
+    summed = {
+        f"c{index}": column.column
+        for index, column in enumerate(table.columns)
+        if (rows.rule or column.total) == "sum" and _weighted(rows, column)
+    }
+    groups = [*keys, *(name for name in rows.by if name not in keys)]
     weights = {
         index: weight
         for index, column in enumerate(table.columns)
         if column.total == "mean" and not rows.rule and (weight := _weight(column))
     }
+    inner = [quote(name) for name in groups]
     if rows.of == "mean":
         inner += [f"{_mean(table, column)} AS c{index}" for index, column in enumerate(table.columns)]
         inner += [
             f"sum({weight}) FILTER (WHERE {quote(table.columns[index].column)} IS NOT NULL) AS w{index}"
             for index, weight in weights.items()
         ]
-        grouping = f" WHERE {aggregation.kept()} GROUP BY {_list([keys[0], *table.subject])}"
+        subjects = list(dict.fromkeys([*groups, *table.subject]))
+        grouping = f" WHERE {aggregation.kept()} GROUP BY {_list(subjects)}"
     else:
         inner += [f"{quote(column.column)} AS c{index}" for index, column in enumerate(table.columns)]
         inner += [f"{weight} AS w{index}" for index, weight in weights.items()]
         grouping = ""
-    time = quote(keys[1]) if len(keys) > 1 else "NULL"
-    shown = ", ".join(
-        _sum(rows, column, f"c{index}", f"w{index}" if index in weights else None)
+    others = [
+        f"{_sum(rows, column, f'c{index}', f'w{index}' if index in weights else None)} AS c{index}"
         for index, column in enumerate(table.columns)
+        if f"c{index}" not in summed
+    ]
+    added = (
+        f"SELECT {', '.join([*map(quote, groups), *others])} FROM "
+        f"(SELECT {', '.join(inner)} FROM ({table.query}) AS base{grouping}) GROUP BY {_list(groups)}"
     )
-    return (
-        f"SELECT {quote(keys[0])}, {time}, NULL, {shown} FROM "
-        f"(SELECT {', '.join(inner)} FROM ({table.query}) AS base{grouping}) AS added "
-        f"GROUP BY {', '.join(outer)} ORDER BY {', '.join(f'{name} NULLS LAST' for name in outer)}"
-    )
+    if summed:
+        sums = aggregation.totals(
+            rows.query or table.query,
+            keys[:1],
+            table.time or "interval_end",
+            rows.by,
+            summed,
+            whole="whole" if rows.query else "seconds",
+            timed=timed(rows),
+        )
+        same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM s.{name}" for name in map(quote, groups))
+        values = ", ".join(f"s.{name}" for name in summed)
+        added = f"SELECT a.*, {values} FROM ({added}) AS a LEFT JOIN ({sums}) AS s ON {same}"
+    time = quote(keys[1]) if len(keys) > 1 else "NULL"
+    shown = ", ".join(f"c{index}" for index in range(len(table.columns)))
+    return f"SELECT {quote(keys[0])}, {time}, NULL, {shown} FROM ({added}) ORDER BY {_sorted(groups)}"
+
+
+def _weighted(rows: Rows, column: Column) -> bool:
+    """Whether a column is added by the time that each row was there; not counts and times of whole rows."""
+    declared = column.declared
+    rated = bool(rows.query) and declared is not None and declared.aggregate in ("ratio", "gauge")
+    return rows.of != "row" or rated
 
 
 def _mean(table: Table, column: Column) -> str:

@@ -120,7 +120,9 @@ class Lineages:
                         for reference in measure_formulas.references(column)
                     )
                     below = tree.values_of(parsed, [*paths], self.nodes.columns) if paths else {}
-            self._below[key] = below
+            self._below[key] = {}
+            for read_name, columns in below.items():
+                _add(self._below[key], {nodes.plain(read_name): columns})
         return self._below[key]
 
     def _raw_of(self, node: str, wanted: Collection[str]) -> tuple[Reads, Reads]:

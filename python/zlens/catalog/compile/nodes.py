@@ -120,7 +120,7 @@ class Nodes:
 
     def columns(self, name: str) -> list[str]:
         """The columns of a node by its SQL name (`role.processor`, `_pool`, `cpu`)."""
-        name = _plain(name)
+        name = plain(name)
         if name not in self._columns:
             self._columns[name] = self._columns_of(name)
         return self._columns[name]
@@ -139,7 +139,7 @@ class Nodes:
 
     def read_by(self, name: str) -> frozenset[str]:
         """The nodes that a helper or a measure names."""
-        name = _plain(name)
+        name = plain(name)
         if name not in self._reads:
             self._reads[name] = sorted(self._read_by(name))
         return frozenset(self._reads[name])
@@ -151,7 +151,7 @@ class Nodes:
 
     def depth(self, name: str) -> int:
         """The distance of a node from the raw tables: it reads only nodes with less depth."""
-        name = _plain(name)
+        name = plain(name)
         if name not in self._depths:
             below = self.read_by(name) if name not in self.session else ()
             self._depths[name] = 1 + max(map(self.depth, below), default=0)
@@ -159,7 +159,7 @@ class Nodes:
 
     def entities(self, name: str) -> frozenset[str]:
         """The roles that a node reads, directly or through others."""
-        name = _plain(name)
+        name = plain(name)
         if name.startswith(ROLE):
             return frozenset({name.removeprefix(ROLE)})
         if name not in self._entities:
@@ -169,7 +169,7 @@ class Nodes:
 
     def tables(self, name: str) -> Sequence[str]:
         """The raw tables that may give rows of the roles that a node reads."""
-        name = _plain(name)
+        name = plain(name)
         if name not in self._tables:
             origins = (
                 origin for entity_name in self.entities(name) for origin in entity(entity_name).origins
@@ -179,7 +179,7 @@ class Nodes:
 
     def has_rows(self, name: str, tables: Container[str]) -> bool:
         """Whether a node can have rows if these are the raw tables: all that its joins need have some."""
-        name = _plain(name)
+        name = plain(name)
         if name.startswith(ROLE):
             return any(table in tables for table in self.tables(name))
         if name in self.session or not fed(name):
@@ -197,7 +197,7 @@ class Nodes:
 
     def joined(self, name: str) -> Sequence[str]:
         """Like `tables`, plus the raw tables that are joined with them."""
-        name = _plain(name)
+        name = plain(name)
         if name not in self._joined:
             origins = (
                 origin for entity_name in self.entities(name) for origin in entity(entity_name).origins
@@ -206,7 +206,7 @@ class Nodes:
         return self._joined[name]
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """A node's name without the prefix that says which of its rows are meant."""
     if name.startswith(UNSUMMED):
         name = name.removeprefix(UNSUMMED)

@@ -271,6 +271,7 @@ class Compiler:
     def _find_absent(self, name: str) -> Mapping[str, str] | None:
         if name in self.input.session:
             return None
+        name = nodes.plain(name)
         if name.startswith(ROLE):
             entity = name.removeprefix(ROLE)
             if roles.origins(entity, self.input.raw):

@@ -575,7 +575,7 @@ def _select_rows(roles: list[Role], union: str, result: Rows, values: _Values) -
     return (
         "SELECT r.system, r.source, r.interval_end, "
         f"coalesce(r.seconds, {values.of_interval('seconds')}) AS seconds, "
-        f"coalesce(r.flag, {values.of_interval('flag')}) AS flag{selected} "
+        f"{_flag(values.of_interval('flag'))} AS flag{selected} "
         f"FROM {values.rows(union, ('seconds', 'flag'))}"
     )
 
@@ -585,6 +585,11 @@ def _lasting_rows(roles: list[Role], union: str, values: _Values) -> str:
     head = ", ".join(f"r.{name}" for name, _ in LASTING_HEAD)
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
     return f"SELECT {head}{selected} FROM ({union}) AS r"
+
+
+def _flag(of_interval: str) -> str:
+    """SQL of a row's flag: a span over several recorded intervals has no gap."""
+    return f"coalesce(nullif(r.flag, 'gap'), {of_interval})"
 
 
 def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows, values: _Values) -> str:
@@ -612,7 +617,7 @@ def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows, 
     return (
         f"SELECT r.system, r.source, {bucket_end} AS interval_end, sum(r.seconds) AS seconds, "
         f"any_value({bucket_flag}) AS flag{''.join(selected)} FROM {values.rows(union, _OF_BUCKETS)} "
-        f"WHERE r.seconds IS NOT NULL AND r.flag IS NULL AND {flag} IS NULL AND r.seconds < {longest} "
+        f"WHERE r.seconds IS NOT NULL AND {_flag(flag)} IS NULL AND r.seconds < {longest} "
         f"GROUP BY r.system, r.source, {bucket_end}{keys}"
     )
 

@@ -1,15 +1,15 @@
 -- _activity_sum: what CP counted on all processors together. A sum with an unknown part is unknown. A processor that is
 -- varied off leaves such a part: what it counted after its last sample is in no record. A record says when that was. Without
--- it, the processor has no sample after another one, or its samples cover less of a bucket than those of others.
+-- it, the processor has no sample after another one. Of a bucket of --every, a rate is that of its known intervals.
 WITH sampled AS (
     SELECT
         *,
         lead(interval_end) OVER (PARTITION BY system, source, cpu_id ORDER BY interval_end) AS again
-    FROM role.activity
+    FROM unsummed.activity
 ),
 together AS (
     SELECT
-        system, source, interval_end, max(seconds) AS seconds, max(flag) AS flag,
+        system, source, interval_end, max(seconds) AS seconds,
         -- Processors are sampled one after the other, in much less than a second.
         max(seconds) - min(seconds) > 1 AS uneven,
         -- The earliest of the next samples, or none.
@@ -25,7 +25,7 @@ together AS (
 ended AS (
     SELECT DISTINCT i.system, i.source, i.interval_end
     FROM role.processor_end AS e
-    JOIN interval AS i
+    JOIN _interval AS i
         ON i.system = e.system AND i.source = e.source AND i.interval_start < e.tod AND i.interval_end >= e.tod
 ),
 judged AS (
@@ -38,13 +38,29 @@ judged AS (
     ) AS together
     LEFT JOIN ended USING (system, source, interval_end)
     WINDOW told AS (PARTITION BY system, source ORDER BY interval_end)
+),
+known AS (
+    SELECT
+        system, source, interval_end, seconds, partial,
+        CASE WHEN NOT partial THEN page_reads END AS page_reads,
+        CASE WHEN NOT partial THEN page_writes END AS page_writes,
+        CASE WHEN NOT partial THEN spool_reads END AS spool_reads,
+        CASE WHEN NOT partial THEN spool_writes END AS spool_writes,
+        CASE WHEN NOT partial THEN start_subchannel END AS start_subchannel
+    FROM judged
 )
 SELECT
-    system, source, interval_end, seconds, flag,
-    CASE WHEN NOT partial THEN page_reads END AS page_reads,
-    CASE WHEN NOT partial THEN page_writes END AS page_writes,
-    CASE WHEN NOT partial THEN spool_reads END AS spool_reads,
-    CASE WHEN NOT partial THEN spool_writes END AS spool_writes,
-    CASE WHEN NOT partial THEN start_subchannel END AS start_subchannel,
-    partial
-FROM judged
+    system, source, i.bucket_end AS interval_end, sum(known.seconds) AS seconds, any_value(i.bucket_flag) AS flag,
+    CASE WHEN count(page_reads) = count(*) THEN sum(page_reads) END AS page_reads,
+    CASE WHEN count(start_subchannel) = count(*) THEN sum(start_subchannel) END AS start_subchannel,
+    sum(page_reads) / sum(known.seconds) FILTER (WHERE page_reads IS NOT NULL) AS page_read_rate,
+    sum(page_writes) / sum(known.seconds) FILTER (WHERE page_writes IS NOT NULL) AS page_write_rate,
+    sum(spool_reads) / sum(known.seconds) FILTER (WHERE spool_reads IS NOT NULL) AS spool_read_rate,
+    sum(spool_writes) / sum(known.seconds) FILTER (WHERE spool_writes IS NOT NULL) AS spool_write_rate,
+    sum(start_subchannel) / sum(known.seconds) FILTER (WHERE start_subchannel IS NOT NULL) AS start_subchannel_rate,
+    bool_or(partial) AS partial
+FROM known
+JOIN _interval AS i USING (system, source, interval_end)
+-- Odd intervals are in no longer one.
+WHERE i.flag IS NULL OR i.flag IS NOT DISTINCT FROM i.bucket_flag
+GROUP BY system, source, i.bucket_end

@@ -7,12 +7,14 @@ WITH processors AS (
         CASE WHEN count(used) = count(*) THEN sum(used * least(1, whole / nullif(seconds, 0))) END AS used
     FROM (
         SELECT
-            *,
+            counted.*,
             coalesce(
-                max(seconds) FILTER (WHERE flag IS NULL) OVER (PARTITION BY system, source, interval_end, cpu_type),
-                max(seconds) OVER (PARTITION BY system, source, interval_end, cpu_type)
+                max(counted.seconds) FILTER (WHERE counted.seconds <= {gap_factor} * i.seconds)
+                    OVER (PARTITION BY system, source, interval_end, cpu_type),
+                max(counted.seconds) OVER (PARTITION BY system, source, interval_end, cpu_type)
             ) AS whole
-        FROM _counted
+        FROM _counted AS counted
+        LEFT JOIN interval AS i USING (system, source, interval_end)
     )
     GROUP BY system, source, interval_end, cpu_type
 ),

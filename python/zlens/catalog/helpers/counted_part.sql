@@ -5,8 +5,9 @@ FROM _counted AS counted
 JOIN (
     SELECT
         system, source, interval_end, cpu_type,
-        coalesce(max(seconds) FILTER (WHERE flag IS NULL), max(seconds)) AS whole
-    FROM _counted
+        coalesce(max(c.seconds) FILTER (WHERE c.seconds <= {gap_factor} * i.seconds), max(c.seconds)) AS whole
+    FROM _counted AS c
+    LEFT JOIN interval AS i USING (system, source, interval_end)
     GROUP BY system, source, interval_end, cpu_type
 ) AS length
     ON length.system = counted.system

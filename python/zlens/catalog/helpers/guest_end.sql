@@ -31,7 +31,7 @@ WITH ends AS (
 ),
 placed AS (
     SELECT
-        e.*, i.interval_end, i.seconds AS whole, i.before,
+        e.*, i.interval_end, i.before,
         (e.system, e.source) IN (SELECT (system, source) FROM role.guest_sample WHERE cpu_time IS NOT NULL)
             AS sampled
     FROM ends AS e
@@ -79,7 +79,7 @@ based AS (
     WHERE NOT p.sampled OR p.kind = 'logoff'
 )
 SELECT
-    sampled, system, source, interval_end, seconds, CASE WHEN seconds > {gap_factor} * whole THEN 'gap' END AS flag,
+    sampled, system, source, interval_end, seconds, CAST(NULL AS VARCHAR) AS flag,
     -- Its part in the length of the row of a guest, whose virtual processors end together.
     seconds / count(*) OVER (PARTITION BY system, source, interval_end, userid, tod) AS span,
     CASE WHEN sampled OR kind <> 'logoff' THEN kind ELSE 'session' END AS basis, userid, vcpu, cpu_type, account, logon,

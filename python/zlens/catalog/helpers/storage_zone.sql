@@ -20,7 +20,7 @@ whole AS (
         coalesce(storage.flag, storage_list.flag, moved.flag) AS flag,
         storage.* EXCLUDE (system, source, interval_end, seconds, flag),
         storage_list.* EXCLUDE (system, source, interval_end, seconds, flag),
-        moved.page_reads, moved.page_writes, moved.spool_reads, moved.spool_writes
+        moved.page_read_rate, moved.page_write_rate, moved.spool_read_rate, moved.spool_write_rate
     FROM role.storage AS storage
     FULL JOIN role.storage_list AS storage_list
         ON storage_list.system = storage.system
@@ -39,7 +39,7 @@ SELECT
     whole.low_below + whole.low_above AS low, whole.high_below + whole.high_above AS high,
     whole.empty, whole.reserved, whole.locked_below + whole.locked_above AS locked,
     whole.nonpageable, whole.free_storage, whole.waiting, guests.virtual_byte_seconds / whole.seconds AS virtual_bytes,
-    whole.page_reads, whole.page_writes, whole.spool_reads, whole.spool_writes
+    whole.page_read_rate, whole.page_write_rate, whole.spool_read_rate, whole.spool_write_rate
 FROM whole
 LEFT JOIN guests USING (system, source, interval_end)
 ASOF LEFT JOIN role.storage_configuration AS configuration

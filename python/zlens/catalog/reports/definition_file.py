@@ -290,8 +290,12 @@ def _check_rows(table: Table, mean: str, where: str, problem: Problem) -> None:
 
 def _row_faults(table: Table, rows: Rows, kinds: set[str]) -> Iterator[tuple[str, str]]:
     """The errors of a kind of rows, with what was expected."""
-    if (rows.kind == "query") != bool(rows.query):
-        yield f'rows of kind "{rows.kind}" and a query of their own', 'a query with kind "query" only'
+    may_have = rows.kind == "query" or (rows.kind == "total" and rows.of == "row")
+    if (rows.kind == "query" and not rows.query) or (rows.query and not may_have):
+        yield (
+            f'rows of kind "{rows.kind}" and a query of their own',
+            'a query with kind "query", or a total of "row", only',
+        )
     if rows.kind in ("mean", "interval") and not table.time:
         yield f'rows of kind "{rows.kind}" need a time', "time = the query's column for it"
     if rows.kind == "row" and table.time:
@@ -303,7 +307,7 @@ def _row_faults(table: Table, rows: Rows, kinds: set[str]) -> Iterator[tuple[str
         )
     if rows.kind != "total" and (rows.by or rows.rule):
         yield f'by or rule in rows of kind "{rows.kind}"', 'them in rows of kind "total" only'
-    if rows.order and not rows.query:
+    if rows.order and rows.kind != "query":
         yield f'order in rows of kind "{rows.kind}"', "it in rows with a query of their own only"
     unknown = {*rows.by} - {column.column for column in table.columns} - {*table.subject}
     if unknown:

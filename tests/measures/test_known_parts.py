@@ -1,0 +1,90 @@
+"""Known parts: what is unknown for a while is neither zero nor a reason to leave out the rest."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zlens
+from zlens.catalog import aggregation, metrics
+from zlens.inputs.options import Options
+
+HALF_HOUR, FIVE = 1800, 300
+
+
+def rows(path: Path, query: str, every_s: int | None = None) -> list[tuple[Any, ...]]:
+    with zlens.open(path, options=Options(every_s=every_s)) as session:
+        return session.sql(query).rows
+
+
+def mean(table: str, column: str) -> str:
+    declared = metrics.table(table).column(column)
+    assert declared is not None
+    return aggregation.mean(declared)
+
+
+def test_a_guest_that_logs_off_leaves_the_sum_unknown(sim_file: Path) -> None:
+    """Of BATCH1, the virtual I/O of the 35 seconds after its last sample is in no record."""
+    (unknown,) = rows(sim_file, "SELECT interval_end FROM load WHERE virtual_io_rate IS NULL")
+    assert f"{unknown[0].astimezone(UTC):%H:%M}" == "08:15"
+
+
+def test_a_rate_is_that_of_its_known_part(sim_file: Path) -> None:
+    """BATCH1 dispatches are known for 240 of 275 seconds; its CPU time is known for all of them."""
+    query = "SELECT dispatch_rate, seconds, dispatch_wait_s, cpu_s FROM guest WHERE userid = 'BATCH1'"
+    *_, last = rows(sim_file, f"{query} ORDER BY interval_end", FIVE)
+    minutes = (
+        "SELECT dispatch_rate, seconds FROM guest WHERE userid = 'BATCH1' ORDER BY interval_end DESC LIMIT 5"
+    )
+    (unknown, _), *known = rows(sim_file, minutes)
+    assert unknown is None
+    assert last[0] == pytest.approx(sum(rate * seconds for rate, seconds in known) / 240)
+    assert (last[1], last[2]) == (pytest.approx(275.02), None)
+    assert last[3] is not None
+
+
+@pytest.mark.parametrize(("userid", "pct"), [("OPERATOR", 0.0511), ("DIRMAINT", 0.0676)])
+def test_a_long_transaction_counts_for_its_length(userid: str, pct: float, demo_files: list[Path]) -> None:
+    query = f"SELECT {mean('guest', 'cpu_pct')}, count(flag) FROM guest WHERE userid = '{userid}'"
+    assert rows(demo_files[0], query) == [(pytest.approx(pct, abs=5e-5), 0)]
+
+
+def test_a_span_over_recorded_intervals_is_no_gap(demo_files: list[Path]) -> None:
+    """A device is in no record for two minutes: its next difference is over three, and counts."""
+    query = "SELECT seconds, flag FROM cache WHERE seconds > 60"
+    assert rows(demo_files[0], query) == [(180, None)]
+
+
+@pytest.mark.parametrize("every_s", [None, 3600])
+def test_times_of_threads_are_those_of_the_counters(every_s: int | None, sim_file: Path) -> None:
+    """A core that was sampled for 6 seconds of a minute ran for no more than these."""
+    query = "SELECT sum(one_thread_s), sum(two_thread_s), sum(core_busy_pct * sampled_s / 100) FROM core"
+    ((one, two, busy),) = rows(sim_file, query, every_s)
+    assert (one, two) == (pytest.approx(7472.94, abs=0.01), pytest.approx(busy - 7472.94, abs=0.01))
+    if every_s is None:
+        (short,) = rows(sim_file, "SELECT one_thread_s FROM core WHERE abs(sampled_s - 6) < 0.01")
+        assert short == (pytest.approx(3.05, abs=0.005),)
+
+
+def test_hits_are_weighted_by_the_reads_they_are_of(demo_files: list[Path]) -> None:
+    """The share of reads among all operations is in no record of this system."""
+    by_hand = "sum(read_hit_pct * cache_reads) / sum(cache_reads)"
+    ((weighted, expected),) = rows(
+        demo_files[0], f"SELECT {mean('device', 'read_hit_pct')}, {by_hand} FROM device"
+    )
+    assert weighted == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("column", ["page_rate", "ssch_rate"])
+def test_a_longer_interval_has_the_rate_of_its_known_minutes(column: str, demo_files: list[Path]) -> None:
+    """A processor is varied off at 09:07:20 and on at 09:13:40: rates of these minutes are unknown."""
+    half = "interval_end > (SELECT max(interval_end) - INTERVAL 30 MINUTE FROM load)"
+    ((expected, count),) = rows(
+        demo_files[0], f"SELECT avg({column}), count({column}) FROM load WHERE {half}"
+    )
+    assert count == 28
+    *_, last = rows(demo_files[0], f"SELECT {column} FROM load ORDER BY interval_end", HALF_HOUR)
+    assert last == (pytest.approx(expected),)
