@@ -124,8 +124,9 @@ trino: ## Trino for the test of exported tables (Maven Central, 0.8 GB, into tar
 	} || { echo "Trino cannot be fetched; without it the test that asks it is skipped" >&2; exit 2; }
 
 # Tests of Python run side by side, in the order they stand in: whoever is done early takes over from the others.
+# They wait for other programs part of their time, so there are three for two processors.
 CARGO_TEST := cargo test --profile develop --workspace --exclude zlens-native --locked --quiet
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+PYTEST := $(BIN)/python -m pytest --numprocesses $(shell expr $$(nproc) + $$(nproc) / 2) --dist worksteal
 
 .PHONY: programs
 programs: # programs and examples of the crates that tests of Python start

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import gc
+import hashlib
 import os
 import random
 import shutil
@@ -114,6 +116,36 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print skipped tests by reason, and what repeats the numbers and the order of a run that failed."""
     outcomes.summarize(terminalreporter, config.option)
+
+
+@functools.cache
+def _program() -> str:
+    """A digest of the program, its pages, and the tests that run them."""
+    root = Path(__file__).parents[1]
+    folders = (root / "python" / "zlens", root / "docs", root / "examples")
+    found = [
+        path for folder in folders for path in sorted(folder.rglob("*")) if "__pycache__" not in path.parts
+    ]
+    pages = [*sorted(root.glob("*.md")), *sorted(Path(__file__).parent.glob("*.py"))]
+    total = hashlib.sha256()
+    for path in filter(Path.is_file, [*found, *pages]):
+        total.update(f"{path.relative_to(root)}\n{path.stat().st_size}\n".encode() + path.read_bytes())
+    return total.hexdigest()
+
+
+@pytest.fixture
+def unless_unchanged(request: pytest.FixtureRequest) -> Iterator[None]:
+    """For a test of a page and its commands: skipped where nothing has changed since it passed."""
+    cache, key = request.config.cache, f"zlens/passed/{request.node.name}"
+    if cache is None or request.config.getoption("--all"):
+        yield
+        return
+    if cache.get(key, "") == _program():
+        pytest.skip("as it was when it passed")
+    failed = request.session.testsfailed
+    yield
+    if request.session.testsfailed == failed:
+        cache.set(key, _program())
 
 
 @pytest.fixture(scope="session")

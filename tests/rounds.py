@@ -41,8 +41,9 @@ def rounds(many: T, few: T) -> T:
     return many if _all else few
 
 
-def first(count: int, cases: Iterable[Any]) -> list[Any]:
-    """Cases of a test with one parameter: all but so many are long."""
+def first(count: int, cases: Iterable[Any], several: bool = False) -> list[Any]:
+    """Cases of a test with one parameter, or with several: all but so many are long."""
     return [
-        case if at < count else pytest.param(case, marks=pytest.mark.long) for at, case in enumerate(cases)
+        case if at < count else pytest.param(*(case if several else (case,)), marks=pytest.mark.long)
+        for at, case in enumerate(cases)
     ]

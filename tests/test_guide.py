@@ -57,6 +57,7 @@ def matches(shown: str, output: str) -> bool:
     return re.match(pattern, output.replace("\r", "")) is not None
 
 
+@pytest.mark.usefixtures("unless_unchanged")
 def test_the_guide(tmp_path: Path) -> None:
     found = steps("GUIDE.md")
     assert len(found) > 8
@@ -66,12 +67,14 @@ def test_the_guide(tmp_path: Path) -> None:
             assert matches(step.shown, output), f"{step.code}\nshown:\n{step.shown}\nis:\n{output}"
 
 
+@pytest.mark.usefixtures("unless_unchanged")
 def test_the_readme_in_python(tmp_path: Path, demo_files: list[Path]) -> None:
     (tmp_path / "monwrite.data").symlink_to(demo_files[0])
     (step,) = steps("README.md")
     assert "PRCLOG" in run(step, tmp_path)
 
 
+@pytest.mark.usefixtures("unless_unchanged")
 def test_the_minute_of_the_readme(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     minute = text[text.index("One minute, ") : text.index("To try it or to work on it")]

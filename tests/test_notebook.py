@@ -41,6 +41,7 @@ def run(source: str, names: dict[str, object]) -> object:
     return eval(compile(ast.Expression(last.value), "<cell>", "eval"), names) if last else None
 
 
+@pytest.mark.usefixtures("unless_unchanged")
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(notebook: Path, tmp_path: Path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

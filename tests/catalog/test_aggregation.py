@@ -125,7 +125,7 @@ def held(files: dict[str, Path], name: str, every_s: int, folder: Path | None) -
     ("name", "least", "every_s", "loaded"),
     [
         pytest.param("sim.monwrite", 3500, WHOLE, False, marks=pytest.mark.long),
-        ("zlzos.smf", 900, WHOLE, True),
+        pytest.param("zlzos.smf", 900, WHOLE, True, marks=pytest.mark.long),
         ("zldemo.monwrite", 350, WHOLE, True),
         pytest.param("sim.monwrite", 3500, 15 * 60, True, marks=pytest.mark.long),
         pytest.param("sim.monwrite", 3500, 7 * 60, False, marks=pytest.mark.long),
@@ -327,6 +327,7 @@ def test_what_has_no_weight_has_no_mean() -> None:
     assert asked("guest", rows, "transaction_rate") == [(None,)]
 
 
+@pytest.mark.long
 def test_every_column_of_every_measure_gives_sql() -> None:
     """Each statistic of each column, of one subject and of all, is a statement that runs."""
     for name in metrics.tables():

@@ -35,6 +35,7 @@ def test_the_tables_that_rows_need(sql, tables):
     assert needed(sql) == tables
 
 
+@pytest.mark.long
 def test_measures_with_rows_are_filled_and_others_mostly_not(demo_files):
     for path in demo_files:
         with zlens.open(str(path)) as session:

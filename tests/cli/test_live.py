@@ -53,6 +53,7 @@ def test_it_ends_when_it_is_asked_to(tmp_path: Path, demo_folder: Path) -> None:
     assert said == b""
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are counted in /proc")
 def test_files_of_earlier_parts_do_not_stay_open(tmp_path: Path, demo_folder: Path) -> None:
     """Sessions of earlier steps, which are reference cycles, are freed with their files."""

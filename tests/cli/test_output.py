@@ -85,6 +85,7 @@ def test_an_output_never_lands_in_a_lake(
     assert inside.read_bytes() == before
 
 
+@pytest.mark.long
 def test_the_demo_keeps_other_files(
     tmp_path: Path, demo_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -160,6 +160,7 @@ def test_halves_of_a_steady_run_hardly_differ(steady: str, capsys: pytest.Captur
     assert sum(each["beyond_noise"] for each in tested) <= 0.05 * len(tested)
 
 
+@pytest.mark.long
 def test_a_change_in_a_steady_run_is_found(
     steady: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

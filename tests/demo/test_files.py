@@ -26,6 +26,7 @@ def one(session: Session, query: str) -> tuple[object, ...]:
     return row
 
 
+@pytest.mark.long
 def test_the_same_each_time(demo_files: list[Path], tmp_path: Path) -> None:
     for first, second in zip(demo_files, demo.write(tmp_path), strict=True):
         assert first.read_bytes() == second.read_bytes()

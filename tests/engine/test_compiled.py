@@ -47,7 +47,7 @@ def rows(asked: Session, name: str, columns: list[str], order: list[str]) -> lis
     return [tuple(float(f"{v:.10g}") if isinstance(v, float) else v for v in row) for row in found]
 
 
-@pytest.mark.parametrize("name", FED)
+@pytest.mark.parametrize("name", first(8, FED))
 def test_a_column_is_the_same_whatever_is_asked_beside_it(name: str, whole: Session, parts: Session) -> None:
     """Also that a LEFT JOIN left out of a statement found no more than one row."""
     table = metrics.table(name)

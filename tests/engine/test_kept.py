@@ -64,6 +64,7 @@ def answers(files: list[Path]) -> list[tuple[list[str], list[str], list[tuple[An
         return [(each.columns, each.types, each.rows) for each in asked]
 
 
+@pytest.mark.long
 def test_the_second_process_works_nothing_out_again(
     files: list[Path], compiled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

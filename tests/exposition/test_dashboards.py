@@ -59,6 +59,7 @@ def test_panels_do_not_overlap() -> None:
         assert max(x for x, _ in cells) < 24
 
 
+@pytest.mark.long
 def test_a_view_of_z_vm_has_something_to_show(sim_session: Session) -> None:
     page = render(sim_session, openmetrics=False, limits=Limits(None)).decode()
     there = {*re.findall(r"^([a-z0-9_]+)[{ ]", page, re.M)}

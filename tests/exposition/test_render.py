@@ -15,6 +15,7 @@ import pytest
 
 import zlens
 from prometheus import program
+from rounds import first
 from scraped import Labels, families, samples
 from zlens import demo
 from zlens.catalog import exposition, metrics
@@ -41,6 +42,7 @@ def pages(everything: Session) -> dict[bool, bytes]:
     return {form: render(everything, openmetrics=form, limits=ALL) for form in (False, True)}
 
 
+@pytest.mark.long
 def test_both_forms_have_the_same_samples(pages: dict[bool, bytes]) -> None:
     assert samples(pages[False]) == samples(pages[True])
 
@@ -187,7 +189,11 @@ def transactions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", [demo.MONWRITE_NAME, demo.RMF_NAME, demo.SMF_NAME, demo.SIM_NAME, "machine"])
+#: Inputs, those first whose samples differ most.
+INPUTS = ("machine", demo.SMF_NAME, demo.MONWRITE_NAME, demo.RMF_NAME, demo.SIM_NAME)
+
+
+@pytest.mark.parametrize("name", first(2, INPUTS))
 def test_samples_are_one_for_each_set_of_labels_with_the_whole_amount(
     demo_folder: Path, request: pytest.FixtureRequest, name: str
 ) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 import zlens
 from lake_made import configuration, differences, piece, samples, tables, write
-from rounds import rounds
+from rounds import first, rounds
 from zlens import lake
 from zlens.inputs.options import Options, parse_moment
 from zlens.lake import names
@@ -180,7 +180,7 @@ lake.add([{file!r}], {made!r})
 
 @pytest.mark.parametrize(
     ("number", "after"),
-    [(7, True), (-1, False), (-1, True), pytest.param(1, False, marks=pytest.mark.long)],
+    first(1, [(-1, False), (7, True), (-1, True), (1, False)], several=True),
 )
 def test_killed_while_files_move_into_place(
     tmp_path: Path, files: list[str], number: int, after: bool
@@ -212,6 +212,7 @@ def test_a_first_import_that_dies_among_its_files_leaves_a_lake(tmp_path: Path, 
     assert lake.check(made).faults == []
 
 
+@pytest.mark.long
 def test_imports_at_the_same_time(tmp_path: Path) -> None:
     files = [few(tmp_path / f"{at}.data", range(at * 2, at * 2 + 2)) for at in range(5)]
     made = tmp_path / "lake"

@@ -170,6 +170,7 @@ def test_three_dumps_of_which_one_goes_and_comes_back(tmp_path: Path, order: tup
     same(made, files[:2])
 
 
+@pytest.mark.long
 def test_one_dump_of_many_goes_and_leaves_no_trace(tmp_path: Path) -> None:
     files = [dump(tmp_path / "a.smf", written(range(4))), dump(tmp_path / "b.smf", written(range(2, 6)))]
     made = imported(tmp_path / "lake", files, (0, 1))
@@ -199,6 +200,7 @@ def test_dumps_that_meet_in_one_moment_lose_nothing(tmp_path: Path, order: tuple
     assert count(made, "smf72_wms") == 3 * len(CLASSES)
 
 
+@pytest.mark.long
 def test_dumps_one_behind_the_other_have_no_seam(tmp_path: Path) -> None:
     files = [dump(tmp_path / "a.smf", written(range(3))), dump(tmp_path / "b.smf", written(range(3, 6)))]
     made = imported(tmp_path / "lake", files, (1, 0))
@@ -237,6 +239,7 @@ def test_counters_in_one_dump_and_rmf_in_both(tmp_path: Path, order: tuple[int, 
     same(imported(tmp_path / "lake", files, order), files)
 
 
+@pytest.mark.long
 def test_random_cuts_of_a_dump(tmp_path: Path) -> None:
     chance = draws(70)
     records = written(range(6), counted=True)
@@ -273,6 +276,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
     return imported(folder / "lake", files, (1, 2, 0)), files
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("asked", first(1, [("01:00", "02:00"), ("01:45", "02:20"), ("00:10", "00:40")]))
 def test_times_that_are_asked_for(long: tuple[Path, list[Path]], asked: tuple[str, str]) -> None:
     made, files = long
@@ -285,6 +289,7 @@ def test_times_that_are_asked_for(long: tuple[Path, list[Path]], asked: tuple[st
     assert differences(shown(made, options), expected) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", first(1, [(1, 0), (0, 1)]))
 def test_records_that_were_broken_into_pieces(tmp_path: Path, order: tuple[int, ...]) -> None:
     """All pieces of each are in both dumps, but for one record that only the second has."""

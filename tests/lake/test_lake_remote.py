@@ -82,6 +82,7 @@ def begin(code: str, cache: Path, *words: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], env=environment)
 
 
+@pytest.mark.long
 def test_a_lake_at_a_url_is_the_one_in_a_folder(
     store: ObjectStore,
     url: str,
@@ -142,6 +143,7 @@ def test_the_life_of_a_lake(url: str, demo_folder: Path, monkeypatch: pytest.Mon
     assert lake.check(url).waiting == gone.waiting
 
 
+@pytest.mark.long
 def test_measures_of_many_systems_are_gathered(
     url: str, tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +169,7 @@ def test_measures_of_many_systems_are_gathered(
     assert lake.check(url).faults == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(rounds(20, 1)))
 def test_three_writers_at_once(number: int, url: str, files: list[str], tmp_path: Path) -> None:
     # The seam between them is right whoever comes first.
@@ -176,6 +179,7 @@ def test_three_writers_at_once(number: int, url: str, files: list[str], tmp_path
     assert differences(tables(url), tables(files)) == []
 
 
+@pytest.mark.long
 def test_the_same_inputs_from_two_commits_at_once(url: str, files: list[str], tmp_path: Path) -> None:
     lake.stage(files, tmp_path / "one")
     shutil.copytree(tmp_path / "one", tmp_path / "two")
@@ -186,6 +190,7 @@ def test_the_same_inputs_from_two_commits_at_once(url: str, files: list[str], tm
     assert differences(tables(url), tables(files)) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("at", first(1, ["manifest.json", ".parquet"]))
 def test_a_writer_that_dies_leaves_nothing(
     at: str, store: ObjectStore, url: str, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -241,7 +246,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("fault", first(4, FAULTS), ids=lambda fault: "-".join(map(str, fault)))
+@pytest.mark.parametrize("fault", first(2, FAULTS), ids=lambda fault: "-".join(map(str, fault)))
 def test_a_fault_of_the_network(
     fault: tuple[str | int, str, str, bool],
     store: ObjectStore,
@@ -275,6 +280,7 @@ def of_the_manifest(method: str, path: str) -> bool:
     return method == "PUT" and path.endswith("manifest.json")
 
 
+@pytest.mark.long
 def test_a_store_that_keeps_failing(
     store: ObjectStore, url: str, files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -346,6 +352,7 @@ def test_damage_is_found_and_a_damaged_copy_replaced(store: ObjectStore, url: st
     assert [(fault.kind, name in fault.path) for fault in faults][:1] == [("missing", True)]
 
 
+@pytest.mark.long
 def test_copies_are_bounded(url: str, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     lake.add(files, url)
     copies = Path(os.environ["XDG_CACHE_HOME"]) / "zlens" / "lakes"
@@ -376,6 +383,7 @@ def test_urls_without_what_they_need(name: str) -> None:
         zlens.open(name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_an_object_that_is_being_removed_is_not_listed_again(
     moment: str,

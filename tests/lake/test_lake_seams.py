@@ -48,6 +48,7 @@ def test_the_system_is_worth_comparing(one: dict[str, Table]) -> None:
     assert {row[3] for row in one["event"][2]} >= {"counters were reset"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", first(1, sorted(itertools.permutations(range(3)), reverse=True)))
 def test_the_order_of_imports_does_not_matter(
     tmp_path: Path, one: dict[str, Table], three: list[str], order: tuple[int, ...]
@@ -186,6 +187,7 @@ def test_what_is_forgotten_leaves_no_trace(tmp_path: Path, three: list[str]) -> 
     assert lake.check(made).faults == []
 
 
+@pytest.mark.long
 def test_only_neighbors_are_made_again(tmp_path: Path, three: list[str]) -> None:
     made = imported(tmp_path / "lake", *three)
     before = {path: path.stat().st_ino for path in made.rglob("*.parquet")}

@@ -56,6 +56,7 @@ def duplicates(inputs: Path | list[str]) -> list[tuple[object, ...]]:
         ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", first(1, [(2, 0, 1), (0, 1, 2)]))
 def test_subtype_2_is_compared_across_dumps(tmp_path: Path, order: tuple[int, ...]) -> None:
     records = steps(range(12))

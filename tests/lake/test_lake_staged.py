@@ -88,6 +88,7 @@ def test_a_lake_is_the_one_that_an_import_makes(demo_folder: Path, tmp_path: Pat
     assert [name for name in joined if joined[name] != imported[name]] == []
 
 
+@pytest.mark.long
 def test_staged_twice_and_by_two_at_once(files: list[str], tmp_path: Path) -> None:
     area = tmp_path / "staged"
     both = [begin(STAGE, area, *order) for order in (files, files[::-1])]
@@ -114,6 +115,7 @@ def test_two_commit_at_once(own: Path, files: list[str], tmp_path: Path) -> None
     assert lake.check(made).faults == []
 
 
+@pytest.mark.long
 def test_commits_killed_at_any_moment(area: Path, files: list[str], tmp_path: Path) -> None:
     moments = draws(31)
     expected = seen(files)

@@ -119,6 +119,7 @@ def test_killed_at_any_moment_a_file_arrives_as_it_is(
     assert not (source / "gaps.jsonl").exists()
 
 
+@pytest.mark.long
 def test_killed_at_any_moment_sets_arrive_once_and_what_is_missing_is_said(
     built: Path, programs: Programs, tmp_path: Path
 ) -> None:

@@ -29,6 +29,7 @@ def check(path: Path, ends: list[int], limits: Limits | None = None) -> None:
         live.close()
 
 
+@pytest.mark.long
 def test_monitor_data_many_intervals_at_a_time(demo_folder: Path) -> None:
     path = demo_folder / "zldemo.monwrite"
     check(path, interval_cuts(path, rounds(13, 31)))
@@ -79,6 +80,7 @@ def test_old_measures_and_records_are_forgotten(demo_folder: Path, monkeypatch: 
         live.close()
 
 
+@pytest.mark.long
 def test_a_window_of_what_is_kept_reads_its_hours_alone(demo_folder: Path) -> None:
     """Rows of a window are those of the recording, and rows of long before it are not read."""
     recording = demo_folder / "zldemo.monwrite"

@@ -35,6 +35,7 @@ def deliver(receiver: Receiver, data: bytes, at: int, until: int) -> None:
     peer.close()
 
 
+@pytest.mark.long
 def test_measures_are_those_of_the_file(demo_folder: Path, tmp_path: Path) -> None:
     file = demo_folder / "zldemo.monwrite"
     data = file.read_bytes()
@@ -56,6 +57,7 @@ def test_measures_are_those_of_the_file(demo_folder: Path, tmp_path: Path) -> No
             live.close()
 
 
+@pytest.mark.long
 def test_received_files_go_once_their_intervals_are_closed(demo_folder: Path, tmp_path: Path) -> None:
     file = demo_folder / "zldemo.monwrite"
     cut = interval_cuts(file, 1)[30]

@@ -55,6 +55,7 @@ def pieces(path: Path, size: int) -> list[int]:
     return [*range(size, end, size), end]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", rounds.first(1, FORMS))
 def test_a_file_gives_the_intervals_of_the_whole_file(form: str, tmp_path: Path) -> None:
     path = tmp_path / "counts.txt"

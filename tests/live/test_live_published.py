@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from played import Pieces, differences, interval_cuts, play
 
+from rounds import first
 from zlens.api import Session
 from zlens.catalog import metrics
 from zlens.inputs.options import Options
@@ -31,7 +32,7 @@ def reopened(session: Session, folder: Path) -> Session:
     return published.opened(data.description(), str(folder), fetch)
 
 
-@pytest.mark.parametrize("name", ["zldemo.monwrite", "zlzos.smf"])
+@pytest.mark.parametrize("name", first(1, ["zldemo.monwrite", "zlzos.smf"]))
 def test_measures_records_and_systems_are_those_of_the_session(
     demo_folder: Path, tmp_path: Path, name: str
 ) -> None:

@@ -85,6 +85,7 @@ def test_killed_at_any_moment(tmp_path: Path, recording: Path) -> None:
     assert lake.check(into).faults == []
 
 
+@pytest.mark.long
 def test_steps_do_not_wait_for_the_lake(
     tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +117,7 @@ def test_steps_do_not_wait_for_the_lake(
     same(recording, into)
 
 
+@pytest.mark.long
 def test_what_cannot_be_imported_is_told_and_tried_again(
     tmp_path: Path, recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +140,7 @@ def test_what_cannot_be_imported_is_told_and_tried_again(
     same(recording, into)
 
 
+@pytest.mark.long
 def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, recording: Path) -> None:
     cuts = interval_cuts(recording, rounds(7, 6))
     into = str(tmp_path / "lake")

@@ -34,6 +34,7 @@ def test_intervals_that_come_again_are_shown_once(tmp_path: Path, recording: Pat
     live.close()
 
 
+@pytest.mark.long
 def test_a_source_that_stops_and_goes_on_has_a_gap(tmp_path: Path, recording: Path) -> None:
     data, cuts = recording.read_bytes(), interval_cuts(recording, 1)
     path = tmp_path / "gap"

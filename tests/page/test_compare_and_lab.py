@@ -28,6 +28,7 @@ def differences(demo: Path) -> list[dict]:
     return [row for row in rows if row["kind"] == "difference"]
 
 
+@pytest.mark.long
 def test_two_windows_are_compared_linked_and_saved(
     page: Page, address: str, differences: list[dict], tmp_path: Path
 ):
@@ -98,6 +99,7 @@ def a_comparison_is_saved_as_the_command_writes_it(page: Page, tmp_path: Path) -
     assert "<script" not in text
 
 
+@pytest.mark.long
 def test_scenarios_are_written_and_solved(page: Page, address: str):
     opened(page, address, "lab", system="ZLSIM", model="queueing")
     a_sweep_is_drawn(page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from browsing import opened, ready, served
@@ -99,6 +100,7 @@ def trends_by_shift_are_of_the_systems_shown(page: Page) -> None:
     assert "shifts=early" in page.url
 
 
+@pytest.mark.long
 def test_members_of_a_cluster_are_seen_together(browser: Browser, demo_folder: Path, tmp_path: Path):
     groups = tmp_path / "groups.toml"
     groups.write_text('[cluster]\n"ZLDEMO" = "SITE"\n"ZLSIM" = "SITE"\n')

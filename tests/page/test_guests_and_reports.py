@@ -226,6 +226,7 @@ def shares_are_set_beside_what_was_got_when_asked_for(page: Page, demo: Path) ->
         assert column(table, key.capitalize()) == [digits(row[key], 1) for row in program]
 
 
+@pytest.mark.long
 def test_workloads_and_jobs_of_zos(page: Page, address: str, demo: Path):
     opened(page, address, "workloads", system="ZLZ1")
     table = page.get_by_test_id("table-workloads")
@@ -300,6 +301,7 @@ def cells(text: str) -> list[list[float | str]]:
     return [[cell(word) for word in line] for line in csv.reader(io.StringIO(text))]
 
 
+@pytest.mark.long
 def test_reports_are_those_of_the_command(page: Page, address: str, demo: Path):
     for name, file, system in (
         ("prclog", "zldemo.monwrite", "ZLDEMO"),

@@ -86,6 +86,7 @@ def test_a_wide_window_shows_the_least_the_median_and_the_most(wide: Page, place
     assert not re.search(r"\b(avg|mean)\(", sql)
 
 
+@pytest.mark.long
 def test_one_interval_of_a_guest_is_seen_in_every_window(wide: Page, place: str, large: Path, tmp_path: Path):
     opened(wide, place, "guests", user=large_made.SPIKY)
     one_interval_of_a_guest_is_seen_in_the_widest_window(wide, large, tmp_path)
@@ -157,6 +158,7 @@ def questions(page: Page) -> list[tuple[str, dict[str, object]]]:
     return found
 
 
+@pytest.mark.long
 def test_a_brush_asks_again_only_for_its_window(wide: Page, place: str):
     opened(wide, place, "overview")
     found = questions(wide)

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from asking import asked, copied, copied_rows, setting
@@ -24,6 +25,7 @@ def press(page: Page, place: str, across: float, down: float) -> None:
     page.mouse.click(box["x"] + across * box["width"], box["y"] + down)
 
 
+@pytest.mark.long
 def test_processors_and_cores(page: Page, address: str, demo: Path):
     opened(page, address, "processors", system="ZLSIM")
     figures_are_those_of_the_program(page, demo)

@@ -43,6 +43,7 @@ def page(browser: Browser, rig: str) -> Iterator[Page]:
         yield page
 
 
+@pytest.mark.long
 def test_results_courses_and_runs_that_are_opened(page: Page):
     results_are_listed_and_a_failure_is_shown_first(page)
     expected_stands_beside_observed_over_time(page)

@@ -118,6 +118,7 @@ ODD = (
 )
 
 
+@pytest.mark.long
 def test_an_odd_address_does_no_harm(context: BrowserContext, address: str):
     """Neither one that somebody comes with, nor one that an open page is sent to."""
     page = context.new_page()
@@ -278,6 +279,7 @@ def test_the_token_lets_a_browser_in_once(context: BrowserContext, tmp_path: Pat
         opened(page, address, "findings")
 
 
+@pytest.mark.long
 def test_two_browsers_ask_at_once_and_each_ends_only_its_own(browser: Browser, page: Page, address: str):
     """Neither waits for, cancels or sees what the other does."""
     one = page
@@ -308,6 +310,7 @@ def test_two_browsers_ask_at_once_and_each_ends_only_its_own(browser: Browser, p
         until(lambda: not running(one))
 
 
+@pytest.mark.long
 def test_a_damaged_input_says_so_with_one_complete_count(browser: Browser, tmp_path: Path) -> None:
     path = small(tmp_path / "damaged.monwrite")
     data = bytearray(path.read_bytes())

@@ -137,7 +137,9 @@ MORE = {
 
 def measures(inputs: list[Path]) -> tuple[dict[str, Table], set[str]]:
     with zlens.open([str(path) for path in inputs], options=ZONE) as session:
-        found = tables_of(session, [name for name in metrics.tables() if name not in OF_FILES])
+        found = tables_of(
+            session, [name for name in metrics.tables() if name not in OF_FILES and session.fills(name)]
+        )
         return found, {problem.kind for problem in session.all_problems()}
 
 

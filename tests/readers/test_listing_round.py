@@ -16,6 +16,7 @@ from zlens.catalog.reports import definition
 SHORT = ("prclog", "smtmet", "device", "user", "sysconf", "partition", "hpalias", "workload")
 
 
+@pytest.mark.long
 def test_every_demo_file_comes_back(demo_files: list[Path], tmp_path: Path) -> None:
     values: dict[str, int] = defaultdict(int)
     for path in demo_files:

@@ -6,6 +6,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 import expected
 import zlens
 from zlens import demo, reports
@@ -14,6 +16,7 @@ from zlens.inputs.options import Options, parse_zone
 EXPECTED = Path(__file__).parent / "reports-of-the-demo.txt"
 
 
+@pytest.mark.long
 def test_every_report_tells_of_the_systems_that_have_its_data(demo_files: list[Path]) -> None:
     """`machine` stands where a row is of no system, `nothing` where a report has no rows."""
     lines = []

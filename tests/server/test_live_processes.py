@@ -110,6 +110,7 @@ def test_what_takes_much_memory_ends_in_an_error_and_not_in_the_monitor(growing:
     assert growing.newest() == growing.end()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "query", first(1, [DEAF["a constant"], DEAF["padding"]]), ids=["constant", "padding"]
 )
@@ -148,6 +149,7 @@ def solve(served: Program, stations: int, id: str | None = None) -> httpx.Respon
         return client.post("/solve", json=asked)
 
 
+@pytest.mark.long
 def test_a_scenario_has_the_limits_of_a_query(growing: Growing) -> None:
     monitor = growing.served.process.pid
     before = resident(monitor)
@@ -169,6 +171,7 @@ def test_a_query_that_nobody_waits_for_ends(growing: Growing) -> None:
     until(lambda: not is_running(growing.served, "left") and not growing.workers())
 
 
+@pytest.mark.long
 def test_processes_of_earlier_intervals_end_with_their_files(growing: Growing) -> None:
     earlier: set[int] = set()
     for _ in range(rounds(3, 2)):

@@ -167,6 +167,7 @@ def test_problems_of_many_are_those_that_reading_finds(
         own.close()
 
 
+@pytest.mark.long
 def test_findings_of_many_are_found_machine_by_machine(
     made: Path, found: dict[str, Any], two_are_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +193,7 @@ def test_findings_of_many_are_found_machine_by_machine(
         own.close()
 
 
+@pytest.mark.long
 def test_a_rule_that_one_machine_cannot_check_is_checked_for_another(
     made: Path, found: dict[str, Any], two_are_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import zlens
-from rounds import draws, rounds
+from rounds import draws, first, rounds
 from zlens import _native, cli, demo, lake, stores
 from zlens.api import Session
 from zlens.errors import InputError, LakeError
@@ -155,7 +155,7 @@ def unflagged_hours(path: Path) -> dict[str, list[tuple[object, ...]]]:
     return found
 
 
-@pytest.mark.parametrize("source", ["smf", "zvm", *sorted({*TEXTS} & {"rmf_xml", "listing", "hmc"})])
+@pytest.mark.parametrize("source", first(2, ["smf", "listing", "zvm", "rmf_xml", "hmc"]))
 def test_what_is_removed_is_retained_in_the_measures(source: str, demo_folder: Path, tmp_path: Path) -> None:
     make = makers(demo_folder)[source]
     for seed in range(rounds(8, 1)):
@@ -221,7 +221,8 @@ def test_intervals_of_rmf_are_selected_where_there_are_no_counters(without_count
         assert session.sql(query).rows == [(34, 3600.0, 900.0)]
 
 
-@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.long
+@pytest.mark.parametrize("split", first(1, [True, False]))
 def test_days_without_counters_are_rolled_up(
     without_counters: Path, demo_folder: Path, tmp_path: Path, split: bool
 ) -> None:

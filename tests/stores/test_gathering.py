@@ -93,7 +93,7 @@ def test_all_systems_are_read_from_one_file(made: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     "options",
     first(
-        2,
+        1,
         [
             Options(systems=("FIRST", "THIRD", "FOURTH")),
             Options(end=parse_moment("2026-03-02 10:30"), utc=True),
@@ -108,6 +108,7 @@ def test_options_choose_the_same_rows(made: Path, options: Options, monkeypatch:
     assert rows(made, options=options) == apart(made, monkeypatch, options)
 
 
+@pytest.mark.long
 def test_a_system_that_changed_is_read_from_its_own_files(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +130,7 @@ def test_a_system_that_changed_is_read_from_its_own_files(
     assert lake.check(made).faults == []
 
 
+@pytest.mark.long
 def test_a_day_is_gathered_again_when_a_part_of_its_systems_changed(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +185,7 @@ def test_a_file_that_was_changed_is_told(made: Path) -> None:
         session.sql(QUERY)
 
 
+@pytest.mark.long
 def test_a_system_with_other_columns_stays_in_its_own_files(
     tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

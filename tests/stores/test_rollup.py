@@ -14,7 +14,7 @@ import pytest
 
 import zlens
 from lake_made import START_US, differences, end_us, piece, tables, write
-from rounds import rounds
+from rounds import first, rounds
 from zlens import cli, demo, lake, stores
 from zlens.api import Session
 from zlens.catalog import aggregation, metrics
@@ -140,7 +140,7 @@ def by_hand(
 
 @pytest.mark.parametrize(
     ("table", "key", "mean", "total"),
-    [("guest", "userid", "cpu_pct", "cpu_s"), ("cpu", "cpu_id", "user_pct", "NULL")],
+    first(1, [("guest", "userid", "cpu_pct", "cpu_s"), ("cpu", "cpu_id", "user_pct", "NULL")], several=True),
 )
 def test_hours_are_what_the_intervals_make(
     demo_lake: Path, table: str, key: str, mean: str, total: str
@@ -186,6 +186,7 @@ def days_of(made: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.long
 def test_machines_of_the_same_days_are_computed_together(
     tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +229,7 @@ def parts(tmp_path: Path, few_measures: None) -> list[str]:
     return [write(tmp_path / f"{at}.data", piece(range(at * 6, at * 6 + 6))) for at in range(3)]
 
 
+@pytest.mark.long
 def test_only_what_changed_is_computed_again(parts: list[str], tmp_path: Path) -> None:
     made = tmp_path / "lake"
     lake.add([parts[0], parts[2]], made)
@@ -280,6 +282,7 @@ def test_raw_tables_go_and_measures_stay(parts: list[str], tmp_path: Path) -> No
     assert (rolled.days, rolled.sealed) == ([], [])
 
 
+@pytest.mark.long
 def test_what_follows_keeps_its_differences(parts: list[str], tmp_path: Path) -> None:
     kept, made = tmp_path / "kept", tmp_path / "lake"
     for folder in (kept, made):
@@ -301,6 +304,7 @@ def test_what_follows_keeps_its_differences(parts: list[str], tmp_path: Path) ->
     assert (forgotten.gone, forgotten.unmeasured) == ([], [("LAKETEST", parts[2])])
 
 
+@pytest.mark.long
 def test_measures_go_with_their_data(parts: list[str], tmp_path: Path) -> None:
     made = tmp_path / "lake"
     lake.add(parts[:2], made)

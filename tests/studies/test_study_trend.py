@@ -103,6 +103,7 @@ def test_an_hour_that_was_half_there_when_it_was_kept(tmp_path: Path, few_measur
     assert found(made) == found(whole)
 
 
+@pytest.mark.long
 def test_hours_of_a_lake_are_the_same_from_its_measures(
     demo_folder: Path, tmp_path: Path, few_measures: None
 ) -> None:
