@@ -25,6 +25,10 @@ from zlens.inputs.options import Options, parse_zone
 WHOLE = 40 * 86_400
 ZONE = parse_zone(demo.ZONE)
 CONNECTION = duckdb.connect(":memory:", config={"threads": 1})
+# No length of an interval is known beyond those of its rows.
+CONNECTION.execute(
+    "CREATE TABLE interval (system VARCHAR, source VARCHAR, interval_end TIMESTAMPTZ, seconds DOUBLE)"
+)
 KINDS = ("counter", "time", "ratio", "gauge")
 #: The reason of integer columns: they differ by their rounding alone.
 ROUNDED = "its mean is rounded because the column is an integer"
@@ -197,7 +201,7 @@ def literal(value: object) -> str:
     return "NULL" if value is None else repr(value)
 
 
-def row(minute: int, seconds: float = 60.0, **values: object) -> dict[str, object]:
+def row(minute: int, seconds: float | None = 60.0, **values: object) -> dict[str, object]:
     head = {
         "system": "S",
         "source": "m",
@@ -266,6 +270,23 @@ def test_subjects_come_before_time() -> None:
     assert rate == pytest.approx((40 + 10) / 2)
     assert read == pytest.approx((10 * 50 + 30 * 90 + 10 * 50) / 50)
     assert asked("device", rows, "rate", told="max") == [(40.0,)]
+
+
+def test_each_subject_counts_for_its_own_time() -> None:
+    """One is there for half of the interval; one was away, and what it did in three intervals is told now."""
+    CONNECTION.execute("INSERT INTO interval VALUES ('S', 'm', '2026-03-02 09:01:00+00', 60)")
+    try:
+        rows = [
+            row(1, device="1000", rate=10.0),
+            row(1, 30.0, device="1001", rate=20.0),
+            row(1, 180.0, device="1002", rate=1.0),
+        ]
+        assert asked("device", rows, "rate", "seconds") == [(pytest.approx(10 + 10 + 3), 60)]
+        # Among those that are there for half of it, a part is the whole; one without a length is there.
+        assert asked("device", rows[1:2], "rate") == [(20.0,)]
+        assert asked("device", [row(1, None, device="1003", rate=2.0), rows[1]], "rate") == [(22.0,)]
+    finally:
+        CONNECTION.execute("DELETE FROM interval")
 
 
 def test_a_column_across_subjects_may_weigh_otherwise_than_over_time() -> None:

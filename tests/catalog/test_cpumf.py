@@ -22,11 +22,11 @@ COUNTS = {
     "z10": (18, 46, 40),
     "z196": (24, 52, 41),
     "zEC12": (35, 63, 42),
-    "z13": (54, 84, 51),
-    "z14": (51, 77, 51),
-    "z15": (55, 85, 56),
-    "z16": (68, 98, 56),
-    "z17": (75, 105, 56),
+    "z13": (54, 84, 49),
+    "z14": (51, 77, 49),
+    "z15": (55, 85, 54),
+    "z16": (68, 98, 54),
+    "z17": (75, 105, 54),
 }
 #: Names of counters that say where the line of an L1 miss came from.
 _SOURCED = re.compile(r"L1[ID]_.*SOURCED_WRITES(_IV|_RO)?|L1[ID]_L3_(LOCAL|REMOTE)_WRITES|(I|D|ID)CW_.*")

@@ -19,6 +19,10 @@ from zlens.errors import InputError
 
 SQL_TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "time": "TIMESTAMP"}
 CONNECTION = duckdb.connect(":memory:", config={"threads": 1})
+# No length of an interval is known beyond those of its rows.
+CONNECTION.execute(
+    "CREATE TABLE interval (system VARCHAR, source VARCHAR, interval_end TIMESTAMPTZ, seconds DOUBLE)"
+)
 DEVICES = ("1000", "1001", "1002", "20AB", "20AC")
 
 

@@ -225,7 +225,7 @@ def test_every_sums_counters_and_divides_again():
 def test_every_leaves_flagged_rows_out():
     info = system()
     info.intervals = intervals(2)
-    table = processors("SYSA", [[0.1], [0.5]], flags={1: "gap"})
+    table = processors("SYSA", [[0.1], [0.5]], flags={1: "short"})
     asked = session([FakeSource([info], [table])], Options(every_s=240))
     assert asked.sql("SELECT seconds, user_pct FROM cpu").rows == [(60.0, pytest.approx(10.0))]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import lake_made
 import zlens
 from zlens.catalog import aggregation, metrics
 from zlens.inputs.options import Options
@@ -88,3 +90,17 @@ def test_a_longer_interval_has_the_rate_of_its_known_minutes(column: str, demo_f
     assert count == 28
     *_, last = rows(demo_files[0], f"SELECT {column} FROM load ORDER BY interval_end", HALF_HOUR)
     assert last == (pytest.approx(expected),)
+
+
+@pytest.mark.parametrize(("recorded", "flag"), [(range(10), None), ([*range(6), *range(7, 10)], "gap")])
+def test_a_span_has_a_gap_if_a_part_of_it_was_not_recorded(
+    recorded: Iterable[int], flag: str | None, tmp_path: Path
+) -> None:
+    """A device is away for two intervals, of which the second may be in no file."""
+    records = [lake_made.configuration(0)]
+    for number in recorded:
+        devices = lake_made.DEVICES[: 3 if number in (5, 6) else None]
+        records += lake_made.interval(number, devices=devices)
+    path = Path(lake_made.write(tmp_path / "a", records))
+    query = "SELECT seconds, flag FROM device WHERE device = '02FF' AND seconds > 170"
+    assert rows(path, query) == [(pytest.approx(180), flag)]

@@ -82,7 +82,7 @@ def base() -> duckdb.DuckDBPyConnection:
     # What reading found, and what counters say of themselves.
     made.execute(create("_noted", columns_of("problem")))
     made.execute(create("_doubt", dict.fromkeys(("system", "source", "kind", "detail"), "text")))
-    made.execute('CREATE VIEW "_interval" AS SELECT * FROM "interval"')
+    made.execute('CREATE VIEW "_interval" AS SELECT *, NULL::TIMESTAMPTZ AS gap_end FROM "interval"')
     # Roles without rows: a report may ask them too.
     made.execute(empty_roles())
     return made
@@ -137,7 +137,8 @@ class FakeSession:
                 )
         if "interval" in tables:
             self.connection.execute(
-                f'CREATE VIEW {own}.main."_interval" AS SELECT * FROM {own}.main."interval"'
+                f'CREATE VIEW {own}.main."_interval" AS '
+                f'SELECT *, NULL::TIMESTAMPTZ AS gap_end FROM {own}.main."interval"'
             )
         self.offsets = {str(row["system"]): row.get("utc_offset_s") or 0 for row in tables.get("system", ())}
 

@@ -46,7 +46,17 @@ COUNTED = frozenset({"counter", "time", "ratio"})
 _KNOWN = "#known"
 #: Whether a row takes part in sums over subjects.
 _TAKING_PART = '"#takes part"'
-#: The length of the interval of a sum, and whether it is the first one with that time.
+#: How long subjects of an interval were there together: as long as one of them, and no longer than it; rows
+#: of several intervals are.
+OF_INTERVAL = f"""least(max({quote(_LENGTH)}), max((
+    SELECT max(of_seconds) FROM (
+        SELECT system AS of_system, source AS of_source, interval_end AS of_end, seconds AS of_seconds
+        FROM "interval"
+    ) WHERE of_system = system AND of_source = source AND of_end = interval_end
+)))"""
+#: The columns of intervals that this reads.
+INTERVAL_READS = (*_INTERVAL, _LENGTH)
+#: The same of a sum, and whether it is the first one with that time.
 _WHOLE, _ONCE = '"#whole"', '"#once"'
 
 
@@ -252,7 +262,12 @@ def together(
     if how == "sum":
         weighs = f"max({weight(column)})" if column.weight else length
         if column.aggregate in ("ratio", "gauge") and (column.weight or _LENGTH) == _LENGTH:
-            added = f"{_added(value, among)} / max({quote(_LENGTH)})"
+            added = f"{_added(value, among)} / {OF_INTERVAL}"
+            # Of a row without a length, as of a first sample, nobody knows that it is of a part.
+            timed = f"{_of('count', quote(_LENGTH), among)} = {_of('count', '1', among)}"
+            plain = f"CASE WHEN {complete} THEN {_of('sum', value, among)} END"
+            added = f"CASE WHEN {timed} THEN {added} ELSE {plain} END"
+            weighs = weighs if column.unweighted else OF_INTERVAL
             return Part(f"{added} / {_of('count', '1', among)}" if average else added, weighs)
         added = _of("avg" if average else "sum", value, among)
         return Part(f"CASE WHEN {complete} THEN {added} END", weighs)
@@ -357,7 +372,7 @@ def over_subjects(
     """SELECT of one row for each interval and value of `keys`, with each column over the subjects.
 
     Its weight over time is next to it, named as in `parted`. Columns that are `fixed` have one value in
-    all rows and are left out.
+    all rows and are left out of the answer.
     """
     heads = [key for key in dict.fromkeys([*_INTERVAL, *keys]) if key not in fixed]
     weights: dict[str, str] = {}
@@ -367,12 +382,12 @@ def over_subjects(
 
     items = [
         *map(quote, heads),
-        f"max({quote(_LENGTH)}) AS {quote(_LENGTH)}",
+        f"{OF_INTERVAL} AS {quote(_LENGTH)}",
         # A stub or a gap of a single subject does not flag the others.
         "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag",
         f"bool_or({_TAKING_PART}) AS {quote(_KNOWN)}",
     ]
-    names = [*heads, _LENGTH, "flag"]
+    names = [*_INTERVAL, *heads, _LENGTH, "flag"]
     for column in selected:
         part = together(column, _TAKING_PART if column.aggregate in COUNTED else "true", named=named)
         items += [f"{part.value} AS {quote(column.name)}", f"{part.weight} AS {quote(parted(column))}"]

@@ -100,6 +100,7 @@ class Column(Struct, frozen=True):
 
     formula     over roles (entity.role) and earlier columns, compiled into SQL; '' if there is none
     by          'generation': the formula depends on the machine, see facts/machines
+    counts      of a rate, instead of a formula: what it counts, per second in which that is known
     given       with by: a formula over roles that give the value itself; it takes precedence
     published   the formula to use instead with --as-published: rounded as published tables are
     definition  the formula in words or counters, if nothing computes it yet or machines differ
@@ -127,6 +128,7 @@ class Column(Struct, frozen=True):
     source: str
     note: str
     by: str = ""
+    counts: str = ""
     given: str = ""
     published: str = ""
     weight: str = ""
@@ -162,6 +164,8 @@ class Table(Struct, frozen=True):
     records: str = ""
     #: Length of a row, where the rows it groups follow each other; else that of the longest.
     span: str = ""
+    #: Seconds of a row in which {counts} is known; else all of them.
+    known: str = ""
 
     def column(self, name: str) -> Column | None:
         for column in self.columns:
@@ -250,6 +254,7 @@ _TABLE = Spec(
         Key("parts", Named(_NAMES), "values that are parts of one whole", default={}),
         Key("records", _TEXT, "what gives its rows, in words", default=""),
         Key("span", Prose(empty=True), "length of a row that groups successive rows", default=""),
+        Key("known", Prose(empty=True), "seconds of a row in which {counts} is known", default=""),
         Key("column", Many(_COLUMN), "its columns"),
     )
 )
@@ -260,9 +265,17 @@ def parse(text: str, path: str) -> Table:
     values = document.checked(text, path, _TABLE, "the measure")
     scope = values["scope"] or _scope(values["table"])
     columns: list[Column] = values.pop("column")
-    scoped = (column if column.scope else replace(column, scope=scope) for column in columns)
+    known = f"({' '.join(values['known'].split())})" if values["known"] else "seconds"
+
+    def completed(column: Column) -> Column:
+        column = column if column.scope else replace(column, scope=scope)
+        rate = f"sum({column.counts}) / {known.replace('{counts}', column.counts)}" if column.counts else ""
+        return replace(column, formula=column.formula or rate)
+
     leading = () if values["plain"] else LEADING
-    return Table(values.pop("table"), **values | {"scope": scope, "columns": (*leading, *scoped)})
+    return Table(
+        values.pop("table"), **values | {"scope": scope, "columns": (*leading, *map(completed, columns))}
+    )
 
 
 def _scope(name: str) -> str:

@@ -40,6 +40,8 @@ _INTERVAL = (
     Column("bucket_end", "time"),
     Column("bucket_flag", "text"),
     Column("longest", "float"),
+    # When recording went on after a time without records.
+    Column("gap_end", "time"),
 )
 
 #: The time that the user selects.

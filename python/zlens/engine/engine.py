@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zlens import _native
-from zlens.catalog import expressions, metrics, roles
+from zlens.catalog import aggregation, expressions, metrics, roles
 from zlens.catalog.compile import roles as role_sql
 from zlens.catalog.compile import tree
 from zlens.catalog.compile.kept import Kept, digest
@@ -249,7 +249,7 @@ class Engine:
         """
         cursor = self._store.cursor()
         try:
-            self._bring(cursor, reads, kinds)
+            self._bring(cursor, _with_intervals(query, reads), kinds)
             # Answers with many columns take longer to bind than to compute; a relation is bound twice.
             create = f'CREATE TEMP TABLE "answer#" AS {query}'
             interruptible(cursor, lambda: cursor.execute(create))
@@ -299,7 +299,7 @@ class Engine:
         """Keep the rows of one of zlens' own SELECTs, which reads these columns; returns the table's name."""
 
         def rows(cursor: Connection) -> str:
-            self._bring(cursor, reads)
+            self._bring(cursor, _with_intervals(query, reads))
             return query
 
         try:
@@ -619,6 +619,13 @@ def _all_kinds(kinds: Sequence[Kinds]) -> Kinds:
     """The kinds of events that several statements read."""
     limited = [one for one in kinds if one is not None]
     return {*chain.from_iterable(limited)} if len(limited) == len(kinds) else None
+
+
+def _with_intervals(query: str, reads: Mapping[str, Collection[str]]) -> Mapping[str, Collection[str]]:
+    """What one of zlens' own SELECTs reads, with the intervals that sums over subjects need."""
+    if aggregation.OF_INTERVAL not in query:
+        return reads
+    return {**reads, "interval": {*aggregation.INTERVAL_READS, *reads.get("interval", ())}}
 
 
 def _numbered(number: int, query: str) -> str:

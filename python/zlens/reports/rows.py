@@ -6,6 +6,7 @@ sections, which know the properties of all rows before the first is printed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, cast
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from zlens import _native
 from zlens.catalog import aggregation, metrics
 from zlens.catalog.expressions import quote
-from zlens.catalog.reports.definition import Column, Definition, Note, Rows, Table
+from zlens.catalog.reports.definition import Column, Definition, Rows, Table
 from zlens.catalog.reports.titles import filled
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Source, SystemInfo
@@ -168,7 +169,7 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
             for name in by_block:
                 blocks.setdefault(name, Block(name, [], None, None, []))
     for table, pieces in zip(definition.tables, read, strict=True):
-        titles = _titles(table, definition.block, session)
+        titles = _values(table.title_values, definition.block, session)
         for block in blocks.values():
             parts: list[Part] = []
             for rows, answer, by_block in pieces:
@@ -183,11 +184,12 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
     for block in blocks.values():
         block.problems = problems
     for note in definition.notes:
-        applies = _applies(note, definition.block, session)
+        values = _values(note.when, definition.block, session)
         for block in blocks.values():
             # Notes on rows need rows; a known fault may explain why there are none.
-            if applies(block.name) if note.when else not block.empty:
-                block.notes.append(note.text)
+            found = values.get(block.name, values.get(None)) if note.when else None if block.empty else {}
+            if found is not None:
+                block.notes.append(_filled(note.text, found, block, session))
     return list(blocks.values())
 
 
@@ -197,37 +199,26 @@ def can_fill(table: Table, session: Session) -> bool:
     return any(session.fills_query(query) for query in queries)
 
 
-def _applies(note: Note, column: str, session: Session) -> Callable[[str], bool]:
-    """Whether a footnote applies to a block; a query with a block column decides for each block."""
-    if not note.when:
-        return lambda _: True
-    if not session.fills_query(note.when):
-        return lambda _: False
-    answer = session.sql(note.when)
-    if column not in answer.columns:
-        has_rows = bool(answer.rows)
-        return lambda _: has_rows
-    index = answer.columns.index(column)
-    return frozenset(str(row[index]) for row in answer.rows).__contains__
-
-
-def _titles(table: Table, column: str, session: Session) -> dict[object, dict[str, Value]]:
-    """The values in the title of a table, by block."""
-    titles: dict[object, dict[str, Value]] = {}
-    if table.title_values and session.fills_query(table.title_values):
-        answer = session.sql(table.title_values)
+def _values(query: str, column: str, session: Session) -> dict[object, dict[str, Value]]:
+    """The values that a title or a footnote shows, by block; under None if the query has no block."""
+    found: dict[object, dict[str, Value]] = {}
+    if query and session.fills_query(query):
+        answer = session.sql(query)
         for row in answer.rows:
             values = dict(zip(answer.columns, row, strict=True))
-            titles.setdefault(values.get(column), values)
-    return titles
+            found.setdefault(values.get(column), values)
+    return found
+
+
+def _filled(text: str, values: dict[str, Value], block: Block, session: Session) -> str:
+    return filled(text, values, lambda time: session.display(time, block.system))
 
 
 def _titled(table: Table, block: Block, titles: dict[object, dict[str, Value]], session: Session) -> Table:
     """The table with the block's values in its title."""
     if not table.title_values:
         return table
-    values = titles.get(block.name, {})
-    return replace(table, title=filled(table.title, values, lambda time: session.display(time, block.system)))
+    return replace(table, title=_filled(table.title, titles.get(block.name, {}), block, session))
 
 
 def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
@@ -362,10 +353,11 @@ def _total(table: Table, rows: Rows, keys: list[str]) -> str:
 
 
 def _weighted(rows: Rows, column: Column) -> bool:
-    """Whether a column is added by the time that each row was there; not counts and times of whole rows."""
-    declared = column.declared
-    rated = bool(rows.query) and declared is not None and declared.aggregate in ("ratio", "gauge")
-    return rows.of != "row" or rated
+    """Whether a column is added by the time that each row was there; of rows without a time, where a query of
+    theirs gives it after `known`.
+    """
+    given = rows.query.partition(" AS known,")[2].partition("FROM ")[0]
+    return rows.of != "row" or re.search(rf"\b{column.column}\b", given) is not None
 
 
 def _mean(table: Table, column: Column) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from operator import itemgetter
@@ -139,10 +139,12 @@ def tables(
             if (info.system, info.source, interval.end_us) not in known_ends
         ]
         usual_s = {(info.system, info.source): info.nominal_s for info in session.systems}
-        return [
+        gap_ends = {(info.system, info.source): _gap_ends(info) for info in session.systems}
+        longest = [
             (*row, _longest(every_s, row[4], None if row[5] else usual_s.get((row[0], row[1]))))
             for row in rows
         ] + [(*row, _longest(every_s)) for row in flagged(additional)]
+        return [(*row, _last(gap_ends.get((row[0], row[1]), []), row[2])) for row in longest]
 
     def shown() -> list[tuple[Any, ...]]:
         rows = _without_overlap(own())
@@ -260,6 +262,26 @@ def bucket_end_us(info: SystemInfo, interval: Interval, every_s: int) -> int:
     offset = (info.utc_offset_s or 0) * _MICROSECONDS
     length = every_s * _MICROSECONDS
     return -(-((interval.start_us + interval.end_us) // 2 + offset) // length) * length - offset
+
+
+def _gap_ends(info: SystemInfo) -> list[int]:
+    """When recording went on after a time without records: moments in order."""
+    moments: list[int] = []
+    recorded_us: int | None = None
+    for interval in sorted(info.intervals, key=lambda interval: interval.end_us):
+        hole_us = (GAP - 1) * (info.nominal_s or interval.seconds or 0.0) * _MICROSECONDS
+        if recorded_us is not None and interval.start_us - recorded_us > hole_us:
+            moments.append(interval.start_us)
+        if interval.flag == "gap":
+            moments.append(interval.end_us)
+        recorded_us = interval.end_us
+    return moments
+
+
+def _last(moments: list[int], us: int) -> int | None:
+    """The last of some moments that is not after another."""
+    at = bisect_right(moments, us)
+    return moments[at - 1] if at else None
 
 
 def _longest(every_s: int | None, seconds: float | None = None, usual_s: float | None = None) -> float | None:

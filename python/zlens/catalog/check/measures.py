@@ -140,7 +140,7 @@ def _column(table: Table, column: Column, seen: set[str]) -> _Problems:
     if column.formula:
         if table.empty:
             yield name, "has a formula, but the table is empty", "make it the definition, or fill the table"
-        yield from _formula(name, column.formula, seen)
+        yield from _formula(name, column.counts or column.formula, seen)
     if column.published:
         if not column.formula:
             yield name, "has a published form, but no formula", "add the formula"

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog import events, expressions, groups, metrics
+from zlens.catalog import aggregation, events, expressions, groups, metrics
 from zlens.catalog.compile import absent, formulas, nodes, roles, tree
 from zlens.catalog.compile.kept import Kept, digest
 from zlens.catalog.compile.nodes import ROLE, UNSUMMED, Nodes
@@ -291,6 +291,7 @@ class Compiler:
         grouped = groups.applies(name, self.input.groups)
         if grouped:
             own = self.nodes.columns(name)
+            demand.add({"interval": {*aggregation.INTERVAL_READS}})
         keys = metrics.table(name).key
         first = ("system", "source", "interval_end", *keys)
         needed = list(dict.fromkeys([*own, *(first if percentiles or ordered else ())]))

@@ -50,7 +50,8 @@ _FRESH = '"#fresh"'
 #: A formula of this many characters is worth a layer.
 _LONG = 60
 #: The columns of intervals that summed rows need.
-_OF_BUCKETS = ("bucket_end", "bucket_flag", "flag", "longest", "seconds")
+_OF_FLAGS = ("flag", "gap_end", "seconds")
+_OF_BUCKETS = ("bucket_end", "bucket_flag", "longest")
 
 #: How far a value may exceed its limit: a part of it, and seconds of short intervals.
 _TOLERANCE, _SLACK = "1.02e0", "0.05e0"
@@ -570,13 +571,12 @@ class _Values:
 
 def _select_rows(roles: list[Role], union: str, result: Rows, values: _Values) -> str:
     """The rows in the intervals that the options select (table `_interval`)."""
-    result.read("_interval", (*_INTERVAL, "seconds", "flag"))
+    result.read("_interval", (*_INTERVAL, *_OF_FLAGS))
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
     return (
         "SELECT r.system, r.source, r.interval_end, "
         f"coalesce(r.seconds, {values.of_interval('seconds')}) AS seconds, "
-        f"{_flag(values.of_interval('flag'))} AS flag{selected} "
-        f"FROM {values.rows(union, ('seconds', 'flag'))}"
+        f"{_flag(values)} AS flag{selected} FROM {values.rows(union, _OF_FLAGS)}"
     )
 
 
@@ -587,9 +587,12 @@ def _lasting_rows(roles: list[Role], union: str, values: _Values) -> str:
     return f"SELECT {head}{selected} FROM ({union}) AS r"
 
 
-def _flag(of_interval: str) -> str:
-    """SQL of a row's flag: a span over several recorded intervals has no gap."""
-    return f"coalesce(nullif(r.flag, 'gap'), {of_interval})"
+def _flag(values: _Values) -> str:
+    """SQL of a row's flag: a span has a gap only if nothing was recorded for a part of it."""
+    flag, gap_end, seconds = map(values.of_interval, _OF_FLAGS)
+    # Subjects are sampled one after the other.
+    begins = f"r.interval_end - to_seconds(r.seconds) + to_seconds(coalesce({seconds}, 0) / 2)"
+    return f"coalesce(CASE WHEN r.flag <> 'gap' OR {begins} < {gap_end} THEN r.flag END, {flag})"
 
 
 def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows, values: _Values) -> str:
@@ -599,8 +602,8 @@ def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows, 
     are records with intervals of their own that are longer than a bucket. A sum with an unknown part is
     unknown.
     """
-    result.read("_interval", (*_INTERVAL, "bucket_end", "bucket_flag", "flag", "longest"))
-    bucket_end, bucket_flag, flag, longest, _ = map(values.of_interval, _OF_BUCKETS)
+    result.read("_interval", (*_INTERVAL, *_OF_BUCKETS, *_OF_FLAGS))
+    bucket_end, bucket_flag, longest = map(values.of_interval, _OF_BUCKETS)
     selected: list[str] = []
     for role in roles:
         column = values[role]
@@ -616,8 +619,9 @@ def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows, 
     keys = "".join(f", r.{expressions.quote(key)}" for key in role_entity.key)
     return (
         f"SELECT r.system, r.source, {bucket_end} AS interval_end, sum(r.seconds) AS seconds, "
-        f"any_value({bucket_flag}) AS flag{''.join(selected)} FROM {values.rows(union, _OF_BUCKETS)} "
-        f"WHERE r.seconds IS NOT NULL AND {_flag(flag)} IS NULL AND r.seconds < {longest} "
+        f"any_value({bucket_flag}) AS flag{''.join(selected)} FROM "
+        f"{values.rows(union, (*_OF_BUCKETS, *_OF_FLAGS))} "
+        f"WHERE r.seconds IS NOT NULL AND {_flag(values)} IS NULL AND r.seconds < {longest} "
         f"GROUP BY r.system, r.source, {bucket_end}{keys}"
     )
 

@@ -58,6 +58,7 @@ SELECT
     sum(spool_reads) / sum(known.seconds) FILTER (WHERE spool_reads IS NOT NULL) AS spool_read_rate,
     sum(spool_writes) / sum(known.seconds) FILTER (WHERE spool_writes IS NOT NULL) AS spool_write_rate,
     sum(start_subchannel) / sum(known.seconds) FILTER (WHERE start_subchannel IS NOT NULL) AS start_subchannel_rate,
+    coalesce(sum(known.seconds) FILTER (WHERE page_reads IS NOT NULL), 0.0) AS known_s,
     bool_or(partial) AS partial
 FROM known
 JOIN _interval AS i USING (system, source, interval_end)

@@ -127,7 +127,7 @@ class Table(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """A footnote; with `when`, only if that query returns a row."""
+    """A footnote; with `when`, only if that query returns a row, whose values may be in the text."""
 
     text: str
     when: str
