@@ -35,6 +35,18 @@ fn a_processor_that_was_offline_leaves_a_gap() {
     }
 }
 
+/// Processors are found by their number, however large it is.
+#[test]
+fn every_processor_has_its_differences() {
+    for cpu in [0, 1, 1023, 1024, 1025, 65_535] {
+        let records: Vec<Made> = (1..=3)
+            .map(|nth| Made::absolute(cpu, 900 * nth, &[1000 * nth]))
+            .collect();
+        let expected = [None, Some(1000), Some(1000)].map(maybe);
+        assert_eq!(counted(&records), expected, "{cpu}");
+    }
+}
+
 #[test]
 fn short_intervals_are_flagged() {
     let mut records: Vec<Made> = [900, 919, 1800]

@@ -1,0 +1,20 @@
+"""Columns of reports and the measures that they name."""
+
+from __future__ import annotations
+
+from zlens.catalog.reports import definition
+from zlens.catalog.reports.definition import load
+
+
+def test_the_first_measure_of_a_column_tells_how_it_is_averaged() -> None:
+    several = [
+        column
+        for name in definition.names()
+        for table in load(name).tables
+        for column in table.columns
+        if len(column.measures) > 1 and column.declared is not None
+    ]
+    assert several
+    for column in several:
+        assert column.declared is not None
+        assert column.measures[0].rpartition(".")[2] == column.declared.name
