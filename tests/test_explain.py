@@ -202,6 +202,7 @@ def test_what_has_a_mean_is_explained_with_its_weight(name: str) -> None:
         assert has_mean == (column.aggregate in {"ratio", "gauge"}), column.name
 
 
+@pytest.mark.long
 def test_a_table_of_listings_says_what_it_feeds_or_why_it_feeds_nothing() -> None:
     assert "Feeds    role page_area: a paging or spool area" in explain("listing_cpowned")
     assert "not block_size: it covers all volumes" in explain("listing_cpowned")

@@ -38,6 +38,7 @@ def test_a_line_for_each_interval_of_a_pipe(demo_folder: Path) -> None:
     assert found.stderr == b""
 
 
+@pytest.mark.long
 def test_it_ends_when_it_is_asked_to(tmp_path: Path, demo_folder: Path) -> None:
     path = tmp_path / "growing"
     path.write_bytes(beginning(demo_folder / "zldemo.monwrite", 2))

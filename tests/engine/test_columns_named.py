@@ -172,6 +172,7 @@ class Data:
         return sorted(self.database.execute(query).fetchall(), key=repr)
 
 
+@pytest.mark.long
 def test_what_is_named_and_what_is_planned(engine: Engine) -> None:
     """What a statement names is all that the planner finds; what either knows gives the whole answer."""
     whole, partly = Data(), Data()

@@ -81,6 +81,7 @@ def test_the_second_process_works_nothing_out_again(
     assert {*compiled} <= {"event"}
 
 
+@pytest.mark.long
 def test_the_shape_of_an_answer_is_bound_once(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     first = answers(files)
     bound: list[str] = []

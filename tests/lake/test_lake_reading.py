@@ -266,6 +266,7 @@ def documents(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return read
 
 
+@pytest.mark.long
 def test_hours_of_many_inputs_read_a_document_for_each_system(
     folder: Path, tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

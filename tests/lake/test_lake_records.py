@@ -186,6 +186,7 @@ def test_one_dump_of_many_goes_and_leaves_no_trace(tmp_path: Path) -> None:
     assert rows(made) == rows(alone)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", first(1, [(1, 0), (0, 1)]))
 def test_dumps_that_meet_in_one_moment_lose_nothing(tmp_path: Path, order: tuple[int, ...]) -> None:
     """The classes of one interval stand in two dumps, one of them in both."""
@@ -209,6 +210,7 @@ def test_dumps_one_behind_the_other_have_no_seam(tmp_path: Path) -> None:
     assert [part["seam"] for one in told["inputs"] for part in one["parts"]] == [None, None]
 
 
+@pytest.mark.long
 def test_records_that_differ_in_anything_are_two(tmp_path: Path) -> None:
     """Another class, another system, another time of writing, another count."""
     end = QUARTER

@@ -246,7 +246,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("fault", first(2, FAULTS), ids=lambda fault: "-".join(map(str, fault)))
+@pytest.mark.parametrize("fault", first(1, FAULTS), ids=lambda fault: "-".join(map(str, fault)))
 def test_a_fault_of_the_network(
     fault: tuple[str | int, str, str, bool],
     store: ObjectStore,
@@ -315,6 +315,7 @@ def test_other_objects_are_no_lake(store: ObjectStore, url: str, files: list[str
     assert store.objects(prefix(url)) == {"notes.txt": b"mine"}
 
 
+@pytest.mark.long
 def test_a_reader_keeps_its_version(
     store: ObjectStore, url: str, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ def test_the_order_of_imports_does_not_matter(
     assert lake.check(made).faults == []
 
 
+@pytest.mark.long
 def test_a_file_that_ends_within_an_interval(tmp_path: Path) -> None:
     """Rows behind the last interval end of a file belong to an interval that the next file closes."""
     whole = [group for number in range(8) for group in interval(number)]
@@ -85,6 +86,7 @@ def test_an_interval_whose_end_is_lost(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*) FROM d0r2 WHERE interval_end IS NULL").rows == [(3,)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", first(1, [(2, 0, 1), (0, 1, 2)]))
 def test_a_subject_that_was_away(tmp_path: Path, order: tuple[int, ...]) -> None:
     """A device that a whole file does not know is compared with the file before that."""

@@ -43,6 +43,7 @@ def test_monitor_data_with_events_after_the_end_of_their_interval(demo_folder: P
     check(path, [*range(997_003, size, 997_003), size])
 
 
+@pytest.mark.long
 def test_smf_records_whose_intervals_have_two_lengths(demo_folder: Path) -> None:
     """RMF's records of 15 minutes tell more of the counters of the minutes before them."""
     path = demo_folder / "zlzos.smf"
@@ -59,6 +60,7 @@ def test_monitor_data_interval_by_interval(demo_folder: Path, name: str) -> None
     check(path, interval_cuts(path, 1))
 
 
+@pytest.mark.long
 def test_old_measures_and_records_are_forgotten(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Live, "_names", staticmethod(lambda _: ["load"]))
     path = demo_folder / "zldemo.monwrite"

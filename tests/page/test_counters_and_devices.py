@@ -14,6 +14,7 @@ from browsing import opened, ready
 TABLE = '[data-testid="table-devices"]'
 
 
+@pytest.mark.long
 def test_devices_by_table_and_by_pool(page: Page, address: str, demo: Path):
     opened(page, address, "io", system="ZLSIM")
     devices_are_those_of_the_program(page, demo)

@@ -45,6 +45,7 @@ def sorted_by(table: Locator, heading: str) -> None:
     table.locator("th").get_by_role("button", name=re.compile(f"^{re.escape(heading)}")).first.click()
 
 
+@pytest.mark.long
 def test_guests_by_table_by_course_and_by_owner(page: Page, address: str, demo: Path):
     opened(page, address, "guests", system="ZLSIM")
     the_table_is_that_of_the_program(page, demo)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
 from browsing import opened, quiet, ready, served, watched
@@ -87,6 +88,7 @@ def test_what_there_is_not_is_said(page: Page, address: str):
 FIVE = 1268121900
 
 
+@pytest.mark.long
 def test_a_window_without_an_interval_leads_to_one(page: Page, address: str):
     main = page.locator("main")
     for view in ("overview", "processors", "machine", "guests", "io", "reports"):

@@ -83,6 +83,7 @@ def served(demo_folder: Path) -> Iterator[Served]:
     found.end()
 
 
+@pytest.mark.long
 def test_the_next_page_of_metrics_is_computed_before_it_is_scraped(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ CONTRIB = Path(__file__).parents[2] / "contrib"
 TOKEN = "a-token-that-nobody-guesses"
 
 
+@pytest.mark.long
 def test_the_form_is_the_one_asked_for(served: Served) -> None:
     text = served.client.get("/metrics")
     assert text.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"

@@ -128,6 +128,7 @@ def test_schema_and_fleet_read_no_intervals(
         own.close()
 
 
+@pytest.mark.long
 def test_hours_that_arrived_since_are_computed(made: Path, tmp_path: Path) -> None:
     """What is kept of the last hour is not all of it any more."""
     import shutil

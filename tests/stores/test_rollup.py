@@ -68,6 +68,7 @@ def has_rows(session: Session, name: str) -> bool:
     return session.fills(name) and bool(session.sql(f"SELECT 1 FROM {name} LIMIT 1").rows)
 
 
+@pytest.mark.long
 def test_means_over_any_buckets_are_those_of_the_rows(demo_lake: Path) -> None:
     compared = 0
     with zlens.open(demo_lake) as session:
@@ -325,6 +326,7 @@ def test_measures_go_with_their_data(parts: list[str], tmp_path: Path) -> None:
     assert lake.check(made).faults == []
 
 
+@pytest.mark.long
 def test_a_day_ends_in_local_time(tmp_path: Path, few_measures: None) -> None:
     """The clock of LAKETEST is an hour ahead: its day ends at 23:00 UTC."""
     first = write(tmp_path / "0.data", piece(range(13 * 60 - 3, 13 * 60 + 3)))
@@ -367,6 +369,7 @@ def test_names_of_columns_are_unique() -> None:
             assert f"{name}_{level}" not in metrics.tables()
 
 
+@pytest.mark.long
 def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = str(tmp_path / "lake")
 
@@ -420,6 +423,7 @@ def test_wrong_calls(tmp_path: Path, parts: list[str]) -> None:
         lake.forget_raw(tmp_path / "lake", DAY_S, systems=["X"])
 
 
+@pytest.mark.long
 def test_the_row_of_a_gap_is_in_the_day_of_its_middle(tmp_path: Path, few_measures: None) -> None:
     """What was used between two recordings is in the totals, as over intervals."""
     spans = (range(4), range(1300, 1304))
