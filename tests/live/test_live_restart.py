@@ -54,7 +54,6 @@ def same(recording: Path, into: object, live: Live | None = None) -> None:
                 assert differences(recorded, shown) == []
 
 
-@pytest.mark.long
 def test_killed_at_any_moment(tmp_path: Path, recording: Path) -> None:
     data = recording.read_bytes()
     source, into = tmp_path / "growing.monwrite", tmp_path / "lake"
