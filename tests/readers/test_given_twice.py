@@ -136,7 +136,7 @@ MORE = {
 
 
 #: Readers of one kind each, which `make test` tries.
-USUAL = ("monwrite", "rmf-xml", "listing", "rmf-text", "cnt", "lshwc", "perf", "hmc")
+USUAL = ("monwrite", "smf", "rmf-xml", "listing", "rmf-text", "cnt", "lshwc", "perf", "hmc")
 
 
 def measures(inputs: list[Path]) -> tuple[dict[str, Table], set[str]]:

@@ -65,6 +65,13 @@ def test_the_skeleton_is_a_report() -> None:
         assert session.sql(question(table, rows, report.block)).rows == []
 
 
+def test_what_a_total_adds_is_a_column_with_a_sum() -> None:
+    text = (definition.FOLDER / "guests" / "dispwait.toml").read_text(encoding="utf-8")
+    wrong = text.replace('adds = ["dispatch_rate"]', 'adds = ["mean_us"]')
+    with pytest.raises(CatalogError, match='it adds "mean_us"'):
+        definition_file.read(wrong, "dispwait.toml", "dispwait")
+
+
 def test_the_skeleton_names_every_key() -> None:
     """It is what people copy: a key it does not show is a key nobody finds."""
     words = set(SKELETON.replace("=", " = ").replace("#", " ").split())
@@ -115,6 +122,7 @@ WRONG = [
     ("blank = true ", 'by = ["cpu_type"] ', 'by or rule in rows of kind "interval"'),
     ('# cells = { cpu_type = ">Sum" }', 'cells = { core = ">Sum" }', 'a fixed text for the column "core"'),
     ('kind = "interval" ', 'kind = "query" ', "a query of their own"),
+    ('of = "mean" ', 'adds = ["busy_pct"] ', "adds without a query of a total, or such a query without it"),
     ("[[tables]]", "[[tables]", "is not valid TOML"),
     ("[[tables.rows]]", "[[tables.line]]", r"tables\[1\]\.line is not known here"),
     (

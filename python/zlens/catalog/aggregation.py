@@ -46,14 +46,13 @@ COUNTED = frozenset({"counter", "time", "ratio"})
 _KNOWN = "#known"
 #: Whether a row takes part in sums over subjects.
 _TAKING_PART = '"#takes part"'
-#: How long subjects of an interval were there together: as long as one of them, and no longer than it; rows
-#: of several intervals are.
-OF_INTERVAL = f"""least(max({quote(_LENGTH)}), max((
+#: The length of the interval that a row is in.
+OF_INTERVAL = """(
     SELECT max(of_seconds) FROM (
         SELECT system AS of_system, source AS of_source, interval_end AS of_end, seconds AS of_seconds
         FROM "interval"
     ) WHERE of_system = system AND of_source = source AND of_end = interval_end
-)))"""
+)"""
 #: The columns of intervals that this reads.
 INTERVAL_READS = (*_INTERVAL, _LENGTH)
 #: The same of a sum, and whether it is the first one with that time.
@@ -233,6 +232,13 @@ def _added(value: str, among: str) -> str:
     return f"CASE WHEN {complete} THEN {_of('sum', f'{value} * {quote(_LENGTH)}', among)} END"
 
 
+def together_s(named: Callable[[str], str] = lambda sql: sql) -> str:
+    """SQL of how long subjects of an interval were there together: as long as one of them, and no longer than
+    it, as rows of several intervals are. `named` stands for the length of the interval.
+    """
+    return f"least(max({quote(_LENGTH)}), max({named(OF_INTERVAL)}))"
+
+
 class Part(Struct, frozen=True):
     """A column over the subjects of one interval: the value, and its weight in a mean over time."""
 
@@ -251,7 +257,7 @@ def together(
 
     among     the rows that take part; one unknown value among them makes a sum unknown
     average   for added columns, the mean of the subjects
-    named     what stands for the SQL of a weight, which is mentioned several times
+    named     what stands for SQL that is mentioned several times: of a weight, of the interval's length
     """
     how, value = across(column), quote(column.name)
     # A column without a mean over time in its own rows has none here.
@@ -262,12 +268,13 @@ def together(
     if how == "sum":
         weighs = f"max({weight(column)})" if column.weight else length
         if column.aggregate in ("ratio", "gauge") and (column.weight or _LENGTH) == _LENGTH:
-            added = f"{_added(value, among)} / {OF_INTERVAL}"
+            length_s = together_s(named)
+            added = f"{_added(value, among)} / {length_s}"
             # Of a row without a length, as of a first sample, nobody knows that it is of a part.
             timed = f"{_of('count', quote(_LENGTH), among)} = {_of('count', '1', among)}"
             plain = f"CASE WHEN {complete} THEN {_of('sum', value, among)} END"
             added = f"CASE WHEN {timed} THEN {added} ELSE {plain} END"
-            weighs = weighs if column.unweighted else OF_INTERVAL
+            weighs = weighs if column.unweighted else length_s
             return Part(f"{added} / {_of('count', '1', among)}" if average else added, weighs)
         added = _of("avg" if average else "sum", value, among)
         return Part(f"CASE WHEN {complete} THEN {added} END", weighs)
@@ -382,7 +389,7 @@ def over_subjects(
 
     items = [
         *map(quote, heads),
-        f"{OF_INTERVAL} AS {quote(_LENGTH)}",
+        f"{together_s(named)} AS {quote(_LENGTH)}",
         # A stub or a gap of a single subject does not flag the others.
         "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag",
         f"bool_or({_TAKING_PART}) AS {quote(_KNOWN)}",

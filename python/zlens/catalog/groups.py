@@ -242,7 +242,7 @@ def _column(
     if column.name in ("system", "source", "interval_end") or column.aggregate == "key":
         return name, name
     if column.name == "seconds":
-        return _of_one(name, aggregation.OF_INTERVAL), None
+        return _of_one(name, aggregation.together_s()), None
     if column.name == "flag":
         # A stub or a gap of a single member does not flag the others.
         return "CASE WHEN count(flag) = count(*) THEN max(flag) END", None

@@ -6,7 +6,6 @@ sections, which know the properties of all rows before the first is printed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, cast
@@ -353,11 +352,8 @@ def _total(table: Table, rows: Rows, keys: list[str]) -> str:
 
 
 def _weighted(rows: Rows, column: Column) -> bool:
-    """Whether a column is added by the time that each row was there; of rows without a time, where a query of
-    theirs gives it after `known`.
-    """
-    given = rows.query.partition(" AS known,")[2].partition("FROM ")[0]
-    return rows.of != "row" or re.search(rf"\b{column.column}\b", given) is not None
+    """Whether a column is added by the time that each row was there."""
+    return rows.of != "row" or column.column in rows.adds
 
 
 def _mean(table: Table, column: Column) -> str:

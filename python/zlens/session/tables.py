@@ -140,11 +140,11 @@ def tables(
         ]
         usual_s = {(info.system, info.source): info.nominal_s for info in session.systems}
         gap_ends = {(info.system, info.source): _gap_ends(info) for info in session.systems}
-        longest = [
+        bounded = [
             (*row, _longest(every_s, row[4], None if row[5] else usual_s.get((row[0], row[1]))))
             for row in rows
         ] + [(*row, _longest(every_s)) for row in flagged(additional)]
-        return [(*row, _last(gap_ends.get((row[0], row[1]), []), row[2])) for row in longest]
+        return [(*row, _last(gap_ends.get((row[0], row[1]), []), row[2])) for row in bounded]
 
     def shown() -> list[tuple[Any, ...]]:
         rows = _without_overlap(own())

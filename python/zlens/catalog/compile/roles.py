@@ -49,7 +49,7 @@ _BROKEN = '"#broken"'
 _FRESH = '"#fresh"'
 #: A formula of this many characters is worth a layer.
 _LONG = 60
-#: The columns of intervals that summed rows need.
+#: The columns of intervals that flags of rows need, and what summed rows need too.
 _OF_FLAGS = ("flag", "gap_end", "seconds")
 _OF_BUCKETS = ("bucket_end", "bucket_flag", "longest")
 

@@ -109,6 +109,7 @@ _ROWS = Spec(
         Key("rule", Choice(TOTAL_RULES), "one rule for every column", default=None),
         Key("cells", Named(_WORDS, 0), "fixed texts by column key", default={}),
         Key("query", _Query(empty=True), "its own query", default=""),
+        Key("adds", Many(_NAME, into=tuple), "total of rows: columns that its query gives", default=()),
         Key("blank", Flag(), "whether a blank line separates intervals", default=False),
         Key("overall", Flag(), "query: over all members, whatever groups are shown", default=False),
         Key("order", Many(_NAME, into=tuple), "query: columns that sort its rows", default=()),
@@ -296,6 +297,11 @@ def _row_faults(table: Table, rows: Rows, kinds: set[str]) -> Iterator[tuple[str
             f'rows of kind "{rows.kind}" and a query of their own',
             'a query with kind "query", or a total of "row", only',
         )
+    if bool(rows.adds) != (rows.kind == "total" and bool(rows.query)):
+        yield "adds without a query of a total, or such a query without it", "both in a total of rows"
+    strange = {*rows.adds} - {column.column for column in table.columns if column.total == "sum"}
+    if strange:
+        yield f'it adds "{min(strange)}"', 'a column with total = "sum"'
     if rows.kind in ("mean", "interval") and not table.time:
         yield f'rows of kind "{rows.kind}" need a time', "time = the query's column for it"
     if rows.kind == "row" and table.time:
