@@ -118,9 +118,9 @@ def _systems(name: str, streams: Sequence[Stream]) -> dict[str, list[Stream]]:
     """The streams of each system of this name; the one that begins first keeps it."""
     if not _differ(streams):
         return {name: [*streams]}
-    order = {record: place for place, record in enumerate((70, 72, *smf.decoded(), 30))}
     systems: list[list[Stream]] = []
-    for stream in sorted(streams, key=lambda one: (order.get(one.id[1], 99), one.begin)):
+    # Those first whose type of record says most about whose it is.
+    for stream in sorted(streams, key=lambda one: (-_components(one.id[1]), one.begin)):
         best: list[Stream] | None = None
         score = -1
         for system in systems:
@@ -144,6 +144,13 @@ def _systems(name: str, streams: Sequence[Stream]) -> dict[str, list[Stream]]:
             shown += "'"
         found[shown] = system
     return found
+
+
+def _components(record: int) -> int:
+    """How many components of an identity a type of record has."""
+    if record not in smf_identity.records():
+        return 0
+    return max(map(len, smf_identity.components(record).values()))
 
 
 def _identity(system: Iterable[Stream]) -> Mapping[str, str]:
