@@ -93,9 +93,7 @@ class Rows(Struct, frozen=True):
     rule: str | None  # total: one rule for every number column instead of the columns' own
     cells: dict[str, str]  # fixed texts by column key
     query: str  # its own query, in place of that of the table; total of rows: the rows of intervals to add
-    adds: tuple[
-        str, ...
-    ]  # total of rows: the columns that its query gives; others are added as shown
+    adds: tuple[str, ...]  # total of rows: the columns that its query gives; others are added as shown
     blank: bool  # a blank line between intervals
     overall: bool  # query: over all members, never over the user's groups
     order: tuple[str, ...]  # query: columns of it that sort its rows before those of the subject
