@@ -58,7 +58,7 @@ def found(text: str, tmp_path: Path, name: str = "d00r02.toml") -> list[check.Fi
         (UTIME, UTIME.replace("SYTPRP_PFXUTIME", "SYTPRP_PFXPRBTM"), "is defined twice"),
         (UTIME, UTIME.replace("SYTPRP_PFXUTIME", "SYTPRP PFXUTIME"), "not a field name"),
         (UTIME, UTIME.replace("SYTPRP_PFXUTIME", "OFFSET"), "the column offset"),
-        (UTIME, UTIME.replace("SYTPRP_PFXUTIME", "SYTPRP_PLSCUHAF_D"), "the column sytprp_plscuhaf_d"),
+        (UTIME, UTIME.replace("SYTPRP_PFXUTIME", "SYTPRP_PFXRUNCI_D"), "the column sytprp_pfxrunci_d"),
         (UTIME, UTIME.replace("len = 8", "len = 4, count = 0"), "count is 0"),
         (UTIME, UTIME.replace("len = 8", "len = 0"), "no length and is not at the end"),
         (UTIME, UTIME.replace("len = 8", "len = 9"), "a timer of 9 bytes"),

@@ -204,7 +204,7 @@ def test_every_plan_is_plain_json_with_names_of_its_own() -> None:
 def test_columns_leave_with_their_differences() -> None:
     plan = plans.plan("d0r2", "D0R2", {108: of("D0R2")})
     leaving = {c.name: c for c in plans.columns(plan)}
-    assert list(leaving)[:3] == ["sytprp_pfxcpuad", "sytprp_plscuhaf", "sytprp_plscuhaf_d"]
+    assert list(leaving)[:3] == ["sytprp_pfxcpuad", "sytprp_plscuhaf", "sytprp_pfxprbtm"]
     assert leaving["sytprp_pfxutime_d"].unit == "tod"
     assert leaving["sytprp_pfxutime"].text.startswith("raw CPU time")
     d0r16 = plans.plan("d0r16_cpudata", "D0R16", {104: of("D0R16")})
@@ -252,8 +252,9 @@ def test_arrays_give_a_column_for_each_element() -> None:
 
 def test_how_differences_are_judged() -> None:
     d6r3 = plans.plan("d6r3", "D6R3", {260: of("D6R3")})
-    assert column(d6r3, "ioddev_scmssch")["difference"] == {
-        **{"width": 2, "signed": False, "direction": "up", "half_range": 0.5, "max_rate": 5e4}
+    assert column(d6r3, "ioddev_scmssch")["difference"] is None
+    assert column(d6r3, "ioddev_scgssch")["difference"] == {
+        **{"width": 4, "signed": False, "direction": "up", "half_range": 0.5, "max_rate": 1e7}
     }
     connect = column(d6r3, "ioddev_scmcntim")["difference"]
     assert (connect["width"], connect["max_rate"]) == (4, 15625.0)

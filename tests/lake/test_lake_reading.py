@@ -110,7 +110,7 @@ def test_row_groups_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert rows == [(5 * 150,)]
     scanned = [text.split(" / ") for text in number(plan, "Row Groups Scanned:")]
     assert all(int(some) == 1 for some, _ in scanned)
-    assert max(int(whole) for _, whole in scanned) == 3
+    assert max(int(whole) for _, whole in scanned) >= 3
 
 
 @pytest.mark.parametrize(

@@ -386,6 +386,8 @@ def _field(record: str, wanted: str) -> Iterator[str]:
         after = ""
         if field.differenced:
             after = f"; {column}_d is the difference from the sample before"
+        elif field.counts:
+            after = "; not differenced, since it may wrap any number of times between two samples"
         elif field.kind == "unknown":
             after = "; not differenced, since its meaning is not known"
         feeds = [

@@ -430,7 +430,8 @@ def _differences(root: Path | None) -> Iterator[str]:
                 for field_name in roles.fields(how) if how.get("take") == "difference" else ():
                     field = fields.get(field_name)
                     if field is not None and not field.differenced:
-                        problem = f"takes differences of {field_name}, which is {field.kind}"
+                        what = f"a {field.kind} of {field.length} bytes" if field.counts else field.kind
+                        problem = f"takes differences of {field_name}, which is {what}"
                         yield f"roles/{name}.toml: {role} {problem}"
 
 
