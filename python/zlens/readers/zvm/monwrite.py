@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from zlens.catalog.columns import Column
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, SystemInfo, machine_name
 from zlens.readers.files import open_each
 from zlens.readers.zvm import lost as monwrite_lost
 from zlens.readers.zvm import resets as monwrite_resets
@@ -70,9 +70,18 @@ class _Identity(NamedTuple):
     sim: bool
 
     @property
-    def machine(self) -> tuple[Any, ...]:
-        """Machine type and serial number; None where unknown."""
-        return tuple(self.values.get(role) or None for role in ("machine_type", "serial"))
+    def machine(self) -> str | None:
+        return machine_name(*(self.values.get(role) or None for role in ("machine_type", "serial")))
+
+
+def _is_elsewhere(
+    recorded: Iterable[tuple[str | None, int, int]], machine: str | None, span: tuple[int, int]
+) -> bool:
+    """Whether one of some recordings, each with its first and last time, is of another machine then."""
+    return any(
+        other is not None and machine is not None and other != machine and first < span[1] and span[0] < last
+        for other, first, last in recorded
+    )
 
 
 class MonwriteTable:
@@ -159,15 +168,15 @@ class MonwriteSource:
         ordered = sorted(parts, key=lambda f: (f.first_tod or 0, f.path))
         identities = [self._identity(file) for file in ordered]
         real = {identity.name for identity in identities if not identity.sim}
-        machines: dict[str, tuple[Any, ...]] = {}
+        recorded: dict[str, list[tuple[str | None, int, int]]] = {}
         for file, identity in zip(ordered, identities, strict=True):
             name = identity.name or f"unknown-{Path(file.path).stem}"
-            if (
-                None not in identity.machine
-                and machines.setdefault(name, identity.machine) != identity.machine
-            ):
-                # A system of the same name on another machine is another system.
-                name = f"{name}-{str(identity.values['serial']).lstrip('0')}"
+            machine, span = identity.machine, (file.first_tod or 0, file.last_tod or 0)
+            own = f"{name}-{machine.partition('-')[2]}" if machine else name
+            # A system that is recorded on two machines at once is two; after one another, it moved.
+            if own in recorded or _is_elsewhere(recorded.get(name, ()), machine, span):
+                name = own
+            recorded.setdefault(name, []).append((machine, *span))
             if identity.sim and name in real:
                 # Data in the zlens-sim layouts is never joined with recorded data.
                 name = f"{name}-{layouts.SIM}"
@@ -193,6 +202,8 @@ class MonwriteSource:
                     nominal_s=values.get("interval_s") or None,
                 )
                 group = groups[name] = Group(info, identity.call_level)
+            elif machine and group.info.last_machine not in (None, machine):
+                group.info.moves.append((_native.unix_us_from_tod(span[0], self._leap), machine))
             group.files.append(file)
             if file.path not in group.info.files:
                 group.info.files.append(file.path)
