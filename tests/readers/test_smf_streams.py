@@ -15,6 +15,7 @@ from smf70_made import US, Cpu, Logical, Lpar, encoded, record
 from zlens import _native, lake
 from zlens.catalog import smf_sections, smf_write
 from zlens.cli import main
+from zlens.errors import LakeError
 
 QUARTER = 900.0
 RMF_AND_CMF = sample("public/smf70-rmf-and-cmf.smf")
@@ -193,3 +194,35 @@ def test_each_row_has_its_own_machine(moved: list[str], tmp_path: Path, in_lake:
 def test_the_machine_of_a_moved_system_is_told(moved: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", *moved]) == 0
     assert "Moved     to 8561-9ABCD, 2023-11-14 22:44:00" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("staged", [False, True])
+def test_a_lake_takes_no_other_system_of_a_name(name: str, staged: bool, tmp_path: Path) -> None:
+    """Dumps that are imported one by one were never opened together."""
+    other = OTHERS[name]
+    shorter = 3 if "seconds" in other else 1
+    plex = {"product": {"XNM": "PLEXA"}} if name == "SYSA-PLEXB" else {}
+    ours = dump(tmp_path / "a.smf", [of_70(number, 0.25, **plex) for number in range(1, 4)])
+    theirs = dump(tmp_path / "b.smf", [of_70(number, 0.75, **other) for number in range(1, 1 + 3 * shorter)])
+    made = tmp_path / "lake"
+    if staged:
+        for path in (ours, theirs):
+            lake.stage([path], tmp_path / "stage")
+        committed = lake.commit([tmp_path / "stage"], made)
+        [error] = [one.error for one in committed if one.error is not None]
+    else:
+        lake.add([ours], made)
+        with pytest.raises(LakeError, match="another SYSA is in the lake at the same time") as refused:
+            lake.add([theirs], made)
+        error = refused.value
+    assert "import it into a lake of its own" in str(error)
+    assert lake.check(made).faults == []
+    [(system, values)] = busy(str(made)).items()
+    assert system == "SYSA"
+    assert values in ([25.0] * 3, [75.0] * 3 * shorter)
+    # What follows is of the same system.
+    after = [of_70(number, 0.75, **{**other, "seconds": QUARTER}) for number in range(11, 13)]
+    if not staged:
+        lake.add([dump(tmp_path / "c.smf", after)], made)
+        assert busy(str(made)) == {"SYSA": [25.0] * 3 + [75.0] * 2}

@@ -24,6 +24,7 @@ from zlens.inputs.options import Options, parse_moment
 from zlens.inputs.source import forgotten
 from zlens.lake import names
 from zlens.lake.folder import Folder
+from zlens.lake.manifest import RULES
 from zlens.lake.retention import UNMEASURED
 from zlens.lake.rollups import Machine
 from zlens.stores import buckets, rolling
@@ -281,6 +282,37 @@ def test_raw_tables_go_and_measures_stay(parts: list[str], tmp_path: Path) -> No
     assert [added.again for added in lake.add(parts[:2], made)[0]] == [True, True]
     [rolled] = stores.rollup(made)
     assert (rolled.days, rolled.sealed) == ([], [])
+
+
+def test_measures_by_earlier_rules_are_computed_again_or_marked(
+    parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def outdated(made: Path) -> list[tuple[Any, ...]]:
+        return rows(made, "SELECT system, detail FROM problem WHERE kind = 'outdated'")
+
+    kept, made = tmp_path / "kept", tmp_path / "made"
+    with monkeypatch.context() as earlier:
+        for module in ("lake.rollups", "lake.measures", "stores.rolling"):
+            earlier.setattr(f"zlens.{module}.RULES", RULES - 1)
+        for folder in (kept, made):
+            lake.add(parts[:2], folder)
+            stores.rollup(folder)
+        lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
+        assert outdated(kept) == []
+    hours = rows(made, "SELECT * FROM cpu_hour ORDER BY ALL")
+    for folder, again in ((kept, ["2026-03-02"]), (made, [])):
+        [(system, detail)] = outdated(folder)
+        assert system == "LAKETEST"
+        assert detail.startswith(
+            "measures by hour and day of 1 day from 2026-03-02 to 2026-03-02 are by the rules"
+        )
+        [rolled] = stores.rollup(folder)
+        assert rolled.days == again
+    assert outdated(kept) == []
+    # Nothing is left to compute them from.
+    assert len(outdated(made)) == 1
+    assert rows(made, "SELECT * FROM cpu_hour ORDER BY ALL") == hours
+    assert hours
 
 
 @pytest.mark.long

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
@@ -89,6 +89,11 @@ def moves(machines: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
     return [after for before, after in pairwise(listed) if after[1] != before[1]]
 
 
+#: A stretch of records of one writer: from and to, in microseconds UTC, and whose they are by component.
+#: Those of one name that differ in a component that both have, and overlap, are different systems.
+Stretch = tuple[int, int, Mapping[str, str]]
+
+
 class SystemInfo(Struct):
     """A system as one source shows it; the row of the table `system`. Times in microseconds UTC."""
 
@@ -139,6 +144,17 @@ class SystemInfo(Struct):
     def last_machine(self) -> str | None:
         """The machine that it ran on at the end."""
         return self.moves[-1][1] if self.moves else self.machine
+
+    def stretches(self) -> list[Stretch]:
+        """The machines that it ran on, one after another; for sources that know no more of their records."""
+        if self.machine is None or self.first_us is None or self.last_us is None:
+            return []
+        moved = [(since, name) for since, name in self.moves if since > self.first_us]
+        since = [self.first_us, *(us for us, _ in moved), self.last_us]
+        names = [self.machine, *(name for _, name in moved)]
+        return [
+            (begin, end, {"machine": name}) for (begin, end), name in zip(pairwise(since), names, strict=True)
+        ]
 
     @property
     def dated(self) -> bool:
@@ -240,6 +256,13 @@ class Sized(Protocol):
 
     @property
     def size(self) -> int: ...
+
+
+@runtime_checkable
+class Stretched(Protocol):
+    """A source that knows of each record whose it is."""
+
+    def stretches(self, system: str) -> list[Stretch]: ...
 
 
 @runtime_checkable

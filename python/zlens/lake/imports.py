@@ -6,6 +6,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from msgspec import Struct, field
@@ -27,6 +28,8 @@ from zlens.readers.recognition import READERS, InputFiles, find, reader
 from zlens.schema.wording import say
 
 _BLOCK = 1 << 20
+#: Time that two recordings may share and still follow each other.
+_MEETING_US = 60_000_000
 
 
 class Added(Struct):
@@ -146,6 +149,8 @@ def _import_file(into: Folder, module: Any, path: str, options: Options, progres
                 if stored is not None and not set(wanted) <= set(stored.forgotten):
                     return already_imported(stored, path)
                 check(into, manifest, draft.input, systems)
+                if (error := stranger(manifest.inputs.values(), draft.input)) is not None:
+                    raise error
                 commit(into, manifest, [draft], staged, shop)
         finally:
             shop.close()
@@ -223,6 +228,32 @@ def commit(
     manifest.retired += [name for name in seams.retired if name not in manifest.retired]
     into.commit(manifest, staged, moves)
     into.sweep(manifest)
+
+
+def stranger(inputs: Iterable[Input], draft: Input) -> LakeError | None:
+    """Why an input cannot be in one lake with others: at one time, records of one name are of two systems."""
+    for imported in inputs:
+        for system, part in draft.parts.items():
+            other = imported.parts.get(system) if imported.source == draft.source else None
+            if other is None or imported.sha256 == draft.sha256:
+                continue
+            for own, theirs in product(part.stretches, other.stretches):
+                if min(own[1], theirs[1]) - max(own[0], theirs[0]) <= _MEETING_US:
+                    continue
+                names = sorted(
+                    name for name in own[2].keys() & theirs[2].keys() if own[2][name] != theirs[2][name]
+                )
+                if names:
+                    there, here = (
+                        ", ".join(f"{name} {one[name]}" for name in names) for one in (theirs[2], own[2])
+                    )
+                    return LakeError(
+                        f"another {system} is in the lake at the same time: that of {imported.path} has "
+                        f"{there}, this one {here}",
+                        file=draft.path,
+                        cure="import it into a lake of its own",
+                    )
+    return None
 
 
 class Origin(Struct, frozen=True):

@@ -9,11 +9,15 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens.errors import InputError
+from zlens.inputs.source import Stretch
 from zlens.lake import kinds, names
 from zlens.schema import document
 from zlens.schema.kinds import Flag, Integer, Key, Named, Problem, Row, Spec, Text
 
 VERSION = 1
+#: The rules by which measures are identified, weighted and added up. A new number computes measures again;
+#: those of which no raw data are left stay, marked as made by earlier rules.
+RULES = 3
 
 
 class Seam(Struct):
@@ -52,6 +56,8 @@ class Part(Struct):
     tables: str = ""
     #: Since when it ran on which machines; none if that is unknown, or it was imported by an earlier release.
     machines: list[tuple[int, str]] = field(default_factory=list)
+    #: Whose its records are; none if they do not say, or it was imported by an earlier release.
+    stretches: list[Stretch] = field(default_factory=list)
 
     def own_sources(self, imported: Input) -> list[str]:
         """The sources of its rows."""
@@ -87,6 +93,7 @@ class Rollup(Struct):
     state    a digest of the parts that they were computed from
     sha256   of the document that lists the files
     lost     intervals of raw tables that no measure has rows of
+    rules    those by which they were computed (RULES); 0: of a release that did not say
     """
 
     system: str
@@ -94,6 +101,7 @@ class Rollup(Struct):
     state: str
     sha256: str
     lost: int = 0
+    rules: int = 0
 
 
 class Gathered(Struct):
@@ -136,7 +144,7 @@ class Manifest(Struct):
             value["since"] = self.since
         if self.rollups:
             value["measures"] = [
-                [one.system, one.day, one.state, one.sha256, *([one.lost] if one.lost else [])]
+                [one.system, one.day, one.state, one.sha256, one.lost, one.rules]
                 for _, one in sorted(self.rollups.items())
             ]
         if self.gathered:
@@ -205,6 +213,7 @@ def _part_facts(part: Part) -> dict[str, Any]:
     rare |= {"sources": part.sources} if part.sources else {}
     rare |= {"tables": part.tables} if part.tables else {}
     rare |= {"machines": [list(one) for one in part.machines]} if part.machines else {}
+    rare |= {"stretches": [list(one) for one in part.stretches]} if part.stretches else {}
     return rare | {
         "system": part.system,
         "document": part.document,
@@ -221,6 +230,7 @@ def _part_facts(part: Part) -> dict[str, Any]:
     }
 
 
+_STRETCH = Row((kinds.WHOLE, kinds.WHOLE, kinds.named(kinds.TEXT)), "from, to and the components")
 _PART = Spec(
     (
         Key("system", kinds.TEXT),
@@ -239,6 +249,7 @@ _PART = Spec(
         Key("raw", Flag(), default=True),
         Key("tables", kinds.KEY, default=""),
         Key("machines", kinds.many(Row((kinds.WHOLE, kinds.TEXT), "time and machine")), default=()),
+        Key("stretches", kinds.many(_STRETCH), default=()),
     ),
     Part,
 )
@@ -258,8 +269,8 @@ INPUT = Spec(
 )
 _DAY = Text(10, 10, re.compile(r"\d{4}-\d\d-\d\d"), "a date")
 _ROLLUP = Row(
-    (kinds.TEXT, _DAY, kinds.KEY, kinds.SHA256, kinds.COUNT),
-    "system, day, state, SHA-256 and lost intervals",
+    (kinds.TEXT, _DAY, kinds.KEY, kinds.SHA256, kinds.COUNT, kinds.COUNT),
+    "system, day, state, SHA-256, lost intervals and rules",
     Rollup,
     short=4,
 )

@@ -7,11 +7,12 @@ from functools import cached_property
 
 from zlens.catalog import expressions
 from zlens.catalog.columns import Column
+from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, RawTable, SystemInfo, WithoutFiles
 from zlens.lake import document, names
 from zlens.lake.document import MeasuresFile
 from zlens.lake.folder import Folder, Reading
-from zlens.lake.manifest import Gathered, Rollup
+from zlens.lake.manifest import RULES, Gathered, Rollup
 from zlens.lake.rollups import DAY_US, day_number
 from zlens.lake.streams import Stream, allow, parquet
 
@@ -183,9 +184,31 @@ class MeasuresSource(WithoutFiles):
     ) -> None:
         self.lake = lake
         self.systems: list[SystemInfo] = []
+        self._rollups = rollups
         self._reading = reading
         self._tables = _Tables(lake, rollups, gathered, bounds)
         self.tables: Mapping[str, list[RawTable]] = self._tables
+
+    def problems(self, *, complete: bool = False) -> list[Problem]:
+        """The systems with measures by rules of an earlier release."""
+        earlier: dict[str, list[str]] = {}
+        for rollup in self._rollups:
+            if rollup.rules != RULES:
+                earlier.setdefault(rollup.system, []).append(rollup.day)
+        return [
+            Problem(
+                system,
+                self.name,
+                self.lake.name,
+                None,
+                None,
+                "outdated",
+                f"measures by hour and day of {len(days)} day{'s' * (len(days) > 1)} from {min(days)} to "
+                f"{max(days)} are by the rules of an earlier release; zlens lake rollup computes them again "
+                "where raw tables remain",
+            )
+            for system, days in earlier.items()
+        ]
 
     @property
     def folders(self) -> list[str]:

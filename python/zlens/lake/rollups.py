@@ -15,11 +15,9 @@ from msgspec import Struct, field
 
 from zlens.inputs.source import SystemInfo
 from zlens.lake.folder import Folder, part_of
-from zlens.lake.manifest import Input, Manifest, Part
+from zlens.lake.manifest import RULES, Input, Manifest, Part
 
 DAY_US = 86_400_000_000
-#: Part of every state: a new version computes all measures again.
-_VERSION = 2
 _EPOCH = dt.date(1970, 1, 1)
 
 
@@ -58,7 +56,7 @@ class Machine(Struct):
                 names.setdefault(day, []).append(f"{imported.sha256}/{part.document}/{part.system}/{seam}")
         offsets = [[*key, offset] for key, offset in sorted(self.offsets.items())]
         return {
-            day: hashlib.sha256(json.dumps([_VERSION, offsets, sorted(listed)]).encode()).hexdigest()[:16]
+            day: hashlib.sha256(json.dumps([RULES, offsets, sorted(listed)]).encode()).hexdigest()[:16]
             for day, listed in names.items()
         }
 

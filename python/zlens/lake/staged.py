@@ -262,6 +262,9 @@ def _commit(into: Folder, batch: list[_Staged]) -> list[Committed]:
                     again = _is_in(manifest, staged.input.sha256)
                     conflict = None if again else _conflict(into, manifest, draft.input, origins, beside)
                     if not again and conflict is None:
+                        there = [*manifest.inputs.values(), *(each.input for each in drafts)]
+                        conflict = imports.stranger(there, draft.input)
+                    if not again and conflict is None:
                         drafts.append(draft)
                     results.append(Committed(str(staged.path), staged.input, again, conflict))
                 for staged, failure in failures:

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.catalog.columns import Column
-from zlens.inputs.source import InventoryRow, RawTable, Source, SystemInfo
+from zlens.inputs.source import InventoryRow, RawTable, Source, Stretched, SystemInfo
 from zlens.lake import document, folder, names, repeats
 from zlens.lake.document import Document, File, Intervals, PartDocument, Span
 from zlens.lake.folder import Staging
@@ -322,6 +322,8 @@ class Writer:
         part = Part(info.system, "", place, first_us, last_us, local_time=info.local_time)
         if info.machine is not None and first_us is not None:
             part.machines = [(first_us, info.machine), *info.moves]
+        source = self.source
+        part.stretches = source.stretches(info.system) if isinstance(source, Stretched) else info.stretches()
         sources = [one.source for one in self.sources[info.system]]
         part.sources = sources if sources != [self.source.name] else []
         part.joined = info.system in self.subjects

@@ -413,7 +413,7 @@ class Many(Struct, frozen=True):
 class Row(Struct, frozen=True):
     """A list with a kind for each place; in JSON a place may be null if its kind is Maybe.
 
-    short   the number of places of an earlier form, which lacks the others; 0: there is none
+    short   the least number of places of earlier forms, which lack the others; 0: there are none
     """
 
     of: tuple[Kind, ...]
@@ -431,7 +431,7 @@ class Row(Struct, frozen=True):
         return text
 
     def check(self, value: Any, where: str, problem: Problem) -> Any:
-        if not isinstance(value, list) or len(value) not in (len(self.of), self.short or len(self.of)):
+        if not isinstance(value, list) or not (self.short or len(self.of)) <= len(value) <= len(self.of):
             raise problem.value(where, value, self.words())
         places = [*zip(self.of, value, strict=False)]
         try:

@@ -13,13 +13,13 @@ from msgspec import Struct, field
 
 from zlens.catalog import metrics
 from zlens.errors import InputError, QueryError
-from zlens.inputs.options import Moment, Options
+from zlens.inputs.options import ALL, Moment, Options
 from zlens.inputs.source import Progress
 from zlens.lake import document, folder, names, rollups
 from zlens.lake.document import MeasuresDocument, MeasuresFile
 from zlens.lake.folder import Folder, Staging
 from zlens.lake.imports import Added
-from zlens.lake.manifest import Manifest, Rollup
+from zlens.lake.manifest import RULES, Manifest, Rollup
 from zlens.lake.measures import TIME
 from zlens.lake.names import is_lake
 from zlens.lake.parquet_engine import ParquetEngine, Written
@@ -316,7 +316,7 @@ class _Work:
             for key in schemas.values():
                 moves[names.schema(key)] = os.fspath(self.staged.path / names.schema(key))
             lost = sum(each.intervals for each in self.lost if (each.system, each.day) == place[:2])
-            found.append(Rollup(*place, hashlib.sha256(data).hexdigest(), lost))
+            found.append(Rollup(*place, hashlib.sha256(data).hexdigest(), lost, RULES))
         return found, moves
 
 
@@ -354,7 +354,8 @@ def of_times(lake: str, systems: Iterable[str], first_us: int, last_us: int) -> 
 
     Times are in microseconds since 1970, UTC.
     """
-    options = Options(systems=tuple(systems), start=_moment(first_us), end=_moment(last_us), utc=True)
+    start, end = _moment(first_us), _moment(last_us)
+    options = Options(systems=tuple(systems), source=ALL, start=start, end=end, utc=True)
     with Session([lake], options) as session:
         try:
             yield session

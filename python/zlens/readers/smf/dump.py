@@ -22,7 +22,7 @@ from zlens.catalog.columns import Column
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, SystemInfo, moves
+from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, Stretch, SystemInfo, moves
 from zlens.readers.files import open_each
 from zlens.readers.rows import RowTable
 from zlens.readers.smf import sections as section_tables
@@ -136,6 +136,7 @@ class SmfSource:
         self._problems = problems
         self._followed = self._drained = False
         self.dumps = sorted(map(Dump.of, files), key=Dump.order)
+        self._streams: dict[str, list[streams.Stream]] = {}
         self.groups = self._group()
         self.systems = [group.info for group in self.groups.values()]
         self.tables: Mapping[str, list[RawTable]] = {}
@@ -158,6 +159,7 @@ class SmfSource:
             while name in groups:
                 name += "'"
             group = groups[name] = Group(SystemInfo(name, NAME), ids, self.dumps)
+            self._streams[name] = own
             group.info.leap_s = self._leap
             group.info.moves = moves(streams.machines(own))
             by_id.update(dict.fromkeys(ids, group))
@@ -198,6 +200,16 @@ class SmfSource:
         if info.utc_offset_s is None:
             return local_us if info.local_time else None
         return local_us - info.utc_offset_s * 1_000_000
+
+    def stretches(self, system: str) -> list[Stretch]:
+        """The runs of intervals of each stream of a system, with its identity."""
+        own = [stream for stream in self._streams[system] if stream.identity]
+        streams.measure([dump.file for dump in self.dumps], own, self._leap)
+        return [
+            (round(begin * 1e6), round(end * 1e6), stream.identity)
+            for stream in own
+            for begin, end in stream.runs()
+        ]
 
     # -- decoding ------------------------------------------------------------------------------------
 

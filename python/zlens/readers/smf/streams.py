@@ -30,6 +30,16 @@ class Stream(Struct, eq=False):
     identity: Identity
     spans: list[tuple[float, float]] = field(default_factory=list)
 
+    def runs(self) -> list[tuple[float, float]]:
+        """Its spans, those that meet or overlap as one."""
+        runs: list[tuple[float, float]] = []
+        for begin, end in sorted(self.spans):
+            if runs and begin <= runs[-1][1] + _MEETING * (end - begin):
+                runs[-1] = runs[-1][0], max(end, runs[-1][1])
+            else:
+                runs.append((begin, end))
+        return runs
+
     @property
     def begin(self) -> float:
         return min((begin for begin, _ in self.spans), default=float("inf"))
@@ -66,7 +76,7 @@ def find(files: Sequence[_native.SmfFile], leap: int) -> dict[str, list[Stream]]
                     identity = smf_identity.read(row["record"], data)
             by_name.setdefault(row["system"], []).append(Stream(id, row["system"], identity))
     different = [stream for streams in by_name.values() if _differ(streams) for stream in streams]
-    _measure(files, different, leap)
+    measure(files, different, leap)
     found: dict[str, list[Stream]] = {}
     for name, streams in by_name.items():
         found.update(_systems(name, streams))
@@ -90,10 +100,10 @@ def _differ(streams: Sequence[Stream]) -> bool:
     return any(known.setdefault(name, value) != value for name, value in values)
 
 
-def _measure(files: Sequence[_native.SmfFile], streams: Iterable[Stream], leap: int) -> None:
-    """Find the intervals of streams."""
+def measure(files: Sequence[_native.SmfFile], streams: Iterable[Stream], leap: int) -> None:
+    """Find the intervals of streams that have none yet."""
     by_type: dict[int, list[Stream]] = {}
-    for stream in streams:
+    for stream in (stream for stream in streams if not stream.spans):
         by_type.setdefault(stream.id[1], []).append(stream)
     for record, own in by_type.items():
         if record in smf.decoded():
