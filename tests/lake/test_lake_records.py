@@ -28,7 +28,7 @@ CLASSES = ("ONLINE", "BATCH", "IDLE1", "IDLE2")
 def processors(end: float, system: str = "SYSA") -> list[bytes]:
     step = round(end) // QUARTER
     sections: Sections = {
-        "control": [{"MOD": "3931", "HWM": "A01", "MDL": "704", "DSA": 900, "HHF": ["HHS", "HHA"]}],
+        "control": [{"MOD": "2817", "HWM": "A01", "MDL": "704", "DSA": 900, "HHF": ["HHS", "HHA"]}],
         "cpu": [{"WAT": 100.0 + step + cpu, "CID": cpu, "CNF": ["DCI", "STA"], "TYP": 0} for cpu in range(2)],
         "partition": [
             {"LPM": "ZOSA", "LPN": 1, "BDN": 2, "BDS": 0, "PFL": ["PWF"]},

@@ -68,6 +68,8 @@ class Seams:
                 grounds = [Ground() for _ in parts]
                 if any(part.joined for _, part in parts):
                     grounds = seam_evidence.grounds(self.engine, parts, self.side)
+                    if source in NEAR_US:
+                        _add_last(grounds, parts)
                 for index, ground in enumerate(grounds):
                     ground.repeated = repeats.before(parts, index)
                 make = self._redecode if source in NEAR_US else self._join
@@ -317,6 +319,16 @@ def _subject(source: str, table: str, schema: Iterable[Column]) -> str:
     # A column of a report that the catalog lacks may have numbers in one file, and texts in another.
     columns = ", ".join(f"CAST(b.{expressions.quote(name)} AS VARCHAR)" for name in names)
     return f"CAST(hash({columns}) >> 1 AS BIGINT)"
+
+
+def _add_last(grounds: list[Ground], parts: list[Pair]) -> None:
+    """Add the last part before each: an interval without its own predecessor has a length after any other."""
+    last: int | None = None
+    for index, (_, part) in enumerate(parts):
+        if part.joined:
+            if not grounds[index].before and last is not None:
+                grounds[index].before = [last]
+            last = index
 
 
 def _leave_forgotten(ground: Ground, parts: list[Pair], source: str) -> None:

@@ -17,7 +17,7 @@ from zlens.catalog.columns import Column
 from zlens.catalog.interval_flags import SHORT
 from zlens.inputs import record_intervals
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import ArrowSource, Interval, RawTable, SystemInfo
+from zlens.inputs.source import ArrowSource, Interval, RawTable
 from zlens.readers.smf.systems import Dump, Group, first_record, offset_s, release
 
 NAME = "smf"
@@ -106,7 +106,7 @@ class Sections:
             for name, end_us, seconds, short, count in self.decoder.intervals(record):
                 intervals.setdefault(name, []).append((end_us, seconds, short, count))
             for name, of_system in intervals.items():
-                _add_intervals(self._groups[name].info, record, of_system)
+                _add_intervals(self._groups[name], record, of_system)
 
     def problems(self, *, complete: bool = False) -> Iterator[Problem]:
         """Yield the problems of decoding; `complete` decodes everything first."""
@@ -120,8 +120,9 @@ class Sections:
 
 
 def _add_intervals(
-    info: SystemInfo, record: int, intervals: list[tuple[int, float | None, bool, int]]
+    group: Group, record: int, intervals: list[tuple[int, float | None, bool, int]]
 ) -> None:
+    info = group.info
     of_jobs, layer = record not in _RMF_TYPES, 1 + _INTERVAL_TYPES.index(record)
     usual_s = _usual_s([round(seconds) for _, seconds, _, _ in intervals if seconds])
     if info.nominal_s is None and not of_jobs:
@@ -135,7 +136,9 @@ def _add_intervals(
         lengths = [0.0 if of_jobs else interval.seconds or 0.0 for interval in added]
         first_us = min(each.end_us - round(s * 1e6) for each, s in zip(added, lengths, strict=True))
         last_us = max(interval.end_us for interval in added)
-        known = info.intervals != [] and info.first_us is not None and info.last_us is not None
+        # Counters may have times without an interval. Without either, times are those of headers.
+        counted = info.intervals != [] or group.ends != []
+        known = counted and info.first_us is not None and info.last_us is not None
         info.first_us = min(first_us, info.first_us or first_us) if known else first_us
         info.last_us = max(last_us, info.last_us or last_us) if known else last_us
     info.intervals = record_intervals.union([*info.intervals, *added])
