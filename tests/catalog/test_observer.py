@@ -60,6 +60,7 @@ def test_the_first_system_that_covers_an_interval_speaks_for_its_machine(reporte
     connection.execute(f"CREATE TABLE system {head}, machine VARCHAR, local_time BOOLEAN)")
     connection.execute(f"CREATE TABLE interval {head}, interval_end TIMESTAMPTZ, interval_start TIMESTAMPTZ)")
     connection.execute("CREATE SCHEMA role")
+    connection.execute(f"CREATE TABLE _sources {head}, place INTEGER)")
     connection.execute(f"CREATE TABLE _machines {head}, since TIMESTAMPTZ, machine VARCHAR)")
     connection.execute(f"CREATE TABLE role.partition {head}, interval_end TIMESTAMPTZ, seconds DOUBLE)")
     for key, one in named.items():

@@ -19,7 +19,7 @@ PER_PERCENT = 10.0
 def test_load_of_rmf_and_counters_of_smf(demo_folder: Path, tmp_path: Path, every: int | None) -> None:
     inputs = [demo_folder / demo.RMF_NAME, demo_folder / demo.SMF_NAME]
     zone = parse_zone("+01:00")
-    with zlens.open(inputs, options=Options(tz=zone)) as session:
+    with zlens.open(inputs, options=Options(tz=zone, source="rmf-xml")) as session:
         busy = session.sql("SELECT interval_end, busy_pct FROM load WHERE source = 'rmf-xml' ORDER BY 1").rows
         counted = session.sql("SELECT interval_end, instructions FROM cpumf_type").rows
     assert len(busy) == 4
@@ -29,7 +29,7 @@ def test_load_of_rmf_and_counters_of_smf(demo_folder: Path, tmp_path: Path, ever
         rows.append(f"{(end - quarter).isoformat()},{end.isoformat()},{percent * PER_PERCENT}")
     path = tmp_path / "achieved.csv"
     path.write_text("\n".join(rows))
-    options = Options(tz=zone, throughput=str(path), every_s=every)
+    options = Options(tz=zone, source="rmf-xml", throughput=str(path), every_s=every)
     with zlens.open(inputs, options=options) as session:
         found = session.sql(
             "SELECT interval_end, seconds, itr, cpu_s, guest_s, etr, instructions, counted_cpu_s "

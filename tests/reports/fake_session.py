@@ -17,6 +17,7 @@ from zlens import _native
 from zlens.catalog import metrics, roles
 from zlens.catalog.compile.roles import rows
 from zlens.engine.answers import exact, type_name
+from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Source, SystemInfo
 
@@ -112,6 +113,8 @@ class FakeSession:
         #: Nothing was opened: no rows are those of listings.
         self.systems: list[SystemInfo] = []
         self.sources: list[Source] = []
+        self.several: dict[str, list[SystemInfo]] = {}
+        self.options = Options()
         self.utc = utc
         self.questions: list[str] = []
         self.connection = base().cursor()

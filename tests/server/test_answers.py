@@ -59,6 +59,30 @@ def test_what_a_system_fills_is_told_of_its_own_inputs(demo_folder):
     assert not {"guest", "device"} & fills["ZLZ1"]
 
 
+def test_a_system_of_two_sources_is_answered_by_one(demo_folder, serve_over):
+    """The first of the schema, or the one that is asked for."""
+    files = [str(demo_folder / name) for name in (demo.SMF_NAME, demo.RMF_NAME)]
+    with zlens.open(files) as session, serve_over(session, files) as served:
+        listed = [(one["source"], one["same"]) for one in told(served.get("schema"))["systems"]]
+        assert listed == [("smf", True), ("rmf-xml", True)]
+        question = {"table": "cpu", "columns": ["busy_pct"], "by": ["cpu_id"], "system": "ZLZ1"}
+        for asked, source in ((None, "smf"), ("smf", "smf"), ("rmf-xml", "rmf-xml")):
+            answer = told(served.post("aggregate", **question, source=asked))
+            rows = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
+            assert sorted((row["cpu_id"], row["source"]) for row in rows) == [
+                (cpu, source) for cpu in range(3)
+            ]
+            plain = told(served.post("rows", table="load", columns=["source"], system="ZLZ1", source=asked))
+            assert plain["rows"] == [[source]] * 4
+        answer = served.post("aggregate", **question, source="rmf")
+        assert answer.status_code == 400
+        assert "rmf-xml, smf" in answer.text
+        sides = [{"system": "ZLZ1", "source": name, "name": name} for name in ("smf", "rmf-xml")]
+        compared = told(served.post("compare", base=sides[0], others=sides[1:]))
+        [busy] = [row for row in compared["differences"] if row["metric"] == "load.busy_pct"]
+        assert busy["ratio"] == pytest.approx(1, abs=0.01)
+
+
 def test_sql_gives_what_the_session_gives(served):
     query = "SELECT system, interval_end, busy_pct, online, flag FROM load ORDER BY interval_end"
     found = told(served.post("sql", query=query))

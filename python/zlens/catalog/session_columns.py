@@ -44,6 +44,13 @@ _INTERVAL = (
     Column("gap_end", "time"),
 )
 
+#: The order in which the sources of a system are shown, from zero.
+_SOURCES = (
+    Column("system", "text"),
+    Column("source", "text"),
+    Column("place", "int"),
+)
+
 #: The time that the user selects.
 _ASKED = (
     Column("system", "text"),
@@ -84,6 +91,7 @@ def always() -> dict[str, tuple[Column, ...]]:
         "_interval": _INTERVAL,
         "_asked": _ASKED,
         "_machines": _MACHINES,
+        "_sources": _SOURCES,
         "_reset": _RESET,
     }
 

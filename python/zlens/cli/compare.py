@@ -35,7 +35,7 @@ Examples:
 #: Options that belong together: a side has its own or takes those of BASE.
 _KINDS = (
     ("inputs",),
-    ("system",),
+    ("system", "source"),
     ("start", "end", "shift", "peak"),
     ("throughput", "throughput_columns", "throughput_offset"),
     ("tz",),

@@ -52,6 +52,11 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, thro
             "--system", action="append", default=[], metavar="NAME", help="only this system (may be repeated)"
         )
         data.add_argument(
+            "--source",
+            metavar="NAME",
+            help="where several sources describe a system, show this one (info names them); all: every one",
+        )
+        data.add_argument(
             "--from", dest="start", metavar="TIME", help="intervals after TIME: '2026-03-02 09:15' or '09:15'"
         )
         data.add_argument("--to", dest="end", metavar="TIME", help="intervals up to TIME")
@@ -120,6 +125,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
     zone, date, leap = values.get("tz"), values.get("date"), values.get("leap")
     return Options(
         systems=tuple(values.get("system", ())),
+        source=values.get("source"),
         start=parse_moment(start) if start else None,
         end=parse_moment(end) if end else None,
         shift=parse_shift(shift) if shift else None,

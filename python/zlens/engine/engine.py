@@ -36,7 +36,7 @@ from zlens.engine.errors import query_error
 from zlens.engine.isolated import IsolatedTables
 from zlens.engine.planner import Planner
 from zlens.engine.statement import Statement, parse
-from zlens.engine.store import Condition, Store
+from zlens.engine.store import Condition, Repeated, Store
 from zlens.errors import QueryError
 from zlens.inputs.source import RawTable
 
@@ -65,6 +65,7 @@ class Engine:
     published  whether to round as published tables do, if a column has a formula for that
     size       bytes of the input, if known
     brief      whether tables are short whatever the size of the input
+    repeated   gives the condition for rows of a table to leave out: our own SQL and the columns it names
     records    gives the bytes of the records of the input, by the name that their raw tables begin with
     """
 
@@ -83,6 +84,7 @@ class Engine:
         size: int | None = None,
         records: Callable[[], Mapping[str, int]] = dict,
         brief: bool = False,
+        repeated: Repeated = lambda _: None,
     ) -> None:
         self._tables = tables
         self._record_bytes = records
@@ -102,7 +104,9 @@ class Engine:
             }
             return Input(raw, session_columns, dict(releases or {}), summed, trust, groups, published)
 
-        self._store = Store(self._connection, tables, self._session, where or (lambda _: None), facts)
+        self._store = Store(
+            self._connection, tables, self._session, where or (lambda _: None), repeated, facts
+        )
         #: The database that answers queries of the user, if that of the tables can read files.
         self._isolated = IsolatedTables(self._store, self._spill, small=small) if folders else None
         self._planner = Planner(self._store.columns)
@@ -564,8 +568,8 @@ class Engine:
             # Not the view with the table's name for this query, but the table itself.
             return self._fill_columns(f"memory.main.{expressions.quote(name)}", wanted, typed or [])
         if self._store.is_raw(name):
-            return self._store.raw_rows(cursor, name, wanted, fill=typed is not None)
-        select = self._store.ready(cursor, self._store.compiler.plan(name, wanted, kinds=kinds))
+            return self._store.rows(cursor, name, wanted, fill=typed is not None)
+        select = self._store.rows(cursor, name, wanted, kinds=kinds)
         return select if typed is None else self._fill_columns(f"({select})", wanted, typed)
 
     def _isolated_rows_of(

@@ -22,6 +22,11 @@ from zlens.inputs.source import KeptTable, ParquetTable, RawTable
 #: A condition on the rows of a raw table with some columns: our own SQL, and the columns it names.
 Condition = Callable[[Iterable[Column]], tuple[str, set[str]] | None]
 
+#: The name of all rows of a table in a condition on them.
+ROWS = "rows#"
+#: A condition for rows of a table to leave out: our own SQL, and the columns it names.
+Repeated = Callable[[str], tuple[str, set[str]] | None]
+
 #: What a table costs beside the bytes it reads.
 _TABLE = 1_000_000
 _TREES: dict[str, str] = {}
@@ -34,6 +39,7 @@ class Store:
     raw        tables of the sources by name; several with the same name are parts of one table
     session    tables that the session makes
     condition  gives the rows of a raw table that the options select
+    repeated   gives the rows of a table that repeat those of another source
     """
 
     def __init__(
@@ -42,12 +48,14 @@ class Store:
         raw: Mapping[str, list[RawTable]],
         session: Mapping[str, RawTable],
         condition: Condition,
+        repeated: Repeated,
         facts: Callable[[Mapping[str, Collection[str]]], Input],
     ) -> None:
         self._connection = connection
         self._raw = raw
         self._session = session
         self._condition = condition
+        self._repeated = repeated
         self._lock = threading.RLock()
         self._making: dict[str, threading.RLock] = {}
         self._made: dict[str, frozenset[str]] = {}
@@ -243,10 +251,9 @@ class Store:
     def _create(self, name: str, columns: list[str]) -> None:
         cursor = self.cursor()
         if name in self._session:
-            select = self._from_session(cursor, name, columns)
+            select = self._once(name, columns, lambda read: self._from_session(cursor, name, read))
         else:
-            plan = self.compiler.plan(name, columns, ordered=not self.streams(name))
-            select = self.ready(cursor, plan)
+            select = self.rows(cursor, name, columns, ordered=not self.streams(name))
         self._create_as(cursor, name, select)
 
     def derive(self, query: str, rows: Callable[[Connection], str]) -> str:
@@ -286,6 +293,43 @@ class Store:
         if "_interval" in condition[0]:
             self.make("_interval", ())
         return f'SELECT {selected} FROM "session#" WHERE {condition[0]}'
+
+    def rows(
+        self,
+        cursor: Connection,
+        name: str,
+        wanted: Collection[str],
+        *,
+        ordered: bool = False,
+        fill: bool = False,
+        kinds: Kinds = None,
+    ) -> str:
+        """SQL of some columns of a table's rows, with everything it reads available on a cursor.
+
+        With `fill` all other columns of a raw table are present too, as NULL.
+        """
+        if self.is_raw(name):
+            shown = [*self.raw_columns(name)] if fill else wanted
+            return self._once(name, shown, lambda read: self.raw_rows(cursor, name, read, fill=fill))
+
+        def rows(read: Collection[str]) -> str:
+            return self.ready(cursor, self.compiler.plan(name, read, ordered=ordered, kinds=kinds))
+
+        return self._once(name, wanted, rows)
+
+    def _once(self, name: str, wanted: Collection[str], rows: Callable[[Sequence[str]], str]) -> str:
+        """SQL of some columns of a table, without the rows that repeat those of another source.
+
+        `rows` gives the SQL of columns of all rows.
+        """
+        repeated = self._repeated(name)
+        if repeated is None:
+            return rows([*wanted])
+        test, named = repeated
+        selected = ", ".join(map(expressions.quote, wanted)) or "1 AS one"
+        every = rows([*wanted, *sorted(named.difference(wanted))])
+        table = expressions.quote(ROWS)
+        return f"WITH {table} AS MATERIALIZED ({every}) SELECT {selected} FROM {table} WHERE NOT {test}"
 
     def ready(self, cursor: Connection, plan: Plan) -> str:
         """The text of a plan, with everything it reads available on a cursor."""

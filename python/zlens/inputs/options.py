@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from zlens.errors import QueryError
 
+#: Measures have the rows of every source, even where they repeat each other.
+ALL = "all"
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 #: Compiled when used: most commands have none of these.
@@ -55,6 +57,8 @@ class Options(Struct, frozen=True):
     """The options that every command shares.
 
     systems       only these systems; empty: all
+    source        where several sources say the same of a system, the one whose rows measures have; None: the
+                  one with the longest recording; ALL: every source
     start, end    only intervals that end after start and not after end
     shift         only intervals of this shift
     peak_minutes  only the busiest stretch of this length, per system
@@ -73,6 +77,7 @@ class Options(Struct, frozen=True):
     """
 
     systems: tuple[str, ...] = ()
+    source: str | None = None
     start: Moment | None = None
     end: Moment | None = None
     shift: Shift | None = None

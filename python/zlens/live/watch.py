@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from zlens.catalog import groups, metrics
 from zlens.errors import LakeError, ZlensError
-from zlens.inputs.options import Moment, Options
+from zlens.inputs.options import ALL, Moment, Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, Source, SystemInfo
 from zlens.lake.names import LIVE, is_lake
@@ -109,7 +109,8 @@ class Live:
         limits: Limits | None = None,
         findings: bool = True,
     ) -> None:
-        self.options = options or Options()
+        # Measures of every source are kept; a session over them shows one.
+        self.options = replace(options or Options(), source=ALL)
         self.limits = limits or Limits()
         self.lake = lake
         self.measures = Measures()
@@ -486,7 +487,8 @@ class Live:
                 [*self.problems],
             )
         )
-        return Session.over(sources, self.options, computed=self.measures.tables(self.step_number))
+        shown_options = replace(self.options, source=None)
+        return Session.over(sources, shown_options, computed=self.measures.tables(self.step_number))
 
     def system(self, system: str, source: str) -> SystemInfo | None:
         """What is known of a system."""

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from zlens.catalog import caveats
 from zlens.catalog.reports.definition import REMARKABLE, Column, Definition
+from zlens.inputs.options import ALL
 from zlens.inputs.source import forgotten
 from zlens.reports import facts, style
 from zlens.reports.rows import Block, Session, dotted
@@ -118,6 +119,7 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
             f"Raw tables of {', '.join(sorted(gone))} are forgotten, at least in part; measures by hour "
             f"and day remain, see: {_BUCKETS}"
         )
+    lines += several_sources(block, session)
     lines += block.notes
     lines += known_faults(definition, block)
     if block.empty:
@@ -140,6 +142,18 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
         lines.append(f"More about every column: zlens{_HARD}explain{_HARD}{definition.name}")
     lines.append(times(block, session))
     return lines
+
+
+def several_sources(block: Block, session: Session) -> list[str]:
+    """Which source is shown of a system that several describe, and how to see another."""
+    names = [info.source for info in session.several.get(block.system, ())]
+    if not names or session.options.source == ALL:
+        return []
+    first, *others = names
+    return [
+        f"Several sources describe {block.system}. What they both say is that of {first}; "
+        f"{' or '.join(f'--source{_HARD}{name}' for name in others)} shows another."
+    ]
 
 
 def known_faults(definition: Definition, block: Block) -> list[str]:

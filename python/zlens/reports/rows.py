@@ -6,7 +6,7 @@ sections, which know the properties of all rows before the first is printed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, cast
 
@@ -18,6 +18,7 @@ from zlens.catalog import aggregation, metrics
 from zlens.catalog.expressions import quote
 from zlens.catalog.reports.definition import Column, Definition, Rows, Table
 from zlens.catalog.reports.titles import filled
+from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Source, SystemInfo
 from zlens.reports.style import Value
@@ -48,6 +49,10 @@ class Session(Protocol):
     def systems(self) -> Sequence[SystemInfo]: ...
     @property
     def sources(self) -> Sequence[Source]: ...
+    @property
+    def several(self) -> Mapping[str, Sequence[SystemInfo]]: ...
+    @property
+    def options(self) -> Options: ...
     @property
     def own_intervals(self) -> Session: ...
     @property

@@ -11,7 +11,7 @@ from zlens.errors import QueryError
 from zlens.server import values
 from zlens.server.place import Place
 
-_WINDOW = ("system", "from", "to", "input")
+_WINDOW = ("system", "from", "to", "input", "source")
 
 
 def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:

@@ -34,10 +34,16 @@ _NAME = Text(120, 1)
 _ID = Key("id", Text(64, 1), "a name by which POST /cancel cancels the request", default=None)
 _RUN = Key("run", Text(400, 1), "a run of the rig instead of the inputs: SCENARIO/RUN", default=None)
 _SYSTEM = Key("system", _NAME, "only this system", default=None)
+_SOURCE = Key(
+    "source",
+    _NAME,
+    "the source to show where several describe a system (the first one in /schema)",
+    default=None,
+)
 _FROM = Key("from", Moment(), "intervals that end after this time", default=None)
 _TO = Key("to", Moment(), "intervals that end at or before this time", default=None)
 _INPUT = Key("input", Text(1000, 1), "only this input, by its name in /schema", default=None)
-_WINDOW = (_SYSTEM, _FROM, _TO, _INPUT)
+_WINDOW = (_SYSTEM, _FROM, _TO, _INPUT, _SOURCE)
 _WHERE = Key(
     "where",
     Named(Either(Many(Anything(), 0, 1000), Anything()), 0, 20),
@@ -210,6 +216,7 @@ ENDPOINTS = (
                 default=None,
             ),
             _SYSTEM,
+            _SOURCE,
             _WHERE,
             _FROM,
             _TO,
@@ -258,6 +265,7 @@ ENDPOINTS = (
             Key("table", _NAME, "a measure"),
             Key("columns", Many(_NAME, 0, 100), "its columns (all)", default=[]),
             _SYSTEM,
+            _SOURCE,
             _WHERE,
             _FROM,
             _TO,
@@ -348,6 +356,7 @@ ENDPOINTS = (
             Key("rule", _NAME, "the rule"),
             Key("system", _NAME, "the system"),
             Key("subject", Text(200), "the subject of the finding", default=""),
+            _SOURCE,
         ),
         {
             "rule": "the rule",
@@ -372,7 +381,7 @@ ENDPOINTS = (
         "happened",
         "What happened: the busiest interval of a window, what grew with it, and the events around it",
         "happened:answer",
-        (Key("system", _NAME, "the system"), _FROM, _TO),
+        (Key("system", _NAME, "the system"), _SOURCE, _FROM, _TO),
         {
             "lead": "the busiest interval: value, usual (the median of all intervals), unit, from and to; "
             "null: no complete interval in the window",
@@ -453,7 +462,7 @@ ENDPOINTS = (
         "moved",
         "Metrics that moved with busy in a window, up or down, strongest first",
         "happened:moved",
-        (Key("system", _NAME, "the system"), _FROM, _TO),
+        (Key("system", _NAME, "the system"), _SOURCE, _FROM, _TO),
         {
             "rows": "metrics with their rank correlation with busy, their value in the peak of /happened and "
             "outside it (usual)",
@@ -530,6 +539,7 @@ ENDPOINTS = (
         (
             Key("model", Choice(models.MEASURED), "the model"),
             _SYSTEM,
+            _SOURCE,
             Key("at", Moment(), "a time in the interval; left out: the busiest", default=None),
             _SET,
         ),
@@ -542,6 +552,7 @@ ENDPOINTS = (
         "laboratory:plan",
         (
             _SYSTEM,
+            _SOURCE,
             Key("at", Moment(), "a time in the interval; left out: the busiest", default=None),
             Key(
                 "set", Many(Text(500), 0, 200), "what to change; empty: list what can be changed", default=[]

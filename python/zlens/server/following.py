@@ -158,7 +158,7 @@ def event(place: Place, live: Live, step: Step) -> dict[str, Any]:
     alerts = [*live.alerts.open.values()] if live.alerts is not None else []
     return {
         "step": step.number,
-        "systems": [schema.system(info, ()) for info in place.session.systems],
+        "systems": [schema.system(info, ()) for info in place.session.shown_first],
         "closed": [
             {
                 "system": each.system,

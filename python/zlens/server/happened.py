@@ -87,7 +87,7 @@ def moved(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     if peak is None:
         return {"rows": [], "least": facts.declared().correlation, "fewest": FEWEST_INTERVALS}
     # The same run that a comparison of the whole input measures.
-    everything = (None, None, None, None)
+    everything = (None,) * 5
 
     def work() -> Any:
         with place.narrowed(*everything) as session:

@@ -85,9 +85,10 @@ class Place(Struct):
         start: str | float | None = None,
         end: str | float | None = None,
         input: str | None = None,
+        source: str | None = None,
     ) -> Iterator[Session]:
-        """A session of one system, a time window, or one of the inputs."""
-        options = self._options(system, start, end)
+        """A session of one system, a time window, one of the inputs, or one source of each system."""
+        options = self._options(system, start, end, source)
         if input is not None and input not in self.names:
             raise QueryError(f"no input is named {input!r}", expected=f"one of {', '.join(self.names)}")
         if len(self.inputs) == 1:
@@ -120,13 +121,20 @@ class Place(Struct):
 
     @contextmanager
     def of_systems(self, request: dict[str, Any]) -> Iterator[Place]:
-        """The place of the system or the machine that a request is about, if this one is wide."""
+        """The place of the source that a request names; if this one is wide, of one system or machine."""
         systems = self._asked(request) if self.wide else ()
-        if not systems:
+        options = self._options(None, None, None, request.get("source"))
+        if systems:
+            options = replace(options, systems=systems)
+        if options == self.session.options:
             yield self
             return
-        options = replace(self.session.options, systems=systems)
-        with self._opened_systems.use(systems, lambda: Place(self._reopened(options), self.inputs)) as place:
+
+        def opened() -> Place:
+            session = self._reopened(options) if systems else self.session.narrowed(options)
+            return Place(session, self.inputs, live=self.live)
+
+        with self._opened_systems.use(options, opened) as place:
             yield place
 
     def machines(self) -> list[tuple[str, ...]]:
@@ -143,7 +151,7 @@ class Place(Struct):
         self, systems: tuple[str, ...], start: str | float | None, end: str | float | None
     ) -> Iterator[Session]:
         """A session of these systems in a time window, not kept: a thousand are read one after another."""
-        with self._reopened(replace(self._options(None, start, end), systems=systems)) as session:
+        with self._reopened(replace(self._options(None, start, end, None), systems=systems)) as session:
             yield session
 
     def _asked(self, request: dict[str, Any]) -> tuple[str, ...]:
@@ -167,8 +175,13 @@ class Place(Struct):
             return self.session.narrowed(options)
         return zlens.open(self.inputs[self.names.index(input)], options=options)
 
-    def _options(self, system: str | None, start: Any, end: Any) -> Options:
+    def _options(self, system: str | None, start: Any, end: Any, source: str | None) -> Options:
         options = self.session.options
+        if source is not None:
+            known = sorted({info.source for info in self.session.systems})
+            if source not in known:
+                raise QueryError(f"no source is named {source!r}", expected=f"one of {', '.join(known)}")
+            options = replace(options, source=source)
         if system is not None and self.system_names(system) != [system]:
             options = replace(options, systems=(system,))
         if start is not None or end is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import Any
 
 from zlens import models
@@ -11,17 +11,15 @@ from zlens.catalog import glossary, metrics, roles, subjects
 from zlens.catalog.reports import definition, menus
 from zlens.engine import cancelling
 from zlens.findings.evaluate import USUAL
-from zlens.inputs.source import SystemInfo, forgotten, table_of
+from zlens.inputs.source import SystemInfo, forgotten
 from zlens.present.rows import iso
 from zlens.reports import entries
 from zlens.server import hints
 from zlens.server.place import Place
-from zlens.session.session import Session
+from zlens.session.shown import OfSource
 from zlens.version import VERSION
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-#: The raw tables of each system's own records, by system and source.
-_Own = dict[tuple[str, str], frozenset[str]]
 
 
 def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
@@ -33,15 +31,19 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
 def _schema(place: Place) -> dict[str, Any]:
     session = place.session
     gone = forgotten(session.sources)
-    own = _own_tables(session)
-    fills = _fills(session, own)
+    own = session.own_tables
+    fills = session.filled
     return {
         "version": VERSION,
         "made": any(info.made for info in session.systems),
         "inputs": [{"name": name} for name in place.names],
         "systems": [
-            {**system(info, gone, many=place.wide), "fills": fills.get((info.system, info.source), [])}
-            for info in session.systems
+            {
+                **system(info, gone, many=place.wide),
+                "fills": fills.get((info.system, info.source), []),
+                "same": info.system in session.several,
+            }
+            for info in session.shown_first
         ],
         "tables": _tables(place),
         "reports": _reports(place, own),
@@ -112,37 +114,6 @@ def system(info: SystemInfo, gone: Container[str], *, many: bool = False) -> dic
     }
 
 
-def _own_tables(session: Session) -> _Own:
-    records: dict[tuple[str, str], set[str]] = {}
-    for system, source, name in session.sql("SELECT system, source, name FROM inventory").rows:
-        records.setdefault((system, source), set()).add(table_of(name))
-    own: _Own = {}
-    for source in session.sources:
-        keys = [(info.system, info.source) for info in source.systems]
-        known = {record for key in keys for record in records.get(key, ())}
-        # Systems of one source mostly have the same records.
-        alike: dict[frozenset[str], frozenset[str]] = {}
-        for key in keys:
-            others = frozenset(known - records.get(key, set()))
-            if others not in alike:
-                alike[others] = frozenset(
-                    table for table in source.tables if table.partition("_")[0] not in others
-                )
-            own[key] = own.get(key, frozenset()) | alike[others]
-    return own
-
-
-def _fills(session: Session, own: _Own) -> dict[tuple[str, str], list[str]]:
-    """Measures that the records in each system's own inputs fill, by system and source."""
-    filled: dict[frozenset[str], list[str]] = {}
-    by_system = {}
-    for key, tables in own.items():
-        if tables not in filled:
-            filled[tables] = [name for name in metrics.tables() if session.fills(name, tables)]
-        by_system[key] = filled[tables]
-    return by_system
-
-
 def _time(micro: int | None) -> str | None:
     return None if micro is None else iso(_EPOCH + dt.timedelta(microseconds=micro))
 
@@ -197,7 +168,7 @@ def _tables(place: Place) -> list[dict[str, Any]]:
     return tables
 
 
-def _reports(place: Place, own: _Own) -> list[dict[str, Any]]:
+def _reports(place: Place, own: Mapping[OfSource, frozenset[str]]) -> list[dict[str, Any]]:
     """The reports, without decoding. fills: whether the inputs fill a measure or role that the report reads;
     possible: number of columns whose measures the inputs fill."""
     filled: dict[str, bool] = {}

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from zlens.catalog.made import is_made
 from zlens.errors import InputError
-from zlens.inputs.options import Options
+from zlens.inputs.options import ALL, Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Accompanied, Progress, Source
 from zlens.lake.names import is_lake, is_url
@@ -68,6 +68,13 @@ def open_inputs(
             raise InputError(
                 f"there is no system {', '.join(missing)} in the input",
                 expected=f"one of {', '.join(sorted(systems)[:20])}",
+            )
+    if options.source not in (None, ALL):
+        names_of_sources = sorted({info.source for source in sources for info in source.systems})
+        if options.source not in names_of_sources:
+            raise InputError(
+                f"there is no source {options.source} in the input",
+                expected=f"one of {', '.join([*names_of_sources, ALL])}",
             )
     return sources, problems
 

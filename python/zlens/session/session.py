@@ -16,7 +16,7 @@ from zlens.catalog.columns import Column
 from zlens.engine.cancelling import held
 from zlens.errors import QueryError
 from zlens.inputs import record_intervals
-from zlens.inputs.options import Moment, Options
+from zlens.inputs.options import ALL, Moment, Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, KeptTable, Progress, RawTable, Sized, Source, SystemInfo, table_of
 from zlens.schema.wording import say
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from zlens.engine.engine import Engine
     from zlens.readers.throughput.table import Throughput
     from zlens.session.busiest import Load
+    from zlens.session.shown import OfSource
     from zlens.session.throughput import Suggestion
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -166,6 +167,44 @@ class Session:
             (info for info in infos if not chosen or info.system in chosen),
             key=lambda info: (info.system, info.source),
         )
+
+    @cached_property
+    def own_tables(self) -> dict[OfSource, frozenset[str]]:
+        """The raw tables of each system's own records, by system and source."""
+        from zlens.session import shown
+
+        return shown.own_tables(self.sources)
+
+    @cached_property
+    def filled(self) -> dict[OfSource, list[str]]:
+        """Measures that the records in each system's own inputs fill, by system and source."""
+        from zlens.session import shown
+
+        return shown.fills(self, self.own_tables)
+
+    @cached_property
+    def several(self) -> dict[str, list[SystemInfo]]:
+        """The sources of each system of which several say the same, the one that is shown first."""
+        # Mostly there is one of each; to find out what they say takes an inventory.
+        if len({info.system for info in self.systems}) == len(self.systems):
+            return {}
+        from zlens.session import shown
+
+        return shown.several(self.systems, self.filled, self.options.source)
+
+    @property
+    def shown_first(self) -> list[SystemInfo]:
+        """The systems by name, of each the source first that is shown."""
+        places = {id(info): place for infos in self.several.values() for place, info in enumerate(infos)}
+        return sorted(self.systems, key=lambda info: (info.system, places.get(id(info), 0)))
+
+    def _repeated(self, table: str) -> tuple[str, set[str]] | None:
+        """SQL condition for the rows of a table that repeat another source, and the columns that it names."""
+        if self.options.source == ALL or not self.several:
+            return None
+        from zlens.session import shown
+
+        return shown.repeated(table, self.several, self.filled)
 
     @property
     def problems(self) -> list[Problem]:
@@ -557,6 +596,7 @@ class Session:
             size=sum(map(_size, self.sources)),
             records=self._record_bytes,
             brief=self.brief,
+            repeated=self._repeated,
         )
 
     def _since(self, span: tuple[int, int] | None) -> dict[str, RawTable]:

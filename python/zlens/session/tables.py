@@ -173,6 +173,11 @@ def tables(
         "inventory": inventory,
         "_interval": joined,
         "_asked": asked,
+        "_sources": lambda: [
+            (info.system, info.source, place)
+            for infos in session.several.values()
+            for place, info in enumerate(infos)
+        ],
         "_machines": lambda: [
             (info.system, info.source, *move) for info in session.systems for move in info.moves
         ],

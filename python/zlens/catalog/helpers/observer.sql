@@ -1,5 +1,6 @@
 -- _observer: which system speaks for a machine in an interval. Where several partitions of one machine
--- report it, the first by name that covers the interval's middle does; a source with local times speaks for itself.
+-- report it, the first by name that covers the interval's middle does, and of its sources the one that is shown first;
+-- a source with local times speaks for itself.
 -- A source without partitions, such as counters, comes after those that have them.
 -- Records about partitions may have intervals of their own, as RMF's do next to counters.
 WITH own AS (
@@ -29,9 +30,10 @@ reporter AS (
         system, source, machine,
         row_number() OVER (
             PARTITION BY machine
-            ORDER BY (system, source) NOT IN (SELECT (system, source) FROM role.partition), system, source
+            ORDER BY (system, source) NOT IN (SELECT (system, source) FROM role.partition), system, _sources.place
         ) AS place
     FROM (SELECT DISTINCT system, source, machine FROM located)
+    LEFT JOIN _sources USING (system, source)
 ),
 seen AS (
     SELECT i.*, r.place

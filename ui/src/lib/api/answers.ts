@@ -22,6 +22,8 @@ export interface SystemInfo {
   intervals: number | null;
   /** Measures that its records provide. */
   fills: string[];
+  /** Whether another source of the system says the same. */
+  same: boolean;
   start: string | null;
   end: string | null;
   made: boolean;
@@ -128,6 +130,8 @@ export interface SqlAnswer {
 export interface Rows {
   table: string;
   system?: string | null;
+  /** The source to show of a system that several describe. */
+  source?: string | null;
   where?: Record<string, Cell | Cell[]>;
   from?: number | null;
   to?: number | null;

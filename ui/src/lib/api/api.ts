@@ -180,12 +180,12 @@ export const api = {
     call<T>(query("/report", values), null, signal),
   /** The findings of a system, or of all, some rules at a time, those that are computed soonest first. */
   findings: (
-    system: string | null,
+    of: { system: string | null; source: string | null },
     take: (part: FindingsPart) => void,
     signal?: AbortSignal,
     /** Of too many systems, none. */
     few = false,
-  ) => stream(query("/findings/stream", { system, few: few || null }), take, signal),
+  ) => stream(query("/findings/stream", { ...of, few: few || null }), take, signal),
   /** The ends of a system's intervals, in runs of first, step and count. */
   intervals: (system: string, signal?: AbortSignal) =>
     call<{ runs: [number, number, number][] }>(query("/intervals", { system }), null, signal),

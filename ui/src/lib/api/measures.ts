@@ -20,9 +20,9 @@ export function bucket(window: [number, number], nominal: number | null, points:
   return Math.max(1, Math.ceil(intervals / Math.max(1, points))) * step;
 }
 
-/** The selected system and window. */
-export const here = (): Pick<Rows, "system" | "from" | "to"> => ({
-  system: session.system,
+/** The selected system, source and window. */
+export const here = (): Pick<Rows, "system" | "source" | "from" | "to"> => ({
+  ...session.shown,
   from: place.from,
   to: place.to,
 });

@@ -47,7 +47,7 @@ class Notable {
     // that the address names may not be among them, so that it waits.
     this.#asked = ask((signal) => {
       const of = this.#of;
-      if (of !== null && !session.schema) return null;
+      if ((of !== null || place.source !== null) && !session.schema) return null;
       let parts: FindingsPart[] = [];
       const show = (): void => void (this.#parts = parts);
       const take = (part: FindingsPart): void => {
@@ -55,12 +55,14 @@ class Notable {
         // Those of the interval before stay until all are there.
         if (!follow.live) show();
       };
-      return waited(signal).then(() => api.findings(of, take, signal, of === null).then(show));
+      return waited(signal).then(() =>
+        api.findings({ system: of, source: session.source }, take, signal, of === null).then(show),
+      );
     });
     this.#events = ask((signal) => {
       if (!session.schema || !session.fills("event")) return null;
       const columns = ["time", "kind", "subject", "detail", "inferred"];
-      const question = { table: "event", columns, system: session.system, limit: 5000 };
+      const question = { table: "event", columns, ...session.shown, limit: 5000 };
       return waited(signal)
         .then(() => api.rows(question, signal))
         .then((answer) =>

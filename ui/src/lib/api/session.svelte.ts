@@ -33,7 +33,7 @@ class Session {
     this.#cores = ask((signal) => {
       if (!this.fills("core")) return null;
       const system = this.system;
-      const question = { table: "core", columns: ["core_id"], system, limit: 1 };
+      const question = { table: "core", columns: ["core_id"], ...this.shown, limit: 1 };
       // With processors of its own a system has their view anyway, so this is not urgent.
       const first = this.fills("cpu") ? api.quiet(signal) : Promise.resolve();
       return first
@@ -120,12 +120,12 @@ class Session {
   /** The systems of data that still arrive, as they are now. */
   #renew(systems: SystemInfo[], round: number): void {
     const key = (info: SystemInfo): string => JSON.stringify([info.system, info.source]);
-    const known = new Map(this.systems.map((info) => [key(info), info.fills]));
+    const known = new Map(this.systems.map((info) => [key(info), info]));
     const all = systems.length === known.size && systems.every((info) => known.has(key(info)));
     // What the records tell may become more.
     if (!this.schema || !all || round % RELOAD === 0) void this.load();
     else {
-      const renewed = systems.map((info) => ({ ...info, fills: known.get(key(info))! }));
+      const renewed = systems.map((info) => ({ ...known.get(key(info))!, ...info }));
       this.schema = { ...this.schema, systems: renewed };
     }
   }
@@ -153,6 +153,21 @@ class Session {
   /** The selected system. */
   get system(): string {
     return this.#system;
+  }
+
+  /** The source that the address names, of those that describe the selected system; null: the first one. */
+  get source(): string | null {
+    return this.sources.some(({ source }) => source === place.source) ? place.source : null;
+  }
+
+  /** What is known of the selected system by the selected source. */
+  get selected(): SystemInfo | undefined {
+    return this.sources.find(({ source }) => source === this.source) ?? this.sources[0];
+  }
+
+  /** What a question about the selected system names. */
+  get shown(): { system: string; source: string | null } {
+    return { system: this.system, source: this.source };
   }
 
   /** First and last moment of the system, in seconds UTC. */

@@ -1,6 +1,6 @@
 /** The state in the page's address. A link restores the view. */
 
-const RESERVED = new Set(["system", "from", "to", "run"]);
+const RESERVED = new Set(["system", "source", "from", "to", "run"]);
 
 /** Parses the fragment of an address: `#/guests?system=A&from=1&to=2&user=B`. */
 export function parse(hash: string): { view: string; values: Map<string, string> } {
@@ -27,6 +27,7 @@ class Place {
   #values = $state.raw(new Map<string, string>());
   // Derived separately, so that questions about the window are not repeated when another setting changes.
   #system = $derived(this.#values.get("system") ?? null);
+  #source = $derived(this.#values.get("source") ?? null);
   #run: string | null = null;
   #from = $derived(number(this.#values.get("from")));
   #to = $derived(number(this.#values.get("to")));
@@ -56,6 +57,11 @@ class Place {
   /** The selected system; null until one is selected. */
   get system(): string | null {
     return this.#system;
+  }
+
+  /** The source to show where several describe the system; null: the first one. */
+  get source(): string | null {
+    return this.#source;
   }
 
   /** The run of the rig that is open instead of the inputs, as SCENARIO/RUN. */

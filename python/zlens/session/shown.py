@@ -1,0 +1,153 @@
+"""Which source a system is shown from, where several describe the same of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from zlens.catalog import metrics
+from zlens.catalog.expressions import literal, quote
+from zlens.engine.store import ROWS
+from zlens.inputs.source import Source, SystemInfo, table_of
+
+if TYPE_CHECKING:
+    from zlens.session.session import Session
+
+#: What the names of tables of measures by hour and day end with.
+_LEVELS = ("_hour", "_day")
+#: By system and source.
+OfSource = tuple[str, str]
+
+
+def own_tables(sources: Iterable[Source]) -> dict[OfSource, frozenset[str]]:
+    """The raw tables of each system's own records."""
+    own: dict[OfSource, frozenset[str]] = {}
+    for source in sources:
+        records: dict[OfSource, set[str]] = {}
+        for row in source.inventory(with_layouts=False):
+            if row.system is not None:
+                records.setdefault((row.system, row.source), set()).add(table_of(row.name))
+        keys = [(info.system, info.source) for info in source.systems]
+        known = {record for key in keys for record in records.get(key, ())}
+        # Systems of one source mostly have the same records.
+        alike: dict[frozenset[str], frozenset[str]] = {}
+        for key in keys:
+            others = frozenset(known - records.get(key, set()))
+            if others not in alike:
+                alike[others] = frozenset(
+                    table for table in source.tables if table.partition("_")[0] not in others
+                )
+            own[key] = own.get(key, frozenset()) | alike[others]
+    return own
+
+
+def fills(session: Session, own: Mapping[OfSource, frozenset[str]]) -> dict[OfSource, list[str]]:
+    """Measures that the records in each system's own inputs fill."""
+    filled: dict[frozenset[str], list[str]] = {}
+    by_source = {}
+    for key, tables in own.items():
+        if tables not in filled:
+            filled[tables] = [name for name in metrics.tables() if session.fills(name, tables)]
+        by_source[key] = filled[tables]
+    return by_source
+
+
+def several(
+    infos: Iterable[SystemInfo], filled: Mapping[OfSource, Collection[str]], wanted: str | None
+) -> dict[str, list[SystemInfo]]:
+    """The sources of each system of which several say the same, the one to show first.
+
+    That is the wanted one, or the one with the longest recording; of those that are shorter by less than an
+    interval, and so as long, the one that fills most measures.
+    """
+    by_system: dict[str, list[SystemInfo]] = {}
+    for info in infos:
+        by_system.setdefault(info.system, []).append(info)
+    found = {}
+    for system, listed in by_system.items():
+        told = Counter(name for info in listed for name in filled.get((system, info.source), ()))
+        if any(count > 1 and _of_one_source(name) for name, count in told.items()):
+            found[system] = _ordered(listed, filled, wanted)
+    return found
+
+
+def _ordered(
+    infos: Sequence[SystemInfo], filled: Mapping[OfSource, Collection[str]], wanted: str | None
+) -> list[SystemInfo]:
+    lengths = {
+        info.source: (last - first) / 1e6 for info in infos for first, last in [_span(info, info) or (0, 0)]
+    }
+    longest = max(lengths.values())
+    step = max(info.nominal_s or 0.0 for info in infos)
+
+    def rank(info: SystemInfo) -> tuple[bool, float, int, str]:
+        shorter = longest - lengths[info.source]
+        measures = len(filled.get((info.system, info.source), ()))
+        return info.source != wanted, (shorter if shorter >= step else 0.0), -measures, info.source
+
+    return sorted(infos, key=rank)
+
+
+def _of_one_source(measure: str) -> bool:
+    """Whether rows of a measure that sources say of the same system and time say the same."""
+    table = metrics.table(measure)
+    # Sources tell of different events.
+    return not table.plain and bool(table.rows) and measure != "event"
+
+
+def repeated(
+    table: str, several: Mapping[str, Iterable[SystemInfo]], filled: Mapping[OfSource, Container[str]]
+) -> tuple[str, set[str]] | None:
+    """SQL condition for the rows of a table that repeat another source, and the columns that it names.
+
+    The table is a measure, or has those that a lake keeps by hour and day; others have all their rows. Its
+    rows are also a table ROWS.
+
+    Those are the rows at times that a source before it recorded, if that one has rows at all. None: no row.
+
+    several  as `several` gives them
+    """
+    measure, time = table, "interval_end"
+    for level in _LEVELS:
+        if table.endswith(level):
+            measure, time = table.removesuffix(level), "bucket_end"
+    if measure not in metrics.tables() or not _of_one_source(measure):
+        return None
+    tests = []
+    for system, infos in several.items():
+        filling = [info for info in infos if measure in filled.get((system, info.source), ())]
+        for place, info in enumerate(filling):
+            times = [
+                f"{time} > {_time(span[0])} AND {time} <= {_time(span[1])} AND EXISTS (SELECT 1 FROM "
+                f"{quote(ROWS)} WHERE {_is(system, before.source)})"
+                for before in filling[:place]
+                if (span := _span(before, info)) is not None
+            ]
+            if times:
+                tests.append(f"{_is(system, info.source)} AND ({' OR '.join(times)})")
+    return (f"coalesce({' OR '.join(tests)}, false)", {"system", "source", time}) if tests else None
+
+
+def _span(info: SystemInfo, other: SystemInfo) -> tuple[int, int] | None:
+    """The time that a source recorded, in microseconds by the clock of another source of the system.
+
+    An interval of the other one that ends up to half an interval later is in it.
+    """
+    step = round((info.nominal_s or 0.0) * 1e6)
+    first, last = info.ends_us or (info.first_us, info.last_us)
+    if first is None or last is None:
+        return None
+    shift = 0
+    if info.local_time != other.local_time:
+        offset_s = other.utc_offset_s if info.local_time else info.utc_offset_s
+        shift = (-1 if info.local_time else 1) * (offset_s or 0) * 1_000_000
+    return first - (step if info.ends_us else 0) + shift, last + step // 2 + shift
+
+
+def _is(system: str, source: str) -> str:
+    return f"system = {literal(system)} AND source = {literal(source)}"
+
+
+def _time(us: int) -> str:
+    return f"make_timestamptz({us})"

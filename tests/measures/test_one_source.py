@@ -1,0 +1,109 @@
+"""What several sources say of the same system and time is shown from one of them, and never added."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zlens
+from zlens import cli, demo
+from zlens.errors import InputError
+from zlens.inputs.options import ALL, Options
+from zlens.models import moments
+
+#: Measures that both the SMF records and the RMF page of the demo fill.
+BOTH = ("cec", "cpu", "load", "partition")
+
+
+@pytest.fixture(scope="module")
+def inputs(demo_folder: Path) -> list[Path]:
+    return [demo_folder / demo.SMF_NAME, demo_folder / demo.RMF_NAME]
+
+
+def counted(inputs: list[Path], source: str | None, query: str) -> list[tuple[Any, ...]]:
+    with zlens.open(inputs, options=Options(source=source)) as session:
+        return session.sql(query).rows
+
+
+@pytest.mark.parametrize("measure", BOTH)
+def test_a_measure_has_the_rows_of_one_source(inputs: list[Path], measure: str) -> None:
+    query = f"SELECT source, count(*) FROM {measure} GROUP BY source ORDER BY source"
+    both = counted(inputs, ALL, query)
+    assert [source for source, _ in both] == ["rmf-xml", "smf"]
+    # Equally long: that of more measures.
+    assert counted(inputs, None, query) == [both[1]]
+    assert counted(inputs, "smf", query) == [both[1]]
+    assert counted(inputs, "rmf-xml", query) == [both[0]]
+
+
+def test_what_one_source_alone_says_is_shown_beside_the_other(inputs: list[Path]) -> None:
+    # The RMF page has no counters and no service classes.
+    for measure in ("cpumf", "workload"):
+        query = f"SELECT source, count(*) FROM {measure} GROUP BY source"
+        assert counted(inputs, "rmf-xml", query) == counted(inputs, ALL, query)
+    # Of the machine there is one observer: a source of the system as that is shown.
+    query = "SELECT DISTINCT source FROM partition"
+    assert counted(inputs, None, query) == [("smf",)]
+    assert counted(inputs, "rmf-xml", query) == [("rmf-xml",)]
+
+
+def test_recordings_that_follow_each_other_are_both_shown(inputs: list[Path], tmp_path: Path) -> None:
+    later = tmp_path / "later.xml"
+    text = inputs[1].read_text(encoding="utf-8")
+    later.write_text(re.sub("03/09/2010", "03/10/2010", text), encoding="utf-8")
+    query = "SELECT source, count(*) FROM cpu GROUP BY source ORDER BY source"
+    assert later.read_text(encoding="utf-8") != text
+    assert counted([inputs[0], later], None, query) == counted(inputs, ALL, query)
+
+
+def test_a_longer_recording_is_shown_first(inputs: list[Path], tmp_path: Path) -> None:
+    # Of four quarters of an hour of SMF two remain.
+    with zlens.open(inputs[0]) as session:
+        first, last = session.sql("SELECT min(interval_end), max(interval_end) FROM load").rows[0]
+        middle = first + (last - first) / 2
+        cut = session.sql(
+            f"SELECT min(\"offset\") FROM smf70_cpu WHERE interval_end > TIMESTAMPTZ '{middle}'"
+        ).rows[0][0]
+    half = tmp_path / "half.smf"
+    half.write_bytes(inputs[0].read_bytes()[:cut])
+    found = counted([half, inputs[1]], None, "SELECT source, count(*) FROM load GROUP BY source")
+    assert found == [("rmf-xml", 4)]
+
+
+def test_every_interface_shows_one_and_offers_the_other(
+    inputs: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [*map(str, inputs)]
+    assert cli.main(["report", "partition", *names]) == 0
+    text = capsys.readouterr().out
+    assert "Several sources describe ZLZ1" in text
+    assert "--source rmf-xml" in text
+    assert cli.main(["report", "partition", str(inputs[0])]) == 0
+    alone = capsys.readouterr().out
+    assert "Several sources" not in alone
+    rows = re.compile(r"^ *\d\d:\d\d|^>>", re.MULTILINE)
+    assert len(rows.findall(text)) == len(rows.findall(alone)) > 0
+    assert cli.main(["report", "partition", *names, "--source", ALL]) == 0
+    assert "Several sources" not in capsys.readouterr().out
+    with zlens.open(inputs) as session:
+        assert len(moments.intervals(session, "ZLZ1")) == 4
+
+
+def test_an_unknown_source_is_refused(inputs: list[Path]) -> None:
+    with pytest.raises(InputError, match="there is no source rmf"):
+        zlens.open(inputs, options=Options(source="rmf"))
+
+
+def test_a_printed_report_beside_its_records_counts_once(demo_folder: Path, tmp_path: Path) -> None:
+    records, listing = demo_folder / demo.MONWRITE_NAME, tmp_path / "user.txt"
+    assert cli.main(["report", "user", str(records), "-o", str(listing)]) == 0
+    query = "SELECT source, count(*), sum(cpu_s) FROM guest GROUP BY source ORDER BY source"
+    alone = counted([records], None, query)
+    found = counted([records, listing], None, query)
+    printed = counted([records, listing], ALL, query)
+    assert len(printed) == 2
+    # The listing's summary has no interval and so no time in common.
+    assert [row for row in found if row[0] == "zvm-monitor"] == alone

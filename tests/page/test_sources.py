@@ -1,0 +1,42 @@
+"""A system that several sources describe: one of them is shown, and the other is offered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from browsing import ready, served
+from zlens import demo
+
+ROWS = '[data-testid="table-processors"] tbody tr'
+
+
+def processors(page: Page) -> int:
+    ready(page, "processors")
+    expect(page.locator(ROWS).first).to_be_visible()
+    return page.locator(ROWS).count()
+
+
+def test_one_source_of_a_system_is_shown_and_the_other_offered(context: BrowserContext, demo_folder: Path):
+    names = [str(demo_folder / name) for name in (demo.SMF_NAME, demo.RMF_NAME)]
+    page = context.new_page()
+    with served(*names, "--tz", "+01:00") as address:
+        page.goto(f"{address}/#/processors?system=ZLZ1")
+        # Three processors, not three of each source.
+        assert processors(page) == 3
+        choice = page.get_by_label("source", exact=True)
+        expect(choice).to_have_value("smf")
+        assert choice.locator("option").all_inner_texts() == ["smf", "rmf-xml"]
+        with page.expect_response("**/api/v1/aggregate"):
+            choice.select_option("rmf-xml")
+        assert processors(page) == 3
+        assert "source=rmf-xml" in page.url
+        # What only the records have is shown beside the page of RMF.
+        page.goto(f"{address}/#/cpumf?system=ZLZ1&source=rmf-xml")
+        ready(page, "cpumf")
+        expect(page.get_by_text("CPI").first).to_be_visible()
+    with served(names[0]) as address:
+        page.goto(f"{address}/#/processors?system=ZLZ1")
+        assert processors(page) == 3
+        expect(page.get_by_label("source", exact=True)).to_have_count(0)
