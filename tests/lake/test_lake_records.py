@@ -17,6 +17,7 @@ from readers.smf_made import START_US as COUNTERS_US
 from readers.smf_made import dump, record
 from rounds import draws, first, rounds
 from zlens import lake
+from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_moment
 
 QUARTER = 900
@@ -311,3 +312,22 @@ def test_records_that_were_broken_into_pieces(tmp_path: Path, order: tuple[int, 
     made = imported(tmp_path / "lake", files, order)
     same(made, files)
     assert count(made, "smf70_cpu") == 3 * 200
+
+
+def test_a_lake_and_a_dump_beside_it_are_never_added(tmp_path: Path) -> None:
+    """Records of two inputs are compared within one lake, or among files: not between them."""
+    records = written(range(6))
+    per_quarter = len(records) // 6
+    for name, begin, refused in (("after", 3, False), ("overlapping", 1, True)):
+        area = tmp_path / name
+        area.mkdir()
+        first_half = dump(area / "first.smf", records[: 3 * per_quarter])
+        rest = dump(area / "rest.smf", records[begin * per_quarter :])
+        lake.add([first_half], area / "lake")
+        query = "SELECT count(*), sum(seconds) FROM load"
+        if refused:
+            with pytest.raises(InputError, match=r"SYSA is in two inputs at the same time, for 30 minutes"):
+                zlens.open([area / "lake", rest])
+            continue
+        with zlens.open([area / "lake", rest]) as session:
+            assert session.sql(query).rows == [(6, 6.0 * QUARTER)]

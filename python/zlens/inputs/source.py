@@ -169,6 +169,20 @@ class SystemInfo(Struct):
         return dt.timezone(dt.timedelta(seconds=self.utc_offset_s))
 
 
+def shared_us(info: SystemInfo, other: SystemInfo) -> int:
+    """The time between the first and the last interval of two recordings that they have in common.
+
+    Up to an interval is none: one of them ends in it, and the other begins.
+    """
+    spans = [one.ends_us or (one.first_us, one.last_us) for one in (info, other)]
+    (first, last), (begin, end) = spans
+    if first is None or last is None or begin is None or end is None:
+        return 0
+    step = round(max(info.nominal_s or 0.0, other.nominal_s or 0.0) * 1e6)
+    common = min(last, end) - max(first, begin)
+    return common if common > step else 0
+
+
 def forgotten(sources: Iterable[Source]) -> set[str]:
     """Systems of which a lake keeps measures by hour and day where their raw tables are forgotten."""
     return {system for source in sources for system in getattr(source, "forgotten", ())}

@@ -10,7 +10,7 @@ from zlens.catalog.made import is_made
 from zlens.errors import InputError
 from zlens.inputs.options import ALL, Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Accompanied, Progress, Source
+from zlens.inputs.source import Accompanied, Progress, Source, SystemInfo, shared_us
 from zlens.lake.names import is_lake, is_url
 from zlens.readers import behind
 from zlens.readers.recognition import READERS, InputFiles, digest, find, problem, reader
@@ -60,6 +60,11 @@ def open_inputs(
             info.made = info.made or is_made(info.system, info.serial)
     if not sources and errors:
         raise errors[0]
+    if opened:
+        chosen = options.systems
+        _check_apart(
+            info for source in sources for info in source.systems if not chosen or info.system in chosen
+        )
     problems += [problem(error, "header") for error in errors]
     if options.systems:
         systems = {info.system for source in sources for info in source.systems}
@@ -77,6 +82,25 @@ def open_inputs(
                 expected=f"one of {', '.join([*names_of_sources, ALL])}",
             )
     return sources, problems
+
+
+def _check_apart(infos: Iterable[SystemInfo]) -> None:
+    """InputError if a lake and another input have the same system of the same source at the same time.
+
+    Only inputs of one reader, and those of one lake, are compared record by record.
+    """
+    seen: dict[tuple[str, str], list[SystemInfo]] = {}
+    for info in infos:
+        others = seen.setdefault((info.system, info.source), [])
+        for other in others:
+            common = shared_us(info, other)
+            if common > 0:
+                raise InputError(
+                    f"{info.system} is in two inputs at the same time, for {common / 60e6:,.0f} minutes",
+                    file=", ".join([*other.files[:1], *info.files[:1]]),
+                    cure=say("one_lake"),
+                )
+        others.append(info)
 
 
 def _lake() -> ModuleType:

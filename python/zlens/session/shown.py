@@ -66,7 +66,8 @@ def several(
         by_system.setdefault(info.system, []).append(info)
     found = {}
     for system, listed in by_system.items():
-        told = Counter(name for info in listed for name in filled.get((system, info.source), ()))
+        names = {info.source for info in listed}
+        told = Counter(name for source in names for name in filled.get((system, source), ()))
         if any(count > 1 and _of_one_source(name) for name, count in told.items()):
             found[system] = _ordered(listed, filled, wanted)
     return found
@@ -75,11 +76,13 @@ def several(
 def _ordered(
     infos: Sequence[SystemInfo], filled: Mapping[OfSource, Collection[str]], wanted: str | None
 ) -> list[SystemInfo]:
-    lengths = {
-        info.source: (last - first) / 1e6 for info in infos for first, last in [_span(info, info) or (0, 0)]
-    }
+    # A lake and a file beside it may have the same source.
+    lengths: Counter[str] = Counter()
+    for info in infos:
+        first, last = _span(info, info) or (0, 0)
+        lengths[info.source] += last - first
     longest = max(lengths.values())
-    step = max(info.nominal_s or 0.0 for info in infos)
+    step = max(info.nominal_s or 0.0 for info in infos) * 1e6
 
     def rank(info: SystemInfo) -> tuple[bool, float, int, str]:
         shorter = longest - lengths[info.source]
@@ -122,7 +125,7 @@ def repeated(
                 f"{time} > {_time(span[0])} AND {time} <= {_time(span[1])} AND EXISTS (SELECT 1 FROM "
                 f"{quote(ROWS)} WHERE {_is(system, before.source)})"
                 for before in filling[:place]
-                if (span := _span(before, info)) is not None
+                if before.source != info.source and (span := _span(before, info)) is not None
             ]
             if times:
                 tests.append(f"{_is(system, info.source)} AND ({' OR '.join(times)})")

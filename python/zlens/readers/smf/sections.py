@@ -119,9 +119,7 @@ class Sections:
             yield Problem(system, NAME, file, offset, record_name, kind, detail, lost)
 
 
-def _add_intervals(
-    group: Group, record: int, intervals: list[tuple[int, float | None, bool, int]]
-) -> None:
+def _add_intervals(group: Group, record: int, intervals: list[tuple[int, float | None, bool, int]]) -> None:
     info = group.info
     of_jobs, layer = record not in _RMF_TYPES, 1 + _INTERVAL_TYPES.index(record)
     usual_s = _usual_s([round(seconds) for _, seconds, _, _ in intervals if seconds])
