@@ -1,7 +1,7 @@
 """What measures say of the same seconds agrees.
 
-Load with its processors, a machine with its partitions, guests with their system. A difference has a name: what
-PR/SM used, or work of guests that are not recorded.
+Load with its processors, a machine with its partitions, guests with their system. A difference has a name:
+what PR/SM used, or work of guests that are not recorded.
 """
 
 from __future__ import annotations

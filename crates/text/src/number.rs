@@ -210,6 +210,16 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_before_a_number_takes_none_of_its_width() {
+        let mut out = String::from("a long text before it ");
+        let start = out.len();
+        push_number(&mut out, 12.345, 5, 2);
+        assert_eq!(&out[start..], "12.35");
+        push_whole(&mut out, 12, 5, 2);
+        assert_eq!(&out[start + 5..], "12.00");
+    }
+
+    #[test]
     fn floats_look_as_in_python() {
         for (value, text) in [
             (0.0, "0.0"),

@@ -1,0 +1,84 @@
+"""What a simulated system records of itself is the sum of what it records of its parts."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+
+import pytest
+
+import zlens
+from zlens.api import Session
+
+SCENARIO = """
+model = "system"
+[processors]
+IFL = 2
+[[partition]]
+name = "ZVM1"
+type = "IFL"
+cores = 2
+weight = 100
+zvm = "7.4"
+[[pool]]
+name = "POOL"
+type = "IFL"
+limithard = 30
+[[user]]
+name = "A"
+type = "IFL"
+relative = 100
+virtual_cpus = 2
+pool = "POOL"
+demand = 80
+[[user]]
+name = "B"
+type = "IFL"
+relative = 100
+demand = 60
+[[function]]
+id = 7
+user = "A"
+type = 1
+format = "DMA"
+attach = 60
+in = 1.0
+[simulation]
+seconds = 180
+interval = 60
+"""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    [run] = zlens.simulate(tomllib.loads(SCENARIO), tmp_path_factory.mktemp("counts") / "counts.data")
+    with zlens.open([*run.files.values()]) as session:
+        yield session
+
+
+def test_a_pool_used_what_its_members_used(recorded: Session) -> None:
+    rows = recorded.sql(
+        "SELECT prccpu_zlcputm, sum(useact_vmdttime) FROM d5r19 JOIN d4r3 USING (interval_end) "
+        "WHERE useact_vmduser = 'A' GROUP BY interval_end, prccpu_zlcputm"
+    ).rows
+    assert len(rows) >= 3
+    assert all(pool == member > 0 for pool, member in rows)
+
+
+def test_instructions_of_a_system_are_those_of_its_processors(recorded: Session) -> None:
+    rows = recorded.sql(
+        "WITH dispatched AS (SELECT interval_end, sum(sytprp_pfxrunci) AS n FROM d0r2 GROUP BY 1), "
+        "simulated AS (SELECT interval_end, sum(sytsyp_plsprvis) AS n FROM d0r1 GROUP BY 1) "
+        "SELECT sytsyg_zlsieint, d.n + s.n FROM d0r19 "
+        "JOIN dispatched AS d USING (interval_end) JOIN simulated AS s USING (interval_end)"
+    ).rows
+    assert len(rows) >= 3
+    assert all(system == processors > 0 for system, processors in rows)
+
+
+def test_a_function_is_attached_once_and_at_its_moment(recorded: Session) -> None:
+    """It comes at the end of an interval, and belongs to the next one."""
+    [(function, at)] = recorded.sql("SELECT iodpat_rpcipfid, tod FROM d6r36").rows
+    # The first sample has no interval.
+    end = recorded.sql("SELECT min(interval_end) FROM interval").rows[0][0]
+    assert (function, at) == (7, end)
