@@ -125,7 +125,7 @@ trino: ## Trino for the test of exported tables (Maven Central, 0.8 GB, into tar
 
 # Tests of Python run side by side, in the order they stand in: whoever is done early takes over from the others.
 # They wait for other programs part of their time, so there are three for two processors.
-CARGO_TEST := cargo test --profile develop --workspace --exclude zlens-native --locked --quiet
+CARGO_TEST := cargo test --profile develop --workspace --locked --quiet
 PYTEST := $(BIN)/python -m pytest --numprocesses $(shell expr $$(nproc) + $$(nproc) / 2) --dist worksteal
 
 .PHONY: programs

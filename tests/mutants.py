@@ -155,7 +155,7 @@ def build() -> dict[str, tuple[Path, Path]]:
     cargo("build --profile develop --package zlens-native --features pyo3/extension-module")
     shutil.copy(TREE / "target/develop/lib_native.so", TREE / "python/zlens/_native.abi3.so")
     programs = {}
-    for one in cargo("test --profile develop --workspace --exclude zlens-native --no-run"):
+    for one in cargo("test --profile develop --workspace --no-run"):
         if one.get("executable") and one["profile"]["test"]:
             folder = Path(one["manifest_path"]).parent
             programs[f"{folder.name}::{one['target']['name']}"] = (Path(one["executable"]), folder)
