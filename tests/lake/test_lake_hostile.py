@@ -139,7 +139,10 @@ MANIFEST: list[tuple[Change, str]] = [
         'outside.parquet"; expected names of files of this lake',
     ),
     (_at("retired", value="x"), 'retired is "x"; expected a list'),
-    (_at("zlens_lake", value=99), "this lake has version 99; expected version 1"),
+    (
+        _at("zlens_lake", value=99),
+        "this lake has version 99; expected version 1; import its files again into a new one",
+    ),
     (_at("zlens_lake", value="1"), 'zlens_lake is "1"; expected a whole number from 1 to 1'),
 ]
 

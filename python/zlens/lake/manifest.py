@@ -13,6 +13,7 @@ from zlens.inputs.source import Stretch
 from zlens.lake import kinds, names
 from zlens.schema import document
 from zlens.schema.kinds import Flag, Integer, Key, Named, Problem, Row, Spec, Text
+from zlens.schema.wording import say
 
 VERSION = 1
 #: The rules by which measures are identified, weighted and added up. A new number computes measures again;
@@ -164,7 +165,7 @@ def load(data: bytes, file: str) -> Manifest:
             f"this lake has version {version}",
             file=file,
             expected=f"version {VERSION}",
-            cure="read it with the zlens that wrote it",
+            cure=say("lake_again"),
         )
     values = _MANIFEST.check(value, "", problem)
     manifest = Manifest(retired=values["retired"], since=values["since"])
