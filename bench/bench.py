@@ -26,7 +26,7 @@ import mix
 
 from zlens import _native
 from zlens.readers.zvm.monwrite import MonwriteSource
-from zlens.session.opening import open_inputs
+from zlens.session.open_inputs import open_inputs
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / ".data"

@@ -22,7 +22,7 @@ import zlens
 from zlens import _native, lake
 from zlens.catalog import plans
 from zlens.inputs.options import Options, parse_moment
-from zlens.lake import document, manifest
+from zlens.lake import documents, manifest
 
 SYSTEMS = [f"ZVM{number}" for number in range(1, 9)]
 DAYS = 30
@@ -85,7 +85,7 @@ def configuration(system: str, tod: int) -> list[bytes]:
 def month(results: bench.Results) -> Path:
     """The lake of a month; made once."""
     # Another mix or another layout of the lake makes another month.
-    sources = [Path(__file__), Path(mix.__file__), Path(document.__file__), Path(manifest.__file__)]
+    sources = [Path(__file__), Path(mix.__file__), Path(documents.__file__), Path(manifest.__file__)]
     recipe = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     path = bench.DATA / f"month-{recipe}"
     if path.exists():

@@ -19,8 +19,8 @@ import bench
 import zlens
 from zlens import demo, reports
 from zlens.inputs.options import Options
-from zlens.readers.listing import reports as toolkit
-from zlens.readers.rmf import printed
+from zlens.readers.listing import source as toolkit
+from zlens.readers.rmf import listing
 
 PUBLISHED = bench.ROOT / "docs" / "published" / "listings"
 DAYS, INTERVALS = 50, 5_000
@@ -70,7 +70,7 @@ def main() -> int:
         folder = Path(name)
         for what, text, read in (
             ("PRCLOG", prclog(folder), toolkit.open_files),
-            ("RMF CPU Activity", rmf(), printed.open_files),
+            ("RMF CPU Activity", rmf(), listing.open_files),
         ):
             path = folder / "listing.txt"
             path.write_text(text, encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 import day
 
 from zlens.catalog import layouts
-from zlens.lake import document, manifest
+from zlens.lake import documents, manifest
 
 SYSTEM = "PAGEDAY"
 GUESTS, DEVICES, PROCESSORS, POOLS = 200, 2_000, 8, 20
@@ -43,5 +43,5 @@ def write(path: Path) -> None:
 
 def lake_of_the_day() -> Path:
     """The lake of the day; made once."""
-    sources = [Path(__file__), Path(document.__file__), Path(manifest.__file__)]
+    sources = [Path(__file__), Path(documents.__file__), Path(manifest.__file__)]
     return day.kept("page", [*sources, *sorted(layouts.sim_root().glob("*.toml"))], write)

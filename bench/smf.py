@@ -22,7 +22,7 @@ from typing import Any
 from bench import DATA, PROGRAM, best, machine, touch
 
 from zlens import _native
-from zlens.catalog import smf, smf_identity, smf_record, smf_sections, smf_write
+from zlens.catalog import smf, smf_identity, smf_record, smf_sections, smf_writer
 from zlens.inputs.options import Options
 from zlens.readers.smf.dump import SmfSource, open_files
 
@@ -85,17 +85,17 @@ class Maker:
     def _rmf(self, record: int, sections: dict[str, list[dict[str, Any]]]) -> bytes:
         layout = smf_sections.layout(record)
         (subtype,) = layout.subtypes
-        product = smf_write.interval(START_US, INTERVAL_US / 1e6)
+        product = smf_writer.interval(START_US, INTERVAL_US / 1e6)
         given = {"product": [product], **sections}
-        return smf_write.encode(layout, subtype, system="BENC", local_us=START_US, sections=given)
+        return smf_writer.encode(layout, subtype, system="BENC", local_us=START_US, sections=given)
 
     def rmf_interval(self, number: int) -> list[bytes]:
         """The records of RMF of an interval; the product section is the first one in each."""
         end_us = START_US + number * INTERVAL_US
         header = smf_record.header(70, 1, "BENC", end_us)[6:14]
         tod = _native.tod_from_unix_us(end_us)
-        start = smf_write.interval(end_us, INTERVAL_US / 1e6)
-        (made,) = (smf_write.encode(smf_sections.layout(70), 1, system="BENC", local_us=end_us,
+        start = smf_writer.interval(end_us, INTERVAL_US / 1e6)
+        (made,) = (smf_writer.encode(smf_sections.layout(70), 1, system="BENC", local_us=end_us,
                                     sections={"product": [start]}),)  # fmt: skip
         begins = made[100 + 10 : 100 + 18]
         for record in self.rmf:

@@ -22,7 +22,7 @@ from pathlib import Path
 from bench import DATA, PROGRAM, machine
 from smf import INTERVAL_US, START_US, Maker
 
-from zlens.catalog import smf_record, smf_sections, smf_write
+from zlens.catalog import smf_record, smf_sections, smf_writer
 
 #: Bytes of a segment in a block, of a block, and of the descriptor word of either.
 BLOCK, WORD = 27_998, 4
@@ -34,14 +34,14 @@ ALLOWED_GIB = 2.0
 
 def sections(end_us: int) -> list[bytes]:
     """One record of type 70 and 40 of type 72, with sections in them."""
-    common = smf_write.interval(end_us, INTERVAL_US / 1e6)
+    common = smf_writer.interval(end_us, INTERVAL_US / 1e6)
     rmf70, rmf72 = smf_sections.layout(70), smf_sections.layout(72)
     product = {**common, "SAM": 900, "PTN": 1, "SNM": "B000"}
     cpus = [{"WAT": 400.0 + cpu, "CID": cpu, "TYP": 0} for cpu in range(24)]
     partitions = [{"LPM": f"LP{n:02}", "LPN": n, "BDN": 10, "BDS": 10 * n} for n in range(20)]
     logical = [{"VPA": n % 10, "PDT": 1e6 * n, "EDT": 9e5 * n, "BPS": 100} for n in range(200)]
     found = [
-        smf_write.encode(
+        smf_writer.encode(
             rmf70, 1, system="B000", local_us=end_us,
             sections={"product": [product], "cpu": cpus, "partition": partitions, "logical": logical},
         )
@@ -49,7 +49,7 @@ def sections(end_us: int) -> list[bytes]:
     for n in range(40):
         periods = [{"CCPU": 1e6 + n, "CSRB": 1e5, "CRCP": 100 + n} for _ in range(3)]
         parts = {"product": [product], "wms": [{"MCNM": f"CLASS{n:02}"}], "scs": periods}
-        found.append(smf_write.encode(rmf72, 3, system="B000", local_us=end_us, sections=parts))
+        found.append(smf_writer.encode(rmf72, 3, system="B000", local_us=end_us, sections=parts))
     return found
 
 

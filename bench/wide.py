@@ -18,8 +18,8 @@ import bench
 import duckdb
 import fleet
 
-from zlens.lake import document, folder, names
-from zlens.lake.document import GatheredDocument, MeasuresFile
+from zlens.lake import documents, file_names, lake_folder
+from zlens.lake.documents import GatheredDocument, MeasuresFile
 from zlens.lake.manifest import Gathered, Input, Manifest, Part, Rollup
 
 SOURCE = Path(__file__).parent / ".data" / "fleet-1000-7" / "lake"
@@ -35,7 +35,7 @@ def main() -> int:
     parser.add_argument("--systems", type=int, default=1000)
     parser.add_argument("--into", type=Path, default=Path(__file__).parent / ".data" / "wide")
     arguments = parser.parse_args()
-    if not (arguments.into / names.MANIFEST).exists():
+    if not (arguments.into / file_names.MANIFEST).exists():
         widen(SOURCE, arguments.into, arguments.systems)
     print(bench.machine())
     return fleet.ask(arguments.into) and 1
@@ -45,7 +45,7 @@ def widen(source: Path, into: Path, systems: int) -> None:
     """Make the lake."""
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)
-    here = folder.Folder(source)
+    here = lake_folder.Folder(source)
     known = here.load()
     made = Manifest()
     originals = sorted(known.inputs.values(), key=lambda one: min(one.parts))
@@ -55,7 +55,7 @@ def widen(source: Path, into: Path, systems: int) -> None:
             if len(made.inputs) < systems:
                 one = copied(here, imported, copy, into)
                 made.inputs[one.sha256] = one
-    shutil.copytree(source / names.SCHEMAS, into / names.SCHEMAS)
+    shutil.copytree(source / file_names.SCHEMAS, into / file_names.SCHEMAS)
     there = {system for imported in made.inputs.values() for system in imported.parts}
     for (system, day), rollup in known.rollups.items():
         for copy in range(copies):
@@ -65,17 +65,17 @@ def widen(source: Path, into: Path, systems: int) -> None:
                 )
     for entry in known.gathered.values():
         made.gathered[entry.day] = gathered(here, entry, copies, there, into)
-    (into / names.MANIFEST).write_bytes(made.dump())
+    (into / file_names.MANIFEST).write_bytes(made.dump())
 
 
-def copied(here: folder.Folder, imported: Input, copy: int, into: Path) -> Input:
+def copied(here: lake_folder.Folder, imported: Input, copy: int, into: Path) -> Input:
     """An input under another name."""
     ((system, part),) = imported.parts.items()
     name = renamed(system, copy)
     sha256 = hashlib.sha256(f"{imported.sha256} {copy}".encode()).hexdigest()
     stored = here.document(imported, part.document)
-    old = Path(here.absolute(names.document(imported.sha256, part.document)))
-    facts: dict[str, Any] = json.loads((old / document.NAME).read_bytes())
+    old = Path(here.absolute(file_names.document(imported.sha256, part.document)))
+    facts: dict[str, Any] = json.loads((old / documents.NAME).read_bytes())
     side: dict[str, bytes] = {}
     for each in facts["side"]:
         side[each] = (old / each).read_bytes()
@@ -83,11 +83,11 @@ def copied(here: folder.Folder, imported: Input, copy: int, into: Path) -> Input
             side[each] = side[each].replace(system.encode(), name.encode())
         facts["side"][each] = [len(side[each]), hashlib.sha256(side[each]).hexdigest()]
     facts["parts"][0] |= {"system": name, "lpar": name, "serial": f"{copy:02}{name[3:5]}1"}
-    data = document.dump(facts)
+    data = documents.dump(facts)
     digest = hashlib.sha256(data).hexdigest()
-    new = into / names.document(sha256, digest[:16])
+    new = into / file_names.document(sha256, digest[:16])
     new.mkdir(parents=True)
-    (new / document.NAME).write_bytes(data)
+    (new / documents.NAME).write_bytes(data)
     for each, bytes_of in side.items():
         (new / each).write_bytes(bytes_of)
     for file in stored.parts[part.place].files:
@@ -105,13 +105,13 @@ def copied(here: folder.Folder, imported: Input, copy: int, into: Path) -> Input
     )  # fmt: skip
 
 
-def gathered(here: folder.Folder, entry: Gathered, copies: int, there: set[str], into: Path) -> Gathered:
+def gathered(here: lake_folder.Folder, entry: Gathered, copies: int, there: set[str], into: Path) -> Gathered:
     """The gathered measures of a day, of all copies."""
     stored = here.gathered(entry)
     files = []
     engine = duckdb.connect()
     for file in stored.files:
-        place = names.gathered(file.table, entry.day, entry.key)
+        place = file_names.gathered(file.table, entry.day, entry.key)
         target = into / place
         target.parent.mkdir(parents=True, exist_ok=True)
         new = "printf('P%02d', copy) || substr(system, 4)"
@@ -126,7 +126,9 @@ def gathered(here: folder.Folder, entry: Gathered, copies: int, there: set[str],
             [sorted(there)],
         ).fetchone() or (0,)
         size = target.stat().st_size
-        files.append(MeasuresFile(file.table, rows, size, folder.digest(target), folder.foot(target)))
+        files.append(
+            MeasuresFile(file.table, rows, size, lake_folder.digest(target), lake_folder.foot(target))
+        )
     members = [
         (renamed(system, copy), state)
         for copy in range(copies)
@@ -134,7 +136,7 @@ def gathered(here: folder.Folder, entry: Gathered, copies: int, there: set[str],
         if renamed(system, copy) in there
     ]
     data = GatheredDocument(sorted(members), stored.schemas, files).dump()
-    target = into / names.gathered_document(entry.day, entry.key)
+    target = into / file_names.gathered_document(entry.day, entry.key)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(data)
     return Gathered(entry.day, entry.key, hashlib.sha256(data).hexdigest())

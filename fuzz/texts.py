@@ -43,11 +43,11 @@ from zlens.inputs.options import Options  # noqa: E402
 from zlens.inputs.problems import KINDS  # noqa: E402
 from zlens.readers.linux import counters as linux_counters  # noqa: E402
 from zlens.readers.linux import sysinfo  # noqa: E402
-from zlens.readers.listing import reports as listing  # noqa: E402
+from zlens.readers.listing import source as listing  # noqa: E402
 from zlens.readers.openmetrics import dds, hmc  # noqa: E402
+from zlens.readers.rmf import listing as rmf_printed  # noqa: E402
 from zlens.readers.rmf import monitor3 as rmf_monitor3  # noqa: E402
 from zlens.readers.rmf import postprocessor as rmf_xml  # noqa: E402
-from zlens.readers.rmf import printed as rmf_printed  # noqa: E402
 from zlens.readers.throughput import table as throughput  # noqa: E402
 from zlens.readers.zos import text as zos_text  # noqa: E402
 from zlens.readers.zvm import console as zvm_console  # noqa: E402

@@ -24,7 +24,7 @@ import tools
 import zlens
 from zlens import demo
 from zlens.api import Session
-from zlens.stores import buckets
+from zlens.stores import bucket_sql
 
 # Started in the background of a script, a program ignores Ctrl-C, and so would every program it starts.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -193,4 +193,4 @@ def dump_session(demo_folder: Path) -> Iterator[Session]:
 @pytest.fixture
 def few_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lake keeps three measures by hour and day, for tests of when it does."""
-    monkeypatch.setattr(buckets, "measures", lambda: ["cpu", "guest", "load"])
+    monkeypatch.setattr(bucket_sql, "measures", lambda: ["cpu", "guest", "load"])

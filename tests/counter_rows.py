@@ -7,7 +7,7 @@ from typing import Any
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, intervals, session, system
 from zlens.api import Session
 from zlens.catalog import cpumf, generations
-from zlens.catalog.columns import Column
+from zlens.catalog.raw_columns import Column
 from zlens.inputs.options import Options
 
 NUMBERS = [n for each in cpumf.sets().values() for n in range(each.first, each.first + each.most)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from zlens import _native
 from zlens.api import Session
-from zlens.catalog.columns import Column
+from zlens.catalog.raw_columns import Column
 from zlens.inputs.options import Options
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.catalog import smf_sections, smf_write
+from zlens.catalog import smf_sections, smf_writer
 
 #: 2023-11-14 22:14:00 UTC
 END_US = 1_700_000_040_000_000
@@ -54,7 +54,7 @@ def record(
         sections["counter"] = [counts]
     header = {"WID": "JES2", "STP": subtype}
     layout = smf_sections.layout(30)
-    return smf_write.encode(
+    return smf_writer.encode(
         layout,
         subtype,
         system="SYSA",

@@ -13,7 +13,7 @@ from zlens import reports
 from zlens.api import Session
 from zlens.catalog import listings
 from zlens.catalog.reports import definition
-from zlens.reports import as_json
+from zlens.reports import json_format
 
 NOW = dt.datetime(2026, 11, 21, 8, 0, 0)
 
@@ -97,13 +97,13 @@ def of_measures(session: Session, name: str, folder: Path) -> tuple[int, list[st
     report = definition.load(name)
     path = folder / f"{name}.txt"
     path.write_text(reports.render(name, session, now=NOW), encoding="utf-8")
-    wanted = json.loads("".join(as_json.chunks(report, session)))
+    wanted = json.loads("".join(json_format.chunks(report, session)))
     if not wanted:
         return 0, [], []
     apart = listings.apart()
     same, missing, wrong = 0, set(), []
     with zlens.open(str(path)) as listing:
-        computed = json.loads("".join(as_json.chunks(report, listing)))
+        computed = json.loads("".join(json_format.chunks(report, listing)))
     for table in report.tables:
         raw = listings.table_name(report, table)
         # What shows one source only is not computed from a listing of it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from readers.smf_made import SECOND, START_US, dump, record
-from zlens.catalog import smf_sections, smf_write
+from zlens.catalog import smf_sections, smf_writer
 
 #: Polarity in SMF70POF.
 POLARITY = {"Vh": 0xC0, "Vl": 0x40}
@@ -16,7 +16,7 @@ def rmf(end: float, polarity: str, parked_s: float, seconds: float = 900.0) -> b
     end_us = START_US + round(end * SECOND)
     sections = {
         "product": [
-            {**smf_write.interval(end_us, seconds), "PTN": 1, "SAM": 900, "MVS": "ZV011200", "SNM": "SYSA"}
+            {**smf_writer.interval(end_us, seconds), "PTN": 1, "SAM": 900, "MVS": "ZV011200", "SNM": "SYSA"}
         ],
         "control": [{"MOD": "2817", "MDL": "M15", "DSA": 900, "HHF": ["HHS", "HHA"]}],
         "cpu": [{"WAT": 300.0, "CID": 0, "CNF": ["DCI", "STA"], "TYP": 0, "PAT": parked_s}],
@@ -33,7 +33,7 @@ def rmf(end: float, polarity: str, parked_s: float, seconds: float = 900.0) -> b
         ],
         "name": [{"CIN": "CP", "CTN": 4, "CAN": 3600}],
     }
-    return smf_write.encode(
+    return smf_writer.encode(
         smf_sections.layout(70), 1, system="SYSA", local_us=end_us + 30_000, sections=sections
     )
 

@@ -13,7 +13,7 @@ import zlens
 from fakes import START_US
 from zlens import _native
 from zlens.api import Session
-from zlens.catalog import smf_sections, smf_write
+from zlens.catalog import smf_sections, smf_writer
 from zlens.inputs.options import Options
 
 #: A record: fields by name, section by section.
@@ -166,7 +166,7 @@ def encoded(
     (control,) = made["control"]
     sections = {
         **made,
-        "product": [{"MVS": "ZV030100", **smf_write.interval(end_us, seconds, zone_s), **product}],
+        "product": [{"MVS": "ZV030100", **smf_writer.interval(end_us, seconds, zone_s), **product}],
         "control": [{"MOD": "8561", "MDL": "716", "HWM": "T01", "CSC": "12F17", **control}],
     }
     facts: dict[str, Any] = {
@@ -177,8 +177,8 @@ def encoded(
     }
     layout = smf_sections.layout(70)
     if most is None:
-        return [smf_write.encode(layout, 1, **facts)]
-    return smf_write.broken(layout, 1, largest=most, **facts)
+        return [smf_writer.encode(layout, 1, **facts)]
+    return smf_writer.broken(layout, 1, largest=most, **facts)
 
 
 def written(path: Path, systems: Mapping[str, Sequence[Record]], seconds: float = 1800.0, **way: Any) -> Path:

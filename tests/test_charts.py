@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from zlens.present import charts
-from zlens.present.charts import Chart, Series
+from zlens.rendering import charts
+from zlens.rendering.charts import Chart, Series
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -106,23 +106,23 @@ def test_every_promise_of_security_names_a_test_that_exists() -> None:
 
 
 def test_the_limits_of_security_are_those_of_the_program() -> None:
-    from zlens.cli import inputs, watching
-    from zlens.engine import answers
-    from zlens.server import connections, processes, running, sending
+    from zlens.cli import inputs, watchdog
+    from zlens.engine import results
+    from zlens.server import connections, response_bodies, running_requests, sql_workers
     from zlens.server.limits import Limits
 
     text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|", text, flags=re.MULTILINE))
     gb = 1024**3
-    assert rows["SQL of the page and scenarios of models answered at a time"] == str(processes.COUNT)
+    assert rows["SQL of the page and scenarios of models answered at a time"] == str(sql_workers.COUNT)
     assert rows["memory of such a question"].startswith(f"{Limits().memory // gb} GB")
     assert rows["time of a request (`--question-time`)"] == f"{Limits().seconds:g} s"
     assert rows["requests of one user in progress, where a proxy names users"] == str(Limits().questions)
-    assert f"{answers.MOST // 1_000_000} million values" in rows["rows of an answer"]
-    assert rows["length of a text in an answer of the page"] == f"{answers.LONGEST:,} characters"
-    assert rows["answers of the page that are being sent"] == f"{sending.MOST // 1024**2} MB"
-    assert rows["requests in progress"] == str(running.MOST)
-    assert rows["memory of `zlens sql`"].startswith(f"{watching.MEMORY // gb} GB")
+    assert f"{results.MOST // 1_000_000} million values" in rows["rows of an answer"]
+    assert rows["length of a text in an answer of the page"] == f"{results.LONGEST:,} characters"
+    assert rows["answers of the page that are being sent"] == f"{response_bodies.MOST // 1024**2} MB"
+    assert rows["requests in progress"] == str(running_requests.MOST)
+    assert rows["memory of `zlens sql`"].startswith(f"{watchdog.MEMORY // gb} GB")
     assert f"within {connections.ARRIVAL_S:g} s is closed" in text
-    assert f"its answer for {sending.PATIENCE_S:g} s" in text
+    assert f"its answer for {response_bodies.PATIENCE_S:g} s" in text
     assert f"and {inputs.SPOOL_LIMIT // gb} GB" in text

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from zlens.catalog import layouts, listings, metrics, roles
+from zlens.catalog import layouts, listings, measures, roles
 from zlens.catalog.reports import definition
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import QueryError
@@ -16,9 +16,9 @@ from zlens.explain.names import _report_names, example, explain, known_names
 from zlens.explain.reports import explain_report
 
 
-@pytest.mark.parametrize("name", metrics.tables())
+@pytest.mark.parametrize("name", measures.tables())
 def test_every_column_of_a_measure(name: str) -> None:
-    table = metrics.table(name)
+    table = measures.table(name)
     assert explain(name).find(f"{name}: {table.text[:30]}") >= 0
     for column in table.columns:
         told = explain(f"{name}.{column.name}")
@@ -34,10 +34,10 @@ def test_every_column_of_a_measure(name: str) -> None:
 
 def test_every_example_can_be_run() -> None:
     database = duckdb.connect()
-    for name in metrics.tables():
-        columns = ", ".join(f'"{c.name}" {SQL_TYPES[c.type]}' for c in metrics.table(name).columns)
+    for name in measures.tables():
+        columns = ", ".join(f'"{c.name}" {SQL_TYPES[c.type]}' for c in measures.table(name).columns)
         database.execute(f'CREATE TABLE "{name}" ({columns})')
-    for table, column in metrics.all_columns():
+    for table, column in measures.all_columns():
         database.execute(example(table, column))
 
 
@@ -80,7 +80,7 @@ def test_every_column_of_a_printed_report() -> None:
 
 
 def test_every_alias() -> None:
-    for alias, (ours, _) in metrics.aliases().items():
+    for alias, (ours, _) in measures.aliases().items():
         assert f"{ours}: " in explain(alias)
 
 
@@ -194,10 +194,10 @@ def test_mean_rows_are_said_to_be_what_they_are() -> None:
     assert "the plain mean of its recorded intervals" in plain
 
 
-@pytest.mark.parametrize("name", metrics.tables())
+@pytest.mark.parametrize("name", measures.tables())
 def test_what_has_a_mean_is_explained_with_its_weight(name: str) -> None:
     """Ratios and gauges are averaged; all else is added, or is of one row."""
-    for column in metrics.table(name).columns:
+    for column in measures.table(name).columns:
         has_mean = "\nMean     " in explain(f"{name}.{column.name}")
         assert has_mean == (column.aggregate in {"ratio", "gauge"}), column.name
 

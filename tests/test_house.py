@@ -114,11 +114,11 @@ def test_every_room_has_a_place() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "from zlens.server import values",
+        "from zlens.server import json_values",
         "from zlens import server",
-        "import zlens.server.values",
-        "def f():\n    from zlens.server.values import plain",
-        "if TYPE_CHECKING:\n    from zlens.server import values",
+        "import zlens.server.json_values",
+        "def f():\n    from zlens.server.json_values import plain",
+        "if TYPE_CHECKING:\n    from zlens.server import json_values",
         "import_module(f'zlens.server.{name}')",
         "from ..server import values",
         "import zlens",

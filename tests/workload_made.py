@@ -8,7 +8,7 @@ from typing import Any
 from fakes import HEADER, START_US, FakeSource, FakeTable, session, system
 from zlens.api import Session
 from zlens.catalog import smf_sections
-from zlens.catalog.columns import Column
+from zlens.catalog.raw_columns import Column
 from zlens.inputs.options import Options
 from zlens.inputs.source import Interval
 

@@ -12,7 +12,7 @@ from zlens.inputs.source import Progress
 from zlens.session import session
 
 if TYPE_CHECKING:
-    from zlens.engine.answers import Answer
+    from zlens.engine.results import Answer
     from zlens.findings.evaluate import Findings
     from zlens.rig.results import Result
     from zlens.simulation.run import Run
@@ -26,7 +26,7 @@ class Session(session.Session):
 
         The answer has `rows`, exports Arrow to pandas, Polars and others, and is a table in notebooks.
         """
-        from zlens.present import notebook
+        from zlens.rendering import notebook
 
         answer = super().sql(query)
         answer.html = lambda: notebook.table(answer, self)

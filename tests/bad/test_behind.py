@@ -11,7 +11,7 @@ import pytest
 
 import zlens
 from zlens.inputs.problems import Problem
-from zlens.readers import behind
+from zlens.readers import trailing_data
 from zlens.readers.recognition import READERS
 
 
@@ -63,7 +63,7 @@ def test_text_that_follows_is_named(demo_files: list[Path], tmp_path: Path) -> N
 
 
 def test_what_is_of_any_reader_has_a_name() -> None:
-    assert behind._NAMES.keys() == {*READERS}
+    assert trailing_data._NAMES.keys() == {*READERS}
 
 
 def test_what_stands_before_is_named(demo_files: list[Path], tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ import monwrite_made as made
 from zlens import _native
 from zlens.catalog import layouts, plans
 from zlens.catalog.layouts import HEADER_LENGTH, Field, Layout, Section
-from zlens.pages import importing as pages
+from zlens.record_pages import importer as pages
 
 #: Bytes put before what moves: no field keeps its place.
 GAP = 12

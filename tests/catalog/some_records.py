@@ -6,8 +6,8 @@ import random
 from typing import Any
 
 from zlens.catalog import plans
-from zlens.catalog.columns import field_parts
 from zlens.catalog.layouts import Field, Layout, Section
+from zlens.catalog.raw_columns import field_parts
 
 TOD = 0xD0C0_FFEE_0000_0000
 LETTERS = "ABCXYZ0123456789$#@ äöüÄÖÜß"

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 import zlens
 from zlens import demo
 from zlens.api import Session
-from zlens.catalog import aggregation, metrics
+from zlens.catalog import aggregation, measures
 from zlens.catalog.aggregation import Question
 from zlens.catalog.expressions import quote
-from zlens.catalog.metrics import Column, Table
+from zlens.catalog.measures import Column, Table
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, QueryError
 from zlens.inputs.options import Options, parse_zone
@@ -46,8 +46,8 @@ def measured(table: Table) -> list[Column]:
 
 
 def compared(session: Session) -> Iterator[Table]:
-    for name in metrics.tables():
-        table = metrics.table(name)
+    for name in measures.tables():
+        table = measures.table(name)
         if not table.plain and not table.empty and measured(table) and session.fills(name):
             yield table
 
@@ -170,7 +170,7 @@ def test_no_column_of_no_measure_is_left_out(demo_files: dict[str, Path], tmp_pa
         reached |= {place for place, count in counts.items() if count}
     expected = {
         (table.name, column.name)
-        for table in map(metrics.table, metrics.tables())
+        for table in map(measures.table, measures.tables())
         if not table.plain and not table.empty
         for column in measured(table)
         if column.every in ("", ROUNDED) and not column.unweighted
@@ -186,7 +186,7 @@ def same(value: float | None, expected: float | None, most: float) -> bool:
 
 def sample(table: str, rows: Sequence[dict[str, object]]) -> str:
     """Rows of a measure as SQL; columns that are not given are NULL."""
-    columns = metrics.table(table).columns
+    columns = measures.table(table).columns
     made = (
         "SELECT "
         + ", ".join(
@@ -214,7 +214,7 @@ def row(minute: int, seconds: float | None = 60.0, **values: object) -> dict[str
 def asked(
     table: str, rows: Sequence[dict[str, object]], *columns: str, by: Sequence[str] = (), told: str = ""
 ) -> list[tuple[object, ...]]:
-    measure = metrics.table(table)
+    measure = measures.table(table)
     wanted = [(column(table, name), (told or aggregation.usual(column(table, name)),)) for name in columns]
     question = Question(measure, wanted, sample(table, rows), by)
     skipped = len(question.keys())
@@ -222,7 +222,7 @@ def asked(
 
 
 def column(table: str, name: str) -> Column:
-    found = metrics.table(table).column(name)
+    found = measures.table(table).column(name)
     assert found is not None
     return found
 
@@ -314,12 +314,12 @@ def test_what_the_measure_keeps_apart_is_not_put_together() -> None:
 
 
 def test_parts_of_one_whole_are_put_together() -> None:
-    job = metrics.table("job")
+    job = measures.table("job")
     assert aggregation.pinned(job, {"kind": ["interval", "last interval"], "job": ["A", "B"]}) == ["kind"]
     assert aggregation.pinned(job, {"kind": ["interval", "job"], "job": ["A"]}) == ["job"]
     assert aggregation.pinned(job, {"kind": [], "job": "A"}) == ["job"]
-    for name in metrics.tables():
-        table = metrics.table(name)
+    for name in measures.tables():
+        table = measures.table(name)
         assert set(table.parts) <= set(table.apart), name
 
 
@@ -351,8 +351,8 @@ def test_what_has_no_weight_has_no_mean() -> None:
 @pytest.mark.long
 def test_every_column_of_every_measure_gives_sql() -> None:
     """Each statistic of each column, of one subject and of all, is a statement that runs."""
-    for name in metrics.tables():
-        table = metrics.table(name)
+    for name in measures.tables():
+        table = measures.table(name)
         if table.plain:
             continue
         empty = f"(SELECT * FROM {sample(name, [row(1)])} WHERE false)"

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from zlens.catalog import layouts
-from zlens.catalog.layout_choice import choose, needs, page_url
+from zlens.catalog.layout_selection import choose, needs, page_url
 from zlens.catalog.layouts import Field, Head, Layout
 from zlens.inputs.problems import KINDS
-from zlens.pages import write
+from zlens.record_pages import record_file_writer
 
 NOWHERE = Path(__file__).parent / "no packs here"
 
@@ -53,7 +53,9 @@ class Packs:
     def add(self, pack: str, *made: Layout, record: str = "D0R2") -> None:
         domain, number = layouts.record_key(record)
         head = Head(record, domain, number, "MRSYTPRP", "Processor Data", "sample", {}, False, None, pack)
-        write.save(write.record_file(head, made), self.root / pack / layouts.file_name(record))
+        record_file_writer.save(
+            record_file_writer.record_file(head, made), self.root / pack / layouts.file_name(record)
+        )
         layouts.forget()
 
 

@@ -11,9 +11,9 @@ import pytest
 
 import zlens
 from zlens import demo
-from zlens.catalog import metrics
-from zlens.catalog.compile import absent, nodes
-from zlens.catalog.compile.tree import Reads, narrow
+from zlens.catalog import measures
+from zlens.catalog.compile import missing_tables, nodes
+from zlens.catalog.compile.sql_tree import Reads, narrow
 
 TABLES = {
     "here": {"k": "BIGINT", "a": "DOUBLE"},
@@ -40,7 +40,7 @@ def gone(name: str) -> Mapping[str, str] | None:
 def dropped(sql: str, wanted: list[str]) -> tuple[str, Reads]:
     tree = parse(sql)
     reads = narrow(tree, wanted, lambda name: [*TABLES.get(name, {"k": "", "x": ""})])
-    absent.drop(tree, reads, gone, parse)
+    missing_tables.drop(tree, reads, gone, parse)
     return rendered(tree), reads
 
 
@@ -112,7 +112,7 @@ def test_other_joins_stay(sql: str) -> None:
 )
 def test_what_surely_gives_no_rows(sql: str, nothing: bool) -> None:
     node = parse(sql)["statements"][0]["node"]  # type: ignore[index]
-    assert absent.empty(node, gone) is nothing
+    assert missing_tables.empty(node, gone) is nothing
 
 
 @pytest.mark.long
@@ -123,7 +123,7 @@ def test_measures_are_the_same_with_all_their_joins(tmp_path: Path, monkeypatch:
         with zlens.open(files[:1]) as opened:
             return {
                 name: sorted(opened.table(name).rows, key=repr)
-                for name in metrics.tables()
+                for name in measures.tables()
                 if nodes.fed(name) and opened.fills(name)
             }
 
@@ -131,6 +131,6 @@ def test_measures_are_the_same_with_all_their_joins(tmp_path: Path, monkeypatch:
     short = answers()
     dropped: list[object] = []
     monkeypatch.setattr("zlens.schema.cache._root", lambda *_: tmp_path / "other")
-    monkeypatch.setattr(absent, "drop", lambda *args: dropped.append(args))
+    monkeypatch.setattr(missing_tables, "drop", lambda *args: dropped.append(args))
     assert answers() == short
     assert dropped

@@ -7,7 +7,7 @@ import json
 import duckdb
 import pytest
 
-from zlens.catalog.compile import tree
+from zlens.catalog.compile import sql_tree
 from zlens.errors import CatalogError
 
 COLUMNS = {
@@ -46,7 +46,7 @@ def parsed(connection, sql):
 
 def narrowed(connection, sql, *wanted):
     made = parsed(connection, sql)
-    reads = tree.narrow(made, wanted, COLUMNS.__getitem__)
+    reads = sql_tree.narrow(made, wanted, COLUMNS.__getitem__)
     text = connection.execute("SELECT json_deserialize_sql(?)", [json.dumps(made)]).fetchall()[0][0]
     return text, reads
 
@@ -99,7 +99,7 @@ def test_only_what_is_wanted_is_read(connection, sql, wanted, reads):
         sql = sql.replace("k, x", "k, a.x")
     text, found = narrowed(connection, sql, *wanted)
     assert found == reads
-    columns = tree.names(parsed(connection, sql), COLUMNS.__getitem__)
+    columns = sql_tree.names(parsed(connection, sql), COLUMNS.__getitem__)
     # What is left gives the same rows of what is wanted.
     named = ", ".join(f'"{name}"' for name in wanted)
     whole = connection.execute(f"SELECT {named} FROM ({sql}) ORDER BY ALL").fetchall()
@@ -109,12 +109,12 @@ def test_only_what_is_wanted_is_read(connection, sql, wanted, reads):
 
 def test_names_are_those_of_the_columns(connection):
     shape = "SELECT * EXCLUDE (t), x + 1 AS one FROM a LEFT JOIN c USING (k)"
-    assert tree.names(parsed(connection, shape), COLUMNS.__getitem__) == ["k", "x", "y", "w", "one"]
+    assert sql_tree.names(parsed(connection, shape), COLUMNS.__getitem__) == ["k", "x", "y", "w", "one"]
 
 
 def test_roles_are_read_by_the_names_of_queries(connection):
     made = parsed(connection, "WITH a AS (SELECT 1 AS one) SELECT r.p, b.z FROM role.r JOIN b USING (k), a")
-    tree.rename(made, {"role.r": "role.r", "b": "unsummed.b", "a": "nothing"})
+    sql_tree.rename(made, {"role.r": "role.r", "b": "unsummed.b", "a": "nothing"})
     text = connection.execute("SELECT json_deserialize_sql(?)", [json.dumps(made)]).fetchall()[0][0]
     assert '"role.r" AS r' in text
     assert '"unsummed.b" AS b' in text
@@ -123,7 +123,7 @@ def test_roles_are_read_by_the_names_of_queries(connection):
 
 def test_what_only_questions_hold_is_no_sql_of_the_catalog(connection):
     with pytest.raises(CatalogError, match="RECURSIVE"):
-        tree.names(
+        sql_tree.names(
             parsed(connection, "WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i FROM r) FROM r"),
             COLUMNS.__getitem__,
         )

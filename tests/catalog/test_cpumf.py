@@ -8,11 +8,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from zlens.catalog import cpumf, cpumf_formulas, cpumf_weights, expressions, generations, metrics
+from zlens.catalog import cpumf, cpumf_formulas, cpumf_weights, expressions, generations, measures
 from zlens.catalog.check import cpumf as check_cpumf
 from zlens.catalog.check import records as check
 from zlens.catalog.cpumf_formulas import told
-from zlens.catalog.trust import Trust, Weights
+from zlens.catalog.formula_policy import Trust, Weights
 from zlens.errors import CatalogError, InputError
 
 ROOT = Path(__file__).parents[2]
@@ -300,7 +300,7 @@ def test_columns_are_told_once_where_machines_do_not_differ() -> None:
         ", cpi - est_finite_cpi)"
     )
     for table in check_cpumf.TABLES:
-        for column in metrics.table(table).columns:
+        for column in measures.table(table).columns:
             if column.by:
                 assert cpumf_formulas.column_formula(column.name, Trust(unverified=True)), column.name
 

@@ -12,8 +12,8 @@ from zlens.catalog import layouts, resets
 from zlens.catalog.layouts import Field
 from zlens.errors import CatalogError
 from zlens.explain.layouts import describe, summary
-from zlens.pages import importing as pages
-from zlens.pages import packs
+from zlens.record_pages import importer as pages
+from zlens.record_pages import packs
 
 NOWHERE = Path(__file__).parent / "no packs here"
 ROOT = Path(__file__).parents[2]

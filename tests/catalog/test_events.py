@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from zlens.catalog import events, layouts
-from zlens.catalog.columns import field_parts
+from zlens.catalog.raw_columns import field_parts
 
 
 def test_every_event_of_the_io_domain_is_told_once() -> None:

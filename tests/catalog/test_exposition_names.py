@@ -10,7 +10,7 @@ from importlib import import_module
 
 import pytest
 
-from zlens.catalog import exposition, metrics
+from zlens.catalog import exposition, measures
 from zlens.errors import CatalogError
 from zlens.readers.recognition import READERS
 
@@ -53,10 +53,10 @@ def with_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     """Adds a measure to the catalog."""
 
     def add(text: str) -> exposition.Group:
-        table = metrics.parse(text, "ticks.toml")
-        tables, others = metrics.tables(), metrics.table
-        monkeypatch.setattr(metrics, "tables", lambda: [*tables, "ticks"])
-        monkeypatch.setattr(metrics, "table", lambda name: table if name == "ticks" else others(name))
+        table = measures.parse(text, "ticks.toml")
+        tables, others = measures.tables(), measures.table
+        monkeypatch.setattr(measures, "tables", lambda: [*tables, "ticks"])
+        monkeypatch.setattr(measures, "table", lambda name: table if name == "ticks" else others(name))
         exposition.names.cache_clear()
         return exposition.names().measure("ticks")
 

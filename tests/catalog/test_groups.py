@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rounds import rounds
-from zlens.catalog import groups, metrics
+from zlens.catalog import groups, measures
 from zlens.errors import InputError
 
 SQL_TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "time": "TIMESTAMP"}
@@ -30,7 +30,7 @@ def grouped(
     name: str, rows: Sequence[Mapping[str, Any]], wanted: groups.Groups | None
 ) -> list[dict[str, Any]]:
     """The rows of a measure as groups show them, of a minute; columns that are not given are NULL."""
-    columns = metrics.table(name).columns
+    columns = measures.table(name).columns
     typed = ", ".join(f'"{column.name}" {SQL_TYPES[column.type]}' for column in columns)
     CONNECTION.execute(f"CREATE OR REPLACE TABLE made ({typed})")
     if rows:

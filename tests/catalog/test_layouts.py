@@ -14,7 +14,7 @@ from rounds import rounds
 from zlens.catalog import layouts
 from zlens.catalog.layouts import Field, Head, Layout, RecordFile, Section
 from zlens.errors import CatalogError
-from zlens.pages import write
+from zlens.record_pages import record_file_writer
 from zlens.schema import toml
 
 NOWHERE = Path(__file__).parent / "no packs here"
@@ -194,13 +194,13 @@ def test_every_file_is_as_the_writer_writes_it() -> None:
     for record in layouts.records(NOWHERE):
         path = layouts.monitor_root() / layouts.file_name(record)
         text = path.read_text(encoding="utf-8")
-        assert write.text(layouts.parse(text)) == text, record
+        assert record_file_writer.text(layouts.parse(text)) == text, record
 
 
 def test_a_file_is_written_whole(tmp_path: Path) -> None:
     file = layouts.read(layouts.monitor_root() / "d00r16.toml")
     path = tmp_path / "new" / "d00r16.toml"
-    write.save(file, path)
+    record_file_writer.save(file, path)
     assert layouts.read(path) == file
     assert [p.name for p in path.parent.iterdir()] == ["d00r16.toml"]
 
@@ -258,7 +258,7 @@ def test_whatever_a_page_says_is_written_and_read_back(
         for i in range(copies)
     )
     file = RecordFile(head, (), None, (), made)
-    assert layouts.parse(write.text(file), "p") == file
+    assert layouts.parse(record_file_writer.text(file), "p") == file
 
 
 def test_the_writer_knows_every_member_of_a_field() -> None:
@@ -269,14 +269,16 @@ def test_the_writer_knows_every_member_of_a_field() -> None:
         *("D3R4", 3, 4, "MRX", "t", "sample", "5.3", 30, False, True, "s", "verified", None, "p"),
         *((made,), (), None, (), ()),
     )
-    assert layouts.parse(write.text(RecordFile(head, (), None, (), (layout,))), "p").layouts == (layout,)
+    assert layouts.parse(record_file_writer.text(RecordFile(head, (), None, (), (layout,))), "p").layouts == (
+        layout,
+    )
 
 
 def test_layouts_in_one_file_share_their_subject() -> None:
     both = layouts.layouts("D0R2", NOWHERE)
     head = layouts.head("D0R2", NOWHERE)
     assert head is not None
-    file = write.record_file(head, tuple(both))
+    file = record_file_writer.record_file(head, tuple(both))
     assert file.subject == ("SYTPRP_PFXCPUAD",)
     assert file.subject_kind == "processor"
 

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 from rounds import first
-from zlens.catalog import expressions, metrics, roles, smf_sections
-from zlens.catalog.columns import FIXED
+from zlens.catalog import expressions, measures, roles, smf_sections
 from zlens.catalog.compile import nodes
 from zlens.catalog.compile.plan import Compiler, Input
+from zlens.catalog.formula_policy import Trust
+from zlens.catalog.raw_columns import FIXED
 from zlens.catalog.roles import WHOLE
-from zlens.catalog.trust import Trust
 from zlens.explain.lineage import column_lineage, raw_lines
 from zlens.explain.names import explain
 
-FED = [name for name in metrics.tables() if nodes.fed(name)]
+FED = [name for name in measures.tables() if nodes.fed(name)]
 Raw = dict[str, set[str]]
 
 
@@ -93,7 +93,7 @@ def statements() -> Statements:
 
 @pytest.mark.parametrize("name", first(8, FED))
 def test_what_is_told_is_what_the_statement_reads(name: str, statements: Statements) -> None:
-    for column in metrics.table(name).columns:
+    for column in measures.table(name).columns:
         read = statements.reads(name, frozenset({column.name}))
         found = column_lineage().lineages.of(name, column.name)
         told: Raw = {}
@@ -104,7 +104,7 @@ def test_what_is_told_is_what_the_statement_reads(name: str, statements: Stateme
 
 
 def test_a_column_has_raw_columns_or_says_why_not() -> None:
-    for table, column in metrics.all_columns():
+    for table, column in measures.all_columns():
         if column.status == "constructed":
             continue
         raw, _ = raw_lines(table, column)
@@ -115,7 +115,7 @@ def test_a_column_has_raw_columns_or_says_why_not() -> None:
 def test_only_constants_come_from_no_raw_column() -> None:
     told = {
         f"{table.name}.{column.name}"
-        for table, column in metrics.all_columns()
+        for table, column in measures.all_columns()
         if raw_lines(table, column)[0] == ["none: it follows from the existing rows"]
     }
     assert told == {
@@ -148,7 +148,7 @@ def test_what_a_role_goes_into_by_way_of_helpers_and_measures() -> None:
     assert "cpu.cpu_type" not in used
     assert used == [
         f"{table.name}.{column.name}"
-        for table, column in metrics.all_columns()
+        for table, column in measures.all_columns()
         if ("processor", "user_time") in column_lineage().roles(table.name, column.name)
     ]
     # Values of a helper that has them from VALUES beside its rows.

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.catalog.check import measures as check_metrics
 from zlens.catalog.reference import measures as reference_measures
 from zlens.catalog.roles import SQL_TYPES
@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_measures_begin_alike() -> None:
-    for name in metrics.tables():
-        table = metrics.table(name)
+    for name in measures.tables():
+        table = measures.table(name)
         if not table.plain:
             names = [column.name for column in table.columns]
             assert names[:5] == ["system", "source", "interval_end", "seconds", "flag"], name
@@ -29,42 +29,42 @@ def test_the_catalog_is_well_formed() -> None:
 
 
 def test_every_column_is_commented() -> None:
-    for table, column in metrics.all_columns():
+    for table, column in measures.all_columns():
         assert column.text, f"{table.name}.{column.name}"
         assert column.source, f"{table.name}.{column.name}"
-        assert column.status in metrics.STATUSES, f"{table.name}.{column.name}"
+        assert column.status in measures.STATUSES, f"{table.name}.{column.name}"
 
 
 def test_every_column_has_a_type_the_engine_has() -> None:
     database = duckdb.connect()
-    for name in metrics.tables():
-        columns = ", ".join(f'"{c.name}" {SQL_TYPES[c.type]}' for c in metrics.table(name).columns)
+    for name in measures.tables():
+        columns = ", ".join(f'"{c.name}" {SQL_TYPES[c.type]}' for c in measures.table(name).columns)
         database.execute(f'CREATE TABLE "{name}" ({columns})')
 
 
 def test_names_of_other_sources_lead_to_columns() -> None:
-    for alias in metrics.aliases():
-        assert metrics.find(alias), alias
-    assert [f"{t.name}.{c.name}" for t, c in metrics.find("PRBSTATE")] == ["cpumf.problem_state_pct"]
-    assert [f"{t.name}.{c.name}" for t, c in metrics.find("est  finite cpi")] == [
+    for alias in measures.aliases():
+        assert measures.find(alias), alias
+    assert [f"{t.name}.{c.name}" for t, c in measures.find("PRBSTATE")] == ["cpumf.problem_state_pct"]
+    assert [f"{t.name}.{c.name}" for t, c in measures.find("est  finite cpi")] == [
         "cpumf.est_finite_cpi",
         "cpumf_polarity.est_finite_cpi",
         "cpumf_type.est_finite_cpi",
         "per_transaction.est_finite_cpi",
     ]
-    assert metrics.alias_of("prbstate")
-    assert metrics.alias_of("busy_pct") == ""
+    assert measures.alias_of("prbstate")
+    assert measures.alias_of("busy_pct") == ""
 
 
 def test_a_bare_column_is_found_in_every_table_that_has_it() -> None:
-    assert {"cpu", "load", "device"} <= {table.name for table, _ in metrics.find("busy_pct")}
-    assert metrics.find("cpu.nothing") == []
-    assert metrics.find("nothing.busy_pct") == []
+    assert {"cpu", "load", "device"} <= {table.name for table, _ in measures.find("busy_pct")}
+    assert measures.find("cpu.nothing") == []
+    assert measures.find("nothing.busy_pct") == []
 
 
 def test_the_reference_page_tells_every_column() -> None:
     text = reference_measures.measures_page()
-    for table, column in metrics.all_columns():
+    for table, column in measures.all_columns():
         assert f"## {table.name}\n" in text
         assert f"| `{column.name}` |" in text
     widths = {len(line.replace("\\|", "").split("|")) for line in text.splitlines() if line.startswith("| `")}
@@ -103,7 +103,7 @@ def found(text: str) -> list[str]:
 
 def test_a_good_table_has_no_findings() -> None:
     assert found(GOOD) == []
-    table = metrics.parse(GOOD, "thing.toml")
+    table = measures.parse(GOOD, "thing.toml")
     assert table.scope == "system"
     assert table.column("used_pct") is not None
     assert table.column("other") is None
@@ -158,7 +158,7 @@ def test_what_is_wrong_is_found(was: str, now: str, said: str) -> None:
 )
 def test_wrong_files_are_errors(text: str, said: str) -> None:
     with pytest.raises(CatalogError) as caught:
-        metrics.parse(text, "thing.toml")
+        measures.parse(text, "thing.toml")
     assert said in str(caught.value)
     assert "thing.toml" in str(caught.value)
     assert any(said in finding for finding in found(text))
@@ -174,4 +174,4 @@ def test_an_unknown_table_is_an_error() -> None:
     with pytest.raises(
         CatalogError, match=r"there is no measure '\.\./roles/processor'; expected alias_pool, "
     ):
-        metrics.table("../roles/processor")
+        measures.table("../roles/processor")

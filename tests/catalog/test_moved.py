@@ -9,7 +9,7 @@ import pytest
 
 import monwrite_made as made
 import zlens
-from zlens.catalog import layout_choice, layouts, plans
+from zlens.catalog import layout_selection, layouts, plans
 
 
 @pytest.mark.parametrize("record", layouts.sim_records())
@@ -25,7 +25,7 @@ def test_pages_with_other_places_give_the_same_fields(
     values = {f.name: 1 for f in own.fields if f.type == "unsigned" and f.count == 1 and 1 <= f.length <= 8}
     values = {name: 1 for name in values if name != "*" and not own.field(name).overlay}  # type: ignore[union-attr]
     data = elsewhere.record(record, made.START_US, values)
-    chosen = layout_choice.choose(record, len(data), release="7.3").layout
+    chosen = layout_selection.choose(record, len(data), release="7.3").layout
     assert chosen is not None
     assert chosen.pack == "7.3"
     assert {name: plans.decode(chosen, data)[name] for name in values} == values

@@ -15,9 +15,9 @@ from some_records import some_record
 from rounds import draws
 from zlens import _native
 from zlens.catalog import layouts, plans
-from zlens.catalog.columns import FIXED
-from zlens.catalog.layout_choice import choose
+from zlens.catalog.layout_selection import choose
 from zlens.catalog.layouts import SIM, Layout
+from zlens.catalog.raw_columns import FIXED
 
 NOWHERE = Path(__file__).parent / "no packs here"
 #: These order the file itself: end of an interval, end of a frame.

@@ -33,7 +33,7 @@ CHANGES = {
 ASK = """
 import json
 from counter_rows import opened, row, values
-from zlens.catalog import cpumf, cpumf_weights, generations, machines
+from zlens.catalog import capacity_curves, cpumf, cpumf_weights, generations
 from zlens.catalog.check import cpumf as check
 from zlens.explain.cpumf import counter_pages
 
@@ -48,9 +48,9 @@ print(json.dumps({
     "measure": values(opened(rows), "generation, generation_by, cpi, l2p")[0],
     "explained": list(counter_pages("FARTHER_WRITES"))[0],
     "weights": weights.rni["z99"],
-    "curve": machines.of_type("9901", None).name,
-    "factor of two": dict(machines.machines()["z99-m01"].curve)[2],
-    "wrong": [*check.check(), *machines.check()],
+    "curve": capacity_curves.of_type("9901", None).name,
+    "factor of two": dict(capacity_curves.machines()["z99-m01"].curve)[2],
+    "wrong": [*check.check(), *capacity_curves.check()],
 }))
 """
 

@@ -13,11 +13,11 @@ import pytest
 from msgspec.structs import replace
 
 from zlens.catalog import layouts
-from zlens.catalog.layout_choice import choose
+from zlens.catalog.layout_selection import choose
 from zlens.catalog.layouts import Field, Layout, Section
 from zlens.errors import CatalogError
-from zlens.pages import importing as pages
-from zlens.pages import packs, write
+from zlens.record_pages import importer as pages
+from zlens.record_pages import packs, record_file_writer
 
 NOWHERE = Path("/nonexistent")
 
@@ -354,7 +354,7 @@ def test_an_interrupted_import_leaves_the_pack_as_it_was(
 ) -> None:
     bring(base, layout_of("D0R2"), layout_of("D0R3"), layout_of("D4R1"))
     before = files(base)
-    owner = write if place == "save" else Path
+    owner = record_file_writer if place == "save" else Path
     monkeypatch.setattr(owner, place, interrupted(at, getattr(owner, place), error))
     try:
         bring(base, with_new(layout_of("D0R2")), with_new(layout_of("D0R3")), layout_of("D3R1"))

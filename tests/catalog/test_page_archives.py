@@ -16,10 +16,10 @@ from rounds import draws, rounds
 from zlens.catalog import layouts
 from zlens.cli import main
 from zlens.errors import CatalogError
-from zlens.pages import files as page_files
-from zlens.pages import importing as pages
-from zlens.pages import packs
-from zlens.pages import text as page_text
+from zlens.record_pages import importer as pages
+from zlens.record_pages import packs
+from zlens.record_pages import page_files as page_files
+from zlens.record_pages import text as page_text
 
 NOWHERE = Path("/nonexistent")
 GOOD = [next(x for x in layouts.layouts(name, NOWHERE) if x.complete) for name in ("D0R2", "D5R1", "D0R16")]

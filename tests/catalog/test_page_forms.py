@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from zlens.catalog import layouts
 from zlens.catalog.layouts import Field, Layout, Section
-from zlens.pages import table as page_table
-from zlens.pages import text as page_text
-from zlens.pages.layout import Built, build
+from zlens.record_pages import table as page_table
+from zlens.record_pages import text as page_text
+from zlens.record_pages.page_layout import Built, build
 
 NOWHERE = Path("/nonexistent")
 D0R2 = next(x for x in layouts.layouts("D0R2", NOWHERE) if x.complete)

@@ -14,8 +14,8 @@ import zlens
 from zlens import _native
 from zlens.catalog import layouts, plans
 from zlens.catalog.layouts import Layout
-from zlens.pages import importing as pages
-from zlens.pages import packs
+from zlens.record_pages import importer as pages
+from zlens.record_pages import packs
 
 RECORD = "D5R13"
 

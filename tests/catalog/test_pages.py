@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rounds import rounds
-from zlens.catalog import layout_choice, layouts
+from zlens.catalog import layout_selection, layouts
 from zlens.catalog.layouts import BUILTIN, Field, Layout
 from zlens.errors import CatalogError
-from zlens.pages import importing as pages
-from zlens.pages import kinds as page_kinds
-from zlens.pages import layout as page_layout
-from zlens.pages import packs
-from zlens.pages import table as page_table
-from zlens.pages import text as page_text
-from zlens.pages.layout import Built, build
+from zlens.record_pages import field_kinds as page_kinds
+from zlens.record_pages import importer as pages
+from zlens.record_pages import packs
+from zlens.record_pages import page_layout as page_layout
+from zlens.record_pages import table as page_table
+from zlens.record_pages import text as page_text
+from zlens.record_pages.page_layout import Built, build
 
 
 def complete_layouts() -> Iterator[Layout]:
@@ -517,7 +517,7 @@ def test_a_folder_becomes_a_pack_that_layouts_and_the_choice_see(tmp_path: Path)
     assert (pack.release, pack.records, pack.null_records) == ("7.3", ["D0R2", "D0R16", "D4R1"], ["D5R4"])
     assert [x.pack for x in layouts.layouts("D0R2", root)][-1] == "7.3"
     assert placed(layouts.layouts("D0R2", root)[-1].fields) == placed(longer.fields)
-    chosen = layout_choice.choose("D0R2", 116, release="7.3", root=root)
+    chosen = layout_selection.choose("D0R2", 116, release="7.3", root=root)
     assert chosen.layout is not None
     assert (chosen.layout.pack, chosen.problems) == ("7.3", ())
     text = report.text()

@@ -16,11 +16,11 @@ from rounds import draws, rounds
 from zlens.catalog import layouts
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
-from zlens.pages import importing as pages
-from zlens.pages import packs, write
-from zlens.pages import table as page_table
-from zlens.pages import text as page_text
-from zlens.pages.layout import build
+from zlens.record_pages import importer as pages
+from zlens.record_pages import packs, record_file_writer
+from zlens.record_pages import table as page_table
+from zlens.record_pages import text as page_text
+from zlens.record_pages.page_layout import build
 
 NOWHERE = Path("/nonexistent")
 GOOD = next(x for x in layouts.layouts("D0R2", NOWHERE) if x.complete)
@@ -417,7 +417,7 @@ def test_what_is_made_of_mutated_pages_can_be_written_and_read_back() -> None:
         data = mutated(SEEDS[round_ % len(SEEDS)], chance)
         if sentence(data) is None:
             made = build(page_table.parse(page_text.from_bytes(data, "page")), "7.3").file
-            assert layouts.parse(write.text(made), pack="7.3").layouts == made.layouts
+            assert layouts.parse(record_file_writer.text(made), pack="7.3").layouts == made.layouts
             read += 1
     assert read > tried / 3
 

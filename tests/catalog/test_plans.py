@@ -13,8 +13,8 @@ from some_records import TOD, some_record
 
 from rounds import draws, rounds
 from zlens.catalog import layouts, plans
-from zlens.catalog.columns import FIXED, column_type, field_parts
 from zlens.catalog.layouts import Field, Layout, Section
+from zlens.catalog.raw_columns import FIXED, column_type, field_parts
 from zlens.errors import CatalogError
 
 NOWHERE = Path(__file__).parent / "no packs here"

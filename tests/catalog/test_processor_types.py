@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zlens.catalog import codes, metrics, processor_types
+from zlens.catalog import codes, measures, processor_types
 
 
 def test_what_holds_for_types() -> None:
@@ -20,5 +20,5 @@ def test_codes_lead_to_types(table: str) -> None:
 
 
 def test_the_system_has_the_threads_of_every_modeled_type() -> None:
-    columns = {column.name for column in metrics.table("system").columns}
+    columns = {column.name for column in measures.table("system").columns}
     assert {f"mt_{kind.lower()}" for kind in processor_types.modeled()} <= columns

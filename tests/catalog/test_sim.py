@@ -8,7 +8,7 @@ import pytest
 
 import monwrite_made as made
 import zlens
-from zlens.catalog import layout_choice, layouts, plans, roles
+from zlens.catalog import layout_selection, layouts, plans, roles
 from zlens.catalog.check import records as check
 from zlens.catalog.compile.roles import rows
 from zlens.cli import main
@@ -123,11 +123,11 @@ def test_nor_in_a_lake(own: Path, tmp_path: Path, first: str, capsys: pytest.Cap
 
 
 def test_choosing_takes_it_for_its_release_alone(own: Path) -> None:
-    chosen = layout_choice.choose("D0R2", 40, release="zlens-sim", root=NOWHERE)
+    chosen = layout_selection.choose("D0R2", 40, release="zlens-sim", root=NOWHERE)
     assert chosen.layout is not None
     assert (chosen.layout.pack, chosen.problems) == ("zlens-sim", ())
     for release in (None, "5.3", "7.3"):
-        layout = layout_choice.choose("D0R2", 40, release=release, root=NOWHERE).layout
+        layout = layout_selection.choose("D0R2", 40, release=release, root=NOWHERE).layout
         assert layout is not None
         assert layout.pack == "zlens"
     assert [one.pack for one in layouts.layouts("D0R2", NOWHERE)] == ["zlens", "zlens"]

@@ -87,14 +87,14 @@ def test_every_file_of_the_catalog_comes_back_as_it_was_parsed(folder: Path, par
 
 
 def test_a_catalog_file_that_changes_gives_other_facts(folder: Path, tmp_path: Path) -> None:
-    from zlens.catalog import metrics
+    from zlens.catalog import measures
 
-    text = (metrics.root() / "load.toml").read_text(encoding="utf-8")
-    assert metrics.parse(text, "load.toml").column("busy_pct") is not None
+    text = (measures.root() / "load.toml").read_text(encoding="utf-8")
+    assert measures.parse(text, "load.toml").column("busy_pct") is not None
     changed = text.replace('"busy_pct"', '"busy_pcu"')
     assert changed != text
-    assert metrics.parse(changed, "load.toml").column("busy_pct") is None
-    assert metrics.parse(changed, "load.toml").column("busy_pcu") is not None
+    assert measures.parse(changed, "load.toml").column("busy_pct") is None
+    assert measures.parse(changed, "load.toml").column("busy_pcu") is not None
 
 
 @pytest.mark.parametrize("text", ["a = ", "a = 1\na = 2", 'a = "\x00"'])
@@ -271,7 +271,7 @@ def test_a_large_text_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_cache_lies_where_the_user_says(tmp_path: Path) -> None:
-    program = "from zlens.catalog import metrics; print(len(metrics.table('load').columns))"
+    program = "from zlens.catalog import measures; print(len(measures.table('load').columns))"
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
     answers = set()
     for _ in range(2):

@@ -21,7 +21,7 @@ from zlens.catalog.check import records as check
 from zlens.catalog.layouts import Field, Layout
 from zlens.cli import main
 from zlens.errors import CatalogError
-from zlens.pages import importing as pages
+from zlens.record_pages import importer as pages
 
 NOWHERE = Path("/nonexistent")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from zlens.catalog import cpumf, zos_texts
-from zlens.catalog.zos_texts import facts
+from zlens.catalog import cpumf, zos_messages
+from zlens.catalog.zos_messages import facts
 from zlens.errors import CatalogError
 
 
@@ -38,4 +38,4 @@ def _label(**changes: Any) -> dict[str, Any]:
 )
 def test_labels_that_cannot_be(entries: list[dict[str, Any]]) -> None:
     with pytest.raises(CatalogError, match=r"label '[XY]'"):
-        list(zos_texts._labels(entries, Path("texts.toml")))
+        list(zos_messages._labels(entries, Path("texts.toml")))

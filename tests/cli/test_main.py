@@ -70,7 +70,7 @@ def test_info_imports_no_engine_and_no_reader_of_other_formats(rmf_file: Path, t
         "import sys\nfrom zlens import cli\n"
         "cli.main(['info', sys.argv[1]])\n"
         "heavy = {'duckdb', 'tomllib', 'zlens.readers.smf.dump', 'zlens.lake.reader'}\n"
-        "heavy.add('zlens.session.throughput')\n"
+        "heavy.add('zlens.session.throughput_join')\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     for _ in range(2):
@@ -565,17 +565,17 @@ def test_an_error_is_told_where_nothing_can_be_printed() -> None:
 def test_a_signal_while_the_engine_reads_is_no_error_of_the_query(
     rmf_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sign: signal.Signals
 ) -> None:
-    from zlens.readers import rows
+    from zlens.readers import row_tables
 
-    real = rows.RowStream.__arrow_c_schema__
+    real = row_tables.RowStream.__arrow_c_schema__
 
-    def struck(stream: rows.RowStream) -> object:
+    def struck(stream: row_tables.RowStream) -> object:
         signal.raise_signal(sign)
         return real(stream)
 
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(rows.RowStream, "__arrow_c_schema__", struck)
-    monkeypatch.setattr(rows.RowStream, "__arrow_c_stream__", struck)
+    monkeypatch.setattr(row_tables.RowStream, "__arrow_c_schema__", struck)
+    monkeypatch.setattr(row_tables.RowStream, "__arrow_c_stream__", struck)
     try:
         status, out, err = run(capsys, "sql", str(rmf_file), "-q", "select * from partition, problem")
     finally:

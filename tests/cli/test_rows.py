@@ -12,7 +12,7 @@ import duckdb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zlens.present import rows
+from zlens.rendering import rows
 
 WHEN = dt.datetime(2026, 3, 2, 9, 15, tzinfo=dt.UTC)
 

@@ -14,7 +14,7 @@ import pytest
 
 from patience import until
 from rounds import first
-from zlens.cli.watching import MEMORY
+from zlens.cli.watchdog import MEMORY
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import zlens
-from zlens.catalog import compared as declared
-from zlens.catalog import metrics
-from zlens.compare import Choice, Comparison, Run, Side, as_data, as_text, compare, measure, render
+from zlens.catalog import comparison_metrics as declared
+from zlens.catalog import measures
+from zlens.compare import Choice, Comparison, Run, Side, compare, data_format, measure, render, text_format
 from zlens.compare import waterfall as falls
 from zlens.compare.comparison import Row
 from zlens.compare.sides import SystemRun
@@ -304,7 +304,7 @@ def test_better_and_worse() -> None:
     text = render(comparison, "text")
     assert "ETR: b/a 0.940, outside, WORSE; beyond the noise" in text
     assert "CPU/tx: b/a 0.950, within; beyond the noise" in text
-    assert [as_text.marks(told[key]) for key in names] == ["*!-", "*+", "*!"]
+    assert [text_format.marks(told[key]) for key in names] == ["*!-", "*+", "*!"]
 
 
 def test_beyond_the_noise_stands_first_and_the_largest_above() -> None:
@@ -362,7 +362,7 @@ def test_what_only_one_side_tells_comes_last() -> None:
         text = render(comparison, form)
         assert text.index("largest first") < text.index("CPU of guest") < text.index("Of one side only")
         assert text.index("Of one side only") < text.rindex("Busy")
-    data = [each for each in as_data.objects(comparison) if each["kind"] == "difference"]
+    data = [each for each in data_format.objects(comparison) if each["kind"] == "difference"]
     assert data[-1]["change"] is None
 
 
@@ -486,7 +486,7 @@ def test_the_catalog_declares_what_the_issue_names() -> None:
     assert {"load.tv", "load.page_rate", "cpumf_type.rni", "cpumf_type.l3p", "cpumf_type.memp"} <= keys
     assert {"guest.cpu_wait_pct", "guest.page_wait_pct", "device.resp_s", "workload.response_s"} <= keys
     for metric in declared.declared():
-        column = metrics.table(metric.table).column(metric.column)
+        column = measures.table(metric.table).column(metric.column)
         assert column is not None
         # Shares are compared in points.
         if metric.form == "points":

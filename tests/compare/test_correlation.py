@@ -6,7 +6,7 @@ import datetime as dt
 
 import pytest
 
-from zlens.catalog.compared import declared
+from zlens.catalog.comparison_metrics import declared
 from zlens.compare.correlation import moved, ranked
 from zlens.compare.sides import SystemRun
 

@@ -9,8 +9,8 @@ import pytest
 from counter_rows import opened, row
 from measures.test_smf70 import S0W1_S, ZIIP_S, four_ziips, s0w1
 from smf70_made import session as smf70
-from zlens.catalog import compared as declared
-from zlens.catalog import metrics
+from zlens.catalog import comparison_metrics as declared
+from zlens.catalog import measures
 from zlens.compare import Choice, Run, Side, compare, measure
 from zlens.compare.sides import SystemRun
 
@@ -47,7 +47,9 @@ def test_every_metric_of_a_table_with_types_goes_by_type() -> None:
     """Else values of different types would be added up in one row."""
     tables = {each.table for each in declared.declared()}
     typed = {
-        table for table in tables if any(column.name == "cpu_type" for column in metrics.table(table).columns)
+        table
+        for table in tables
+        if any(column.name == "cpu_type" for column in measures.table(table).columns)
     }
     assert typed == {"cec", "core_type", "cpumf_type"}
     assert [

@@ -15,7 +15,7 @@ import pytest
 import zlens
 from zlens import demo
 from zlens.api import Session
-from zlens.catalog import layouts, writing
+from zlens.catalog import layouts, writer_plans
 from zlens.simulation import run
 
 BALANCES = [f"BAL-{number:03}" for number in range(1, 7)]
@@ -59,8 +59,8 @@ def test_pages_of_a_release_hold_them_too_and_tell_the_same(
     counters = ("D5R13", "D5R20")
     records = [name for name in layouts.records() if layouts.sim_layouts(name) and name not in counters]
     elsewhere = moved_pages.moved(tmp_path, records, "7.3", monkeypatch)
-    layout = writing.layout
-    monkeypatch.setattr(writing, "layout", lambda name: elsewhere.layouts.get(name) or layout(name))
+    layout = writer_plans.layout
+    monkeypatch.setattr(writer_plans, "layout", lambda name: elsewhere.layouts.get(name) or layout(name))
     run.layouts.cache_clear()
     try:
         [done] = zlens.simulate(demo.SIM_SCENARIO, tmp_path / "made")

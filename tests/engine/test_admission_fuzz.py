@@ -15,7 +15,7 @@ from rounds import first, rounds
 from zlens import demo
 from zlens.cli import main
 from zlens.engine.connection import connect
-from zlens.engine.errors import query_error
+from zlens.engine.error_translation import query_error
 from zlens.errors import QueryError
 from zlens.inputs.options import Options
 

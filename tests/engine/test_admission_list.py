@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.catalog.admitted import allow_list
 from zlens.engine.connection import connect
 
@@ -50,4 +50,4 @@ def test_functions_that_read_run_or_remember_something_else_are_refused():
 
 
 def test_no_setting_has_the_name_of_a_table(engine):
-    assert not names(engine, "SELECT name FROM duckdb_settings()") & {*metrics.tables()}, "SHOW shows it"
+    assert not names(engine, "SELECT name FROM duckdb_settings()") & {*measures.tables()}, "SHOW shows it"

@@ -8,8 +8,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from zlens.engine.answers import Stream
 from zlens.engine.connection import connect, write_parquet
+from zlens.engine.results import Stream
 
 
 @pytest.mark.parametrize("kind", ["ASOF JOIN", "ASOF LEFT JOIN"])

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from fakes import TOD_PER_S, FakeSource, FakeTable, intervals, processors, session, system
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.errors import QueryError
 from zlens.inputs.options import Options, parse_moment, parse_shift, parse_zone
-from zlens.session import tables as session_tables
+from zlens.session import session_tables as session_tables
 
 SHARES = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.2, 0.3]]
 
@@ -117,11 +117,11 @@ def asked():
     return opened()[0]
 
 
-@pytest.mark.parametrize("name", metrics.tables())
+@pytest.mark.parametrize("name", measures.tables())
 def test_every_measure_exists_typed_and_commented(asked, name):
     answer = asked.table(name)
     assert list(zip(answer.columns, answer.types, strict=True)) == [
-        (column.name, column.type) for column in metrics.table(name).columns
+        (column.name, column.type) for column in measures.table(name).columns
     ]
     comments = asked.sql(
         "SELECT column_name, comment FROM duckdb_columns() "

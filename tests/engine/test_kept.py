@@ -14,11 +14,11 @@ from fakes import HEADER, FakeSource, FakeTable, intervals, session, system
 from rounds import first
 from zlens.api import Session
 from zlens.catalog import layouts, user_roles
-from zlens.catalog.columns import Column
-from zlens.catalog.compile import kept
+from zlens.catalog.compile import compile_cache
 from zlens.catalog.compile.plan import Compiler
-from zlens.engine.asked import Asked
+from zlens.catalog.raw_columns import Column
 from zlens.engine.planner import Planner
+from zlens.engine.prepared_query import Asked
 from zlens.errors import QueryError
 from zlens.schema import cache
 
@@ -76,7 +76,7 @@ def test_the_second_process_works_nothing_out_again(
         raise AssertionError("worked out again")
 
     monkeypatch.setattr(Planner, "reads", refused)
-    monkeypatch.setattr(kept.Kept, "write", refused)
+    monkeypatch.setattr(compile_cache.Kept, "write", refused)
     assert answers(files) == first
     assert {*compiled} <= {"event"}
 
@@ -130,7 +130,7 @@ def test_a_file_of_the_catalog_that_changes_gives_another_stamp(tmp_path: Path) 
         (tmp_path / name).write_text("one")
 
     def stamp() -> str:
-        return kept.stamp.__wrapped__(str(tmp_path))
+        return compile_cache.stamp.__wrapped__(str(tmp_path))
 
     stamps = {stamp()}
     (tmp_path / "a/b.toml").write_text("four")

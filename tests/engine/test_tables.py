@@ -8,7 +8,7 @@ import pytest
 
 from zlens.api import Session
 from zlens.engine.connection import Connection
-from zlens.engine.store import Store
+from zlens.engine.table_store import Store
 
 
 def test_who_has_all_columns_does_not_wait_for_others(

@@ -13,7 +13,7 @@ import pytest
 
 import tools
 from prometheus import program
-from zlens.cli.listening import PORT
+from zlens.cli.listen_socket import PORT
 from zlens.server.guard import METRICS, READY
 
 CONTRIB = Path(__file__).parents[2] / "contrib"

@@ -18,9 +18,9 @@ from prometheus import program
 from rounds import first
 from scraped import Labels, families, samples
 from zlens import demo
-from zlens.catalog import exposition, metrics
+from zlens.catalog import exposition, measures
 from zlens.catalog.expressions import quote
-from zlens.exposition.content import wants_openmetrics
+from zlens.exposition.content_type import wants_openmetrics
 from zlens.exposition.limits import Limits
 from zlens.exposition.render import render
 from zlens.inputs.options import Moment, Options, parse_moment, parse_zone
@@ -145,7 +145,7 @@ def _amounts(session: Session, page: bytes) -> Iterator[tuple[str, Amounts, Amou
     for group in exposition.names().groups:
         if group.of or not session.fills(group.measure):
             continue
-        table = metrics.table(group.measure)
+        table = measures.table(group.measure)
         keys = ", ".join(["system", *map(quote, group.labels)])
         for family in group.families:
             column = table.column(family.column)

@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from zlens.catalog import metrics, roles
+from zlens.catalog import measures, roles
 from zlens.errors import QueryError
 
 Row = Mapping[str, Any]
@@ -64,12 +64,12 @@ def columns_of(table: str) -> dict[str, str]:
     """Name and type of the columns of a table."""
     if table.startswith("role_"):
         return _LEADING | {name: role.type for name, role in roles.entity(table[5:]).roles.items()}
-    return _MORE.get(table) or {column.name: column.type for column in metrics.table(table).columns}
+    return _MORE.get(table) or {column.name: column.type for column in measures.table(table).columns}
 
 
 @cache
 def _tables() -> frozenset[str]:
-    return frozenset({*metrics.tables(), *_MORE, *(f"role_{entity}" for entity in roles.entities())})
+    return frozenset({*measures.tables(), *_MORE, *(f"role_{entity}" for entity in roles.entities())})
 
 
 @cache

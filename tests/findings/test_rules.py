@@ -9,7 +9,7 @@ import pytest
 from made_rows import Made, Tables, minutes, several
 from rule_cases import CASES, IDLE_CORES, Case, cores
 
-from zlens.catalog import metrics, rules
+from zlens.catalog import measures, rules
 from zlens.catalog.check import rules as check_rules
 from zlens.findings import Findings, evaluate
 from zlens.findings.evaluate import question
@@ -89,8 +89,8 @@ def test_query_gives_the_columns_of_a_rule(name: str) -> None:
 
 def timed(name: str) -> bool:
     """Whether a rule reads intervals, which may be flagged."""
-    tables = {need.partition(".")[0] for need in BUILTIN[name].needs} & set(metrics.tables())
-    return any(not metrics.table(table).plain for table in tables)
+    tables = {need.partition(".")[0] for need in BUILTIN[name].needs} & set(measures.tables())
+    return any(not measures.table(table).plain for table in tables)
 
 
 @pytest.mark.parametrize("name", [name for name in COMPUTABLE if timed(name)])

@@ -16,8 +16,8 @@ from lake_made import piece, write
 from rounds import draws, rounds
 from zlens import lake
 from zlens.errors import InputError
-from zlens.lake import document, manifest, names
-from zlens.lake.names import is_lake
+from zlens.lake import documents, file_names, manifest
+from zlens.lake.file_names import is_lake
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +233,7 @@ def _redo(made: Path, change: Change) -> None:
     facts = json.loads(path.read_bytes())
     one = facts["inputs"][0]
     (key,) = one["documents"]
-    told = made / names.document(one["sha256"], key) / document.NAME
+    told = made / file_names.document(one["sha256"], key) / documents.NAME
     contents = json.loads(told.read_bytes())
     change(contents)
     data = json.dumps(contents).encode()
@@ -251,7 +251,7 @@ def test_a_document_that_is_wrong(made: Path, change: Change, said: str) -> None
 
 
 def test_a_document_that_is_another_one(made: Path) -> None:
-    told = next(made.rglob(document.NAME))
+    told = next(made.rglob(documents.NAME))
     told.write_bytes(told.read_bytes().replace(b"LAKETEST", b"LAKETASTE"))
     with pytest.raises(InputError, match="this is not the file that the manifest lists"):
         everything(made)
@@ -342,6 +342,6 @@ def test_any_change_of_a_byte_is_read_or_refused(made: Path) -> None:
         except InputError:
             continue
         for one in found.inputs.values():
-            assert names.SHA256.fullmatch(one.sha256)
-            assert all(names.KEY.fullmatch(part.document) for part in one.parts.values())
-        assert all(names.is_own(path) for path in found.retired)
+            assert file_names.SHA256.fullmatch(one.sha256)
+            assert all(file_names.KEY.fullmatch(part.document) for part in one.parts.values())
+        assert all(file_names.is_own(path) for path in found.retired)

@@ -19,7 +19,7 @@ from rounds import first
 from zlens import lake
 from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options, parse_moment, parse_zone
-from zlens.lake import folder, imports, names
+from zlens.lake import file_names, importer, lake_folder
 
 
 def everything(made: Path) -> dict[str, bytes]:
@@ -27,7 +27,7 @@ def everything(made: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(made)): path.read_bytes()
         for path in sorted(made.rglob("*"))
-        if path.is_file() and path.name not in (names.LOCK, names.READERS)
+        if path.is_file() and path.name not in (file_names.LOCK, file_names.READERS)
     }
 
 
@@ -57,7 +57,7 @@ def test_a_folder_for_each_table_system_and_day(tmp_path: Path) -> None:
         base.format(3) + ".parquet",
     ]
     assert one.rows == sum(system.amount.rows for system in lake.contents(tmp_path / "lake").systems)
-    assert not list((tmp_path / "lake" / names.STAGING).iterdir())
+    assert not list((tmp_path / "lake" / file_names.STAGING).iterdir())
 
 
 def test_the_same_bytes_again_add_nothing(tmp_path: Path, file: str) -> None:
@@ -148,17 +148,18 @@ ODD = [
 
 @pytest.mark.parametrize("name", ODD)
 def test_names_of_systems_become_names_of_folders(name: str) -> None:
-    text = names.escape(name)
+    text = file_names.escape(name)
     assert text
     assert not set(text) - set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-%")
-    assert names.is_own(names.data("d0r2", name, "2026-03-02", "0" * 64, "main"))
+    assert file_names.is_own(file_names.data("d0r2", name, "2026-03-02", "0" * 64, "main"))
 
 
 def test_no_two_names_share_a_folder() -> None:
     assert (
-        len({names.escape(name) for name in [*ODD, "A%20B", "a%2Fb", "é" * 300, "é" * 301]}) == len(ODD) + 4
+        len({file_names.escape(name) for name in [*ODD, "A%20B", "a%2Fb", "é" * 300, "é" * 301]})
+        == len(ODD) + 4
     )
-    assert len(names.escape("é" * 300)) <= names.LONGEST
+    assert len(file_names.escape("é" * 300)) <= file_names.LONGEST
 
 
 @pytest.mark.parametrize("name", first(2, ["A/B", "..", "X.Y Z", "$#@", "é"]))
@@ -167,7 +168,7 @@ def test_a_system_with_an_odd_name(tmp_path: Path, name: str) -> None:
     lake.add([path], tmp_path / "lake")
     with zlens.open(tmp_path / "lake", options=Options(systems=(name,))) as session:
         assert session.sql("SELECT DISTINCT system FROM d0r2").rows == [(name,)]
-    assert {p.name for p in (tmp_path / "lake" / "d0r2").iterdir()} == {f"system={names.escape(name)}"}
+    assert {p.name for p in (tmp_path / "lake" / "d0r2").iterdir()} == {f"system={file_names.escape(name)}"}
     assert lake.check(tmp_path / "lake").faults == []
 
 
@@ -181,7 +182,7 @@ def test_a_file_whose_system_has_no_name(tmp_path: Path) -> None:
 def test_clocks_that_are_wrong_make_no_folders_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from zlens.lake import tables as written
+    from zlens.lake import table_writer as written
 
     monkeypatch.setattr(written, "MAX_DAYS", 2)
     groups = [configuration(0), *interval(0), *interval(1)]
@@ -297,7 +298,7 @@ def test_a_disk_that_is_full_at_any_step(
         return real(*words, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(folder.os, step, full)
+        patch.setattr(lake_folder.os, step, full)
         if step == "link":
             # Where there are no links, copies do.
             lake.add([other], made)
@@ -340,7 +341,7 @@ def test_forgetting_on_a_full_disk(
         return real(*words, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(folder.os, step, full)
+        patch.setattr(lake_folder.os, step, full)
         if is_gone:
             forgotten = lake.forget(made, options)
             assert len(forgotten.gone) == 1
@@ -361,15 +362,15 @@ def test_forgetting_on_a_full_disk(
 def test_a_file_that_changes_while_it_is_read(
     tmp_path: Path, file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = imports.Writer.write
+    real = importer.Writer.write
 
-    def write_and_touch(self: imports.Writer) -> None:
+    def write_and_touch(self: importer.Writer) -> None:
         real(self)
         with open(file, "ab") as more:
             more.write(b"\0" * 4096)
 
     with monkeypatch.context() as patch:
-        patch.setattr(imports.Writer, "write", write_and_touch)
+        patch.setattr(importer.Writer, "write", write_and_touch)
         with pytest.raises(InputError, match="the file changed while it was read; import it again"):
             lake.add([file], tmp_path / "lake")
     assert everything(tmp_path / "lake") == {}
@@ -382,14 +383,14 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, file: str) -> None:
     other = write(tmp_path / "b.data", piece(range(4, 40)))
     code = (
         "import sys, threading, time, os, signal\n"
-        "from zlens.lake import imports\n"
-        "real = imports.Writer._table\n"
+        "from zlens.lake import importer\n"
+        "real = importer.Writer._table\n"
         "def slow(self, *words):\n"
         "    real(self, *words)\n"
         "    if len(self.draft.tables) == 3:\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "        time.sleep(0.1)\n"
-        "imports.Writer._table = slow\n"
+        "importer.Writer._table = slow\n"
         "from zlens.cli import main\n"
         f"sys.exit(main(['import', {other!r}, '--lake', {str(made)!r}]))"
     )

@@ -21,13 +21,13 @@ from lake_made import configuration, differences, piece, samples, tables, write
 from rounds import first, rounds
 from zlens import lake
 from zlens.inputs.options import Options, parse_moment
-from zlens.lake import names
+from zlens.lake import file_names
 
 #: Forks a child for every line it is given (lake and files) and tells its number, then its exit status.
 SERVER = """
 import os, sys, traceback
 from zlens import lake
-from zlens.lake import imports
+from zlens.lake import importer
 for line in sys.stdin:
     made, *files = line.rstrip("\\n").split("\\t")
     child = os.fork()
@@ -152,7 +152,7 @@ def test_killed_at_any_moment(tmp_path: Path, files: list[str]) -> None:
                 lake.add([files[0], files[2]], made)
                 assert seen(made) == stages[-1]
                 assert lake.check(made).faults == []
-                assert not list((made / names.STAGING).iterdir())
+                assert not list((made / file_names.STAGING).iterdir())
     # So many do hit every stage.
     assert kills < 20 or set(reached) == {0, 1, 2}
 
@@ -160,7 +160,7 @@ def test_killed_at_any_moment(tmp_path: Path, files: list[str]) -> None:
 KILLED = """
 import os, signal, sys
 from zlens import lake
-from zlens.lake import folder
+from zlens.lake import lake_folder
 number, after = {number}, {after}
 real, count = os.replace, 0
 def replace(source, target):
@@ -173,7 +173,7 @@ def replace(source, target):
     real(source, target)
     if mine:
         os.kill(os.getpid(), signal.SIGKILL)
-folder.os.replace = replace
+lake_folder.os.replace = replace
 lake.add([{file!r}], {made!r})
 """
 
@@ -197,7 +197,7 @@ def test_killed_while_files_move_into_place(
     # Any import cleans up, also one that has nothing to add.
     lake.add([files[0]], made)
     assert lake.check(made).faults == []
-    assert not list((made / names.STAGING).iterdir())
+    assert not list((made / file_names.STAGING).iterdir())
     lake.add([files[1]], made)
     assert seen(made) == seen(files[:2])
 
@@ -206,7 +206,7 @@ def test_a_first_import_that_dies_among_its_files_leaves_a_lake(tmp_path: Path, 
     made = tmp_path / "lake"
     dying = subprocess.run([sys.executable, "-c", DYING, files[0], str(made)], check=False)
     assert dying.returncode == 9
-    assert [path for path in made.rglob("*.parquet") if names.STAGING not in path.parts]
+    assert [path for path in made.rglob("*.parquet") if file_names.STAGING not in path.parts]
     lake.add([files[0]], made)
     assert seen(made) == seen([files[0]])
     assert lake.check(made).faults == []
@@ -228,11 +228,11 @@ def test_imports_at_the_same_time(tmp_path: Path) -> None:
 
 def test_the_living_are_left_alone(tmp_path: Path, files: list[str]) -> None:
     """Staging goes when its owner is dead, not before."""
-    from zlens.lake.folder import Folder
+    from zlens.lake.lake_folder import Folder
 
     made = tmp_path / "lake"
     lake.add([files[0]], made)
-    dead = made / names.STAGING / "1-dead"
+    dead = made / file_names.STAGING / "1-dead"
     dead.mkdir()
     (dead / "something").write_bytes(b"x")
     with Folder(made).staging() as staged:
@@ -267,12 +267,12 @@ def test_who_reads_can_read_on(tmp_path: Path, files: list[str]) -> None:
 def test_a_lake_that_cannot_be_written_to_is_read(tmp_path: Path, files: list[str]) -> None:
     made = tmp_path / "lake"
     lake.add([files[0]], made)
-    for name in (names.LOCK, names.READERS):
+    for name in (file_names.LOCK, file_names.READERS):
         (made / name).unlink(missing_ok=True)
     made.chmod(0o555)
     try:
         assert seen(made) == seen(files[0:1])
-        assert not (made / names.READERS).exists()
+        assert not (made / file_names.READERS).exists()
     finally:
         made.chmod(0o755)
 

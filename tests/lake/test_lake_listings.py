@@ -11,9 +11,9 @@ from lake_made import Table, differences, tables, tables_of
 from rounds import first, rounds
 from zlens import lake, reports
 from zlens.api import Session
-from zlens.catalog import metrics
+from zlens.catalog import measures as metrics
 from zlens.lake import rollups
-from zlens.lake.folder import Folder
+from zlens.lake.lake_folder import Folder
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "published" / "listings"
 #: Reports by time, and reports of the whole time.

@@ -21,8 +21,8 @@ from zlens.engine.connection import Connection
 from zlens.engine.isolated import IsolatedTables
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import Options, parse_moment, parse_zone
-from zlens.lake import names, parquet_engine
-from zlens.lake.folder import Folder
+from zlens.lake import file_names, parquet_engine
+from zlens.lake.lake_folder import Folder
 from zlens.lake.manifest import Input
 
 #: Interval 839 is the last of 2 March, UTC.
@@ -292,7 +292,7 @@ def without_tables(made: Path, into: Path) -> Path:
     for _, part in manifest.parts():
         assert part.tables
         part.tables = ""
-    (into / names.MANIFEST).write_bytes(manifest.dump())
+    (into / file_names.MANIFEST).write_bytes(manifest.dump())
     return into
 
 
@@ -308,6 +308,6 @@ def test_a_part_with_tables_of_another_is_refused(made: Path, tmp_path: Path) ->
     manifest = Folder(into).load()
     for _, part in manifest.parts():
         part.tables = "0" * 16
-    (into / names.MANIFEST).write_bytes(manifest.dump())
+    (into / file_names.MANIFEST).write_bytes(manifest.dump())
     with pytest.raises(InputError, match="the manifest and a document disagree"):
         zlens.open(into)

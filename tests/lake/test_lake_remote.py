@@ -23,10 +23,10 @@ from zlens import lake, stores
 from zlens.cli import main
 from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options, parse_moment
-from zlens.lake import measures, remote
-from zlens.lake.folder import Folder
+from zlens.lake import object_store, rollup_reader
+from zlens.lake.lake_folder import Folder
 from zlens.lake.retention import UNMEASURED
-from zlens.stores import gathering
+from zlens.stores import consolidation
 
 ADD = "import sys; from zlens import lake; lake.add(sys.argv[2:], sys.argv[1])"
 COMMIT = "import sys; from zlens import lake; lake.commit(sys.argv[2:], sys.argv[1])"
@@ -69,7 +69,7 @@ def elsewhere(cache: Path) -> str:
 def away(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """From here on as on another machine: without a local copy."""
     monkeypatch.setenv("XDG_CACHE_HOME", elsewhere(folder / f"cache{time.monotonic_ns()}"))
-    remote.at.cache_clear()
+    object_store.at.cache_clear()
 
 
 def prefix(url: str) -> str:
@@ -147,7 +147,7 @@ def test_the_life_of_a_lake(url: str, demo_folder: Path, monkeypatch: pytest.Mon
 def test_measures_of_many_systems_are_gathered(
     url: str, tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (measures, gathering):
+    for module in (rollup_reader, consolidation):
         monkeypatch.setattr(module, "MANY", 2)
     both = ("FIRST", "SECOND")
     lake.add([write(tmp_path / name, piece(range(3), system=name)) for name in both], url)
@@ -159,7 +159,7 @@ def test_measures_of_many_systems_are_gathered(
     assert paths
     assert not any("system=" in path for path in paths)
     with monkeypatch.context() as apart, zlens.open(url) as session:
-        apart.setattr(measures, "MANY", 1_000)
+        apart.setattr(rollup_reader, "MANY", 1_000)
         assert session.sql(question).rows == gathered
     assert {row[0] for row in gathered} == {*both}
     assert lake.check(url).faults == []
@@ -215,10 +215,10 @@ def test_a_writer_that_dies_leaves_nothing(
     left = {*store.objects(prefix(url))}
     assert any(name.startswith(".staging/") for name in left)
     # A day later the next writer removes what it has left, and only that.
-    monkeypatch.setattr(remote, "GRACE_S", -5)
+    monkeypatch.setattr(object_store, "GRACE_S", -5)
     lake.add(files[2:], url)
     assert {name for name in store.objects(prefix(url)) if name.startswith(".staging/")} == set()
-    monkeypatch.setattr(remote, "GRACE_S", 86_400)
+    monkeypatch.setattr(object_store, "GRACE_S", 86_400)
     lake.add(files[1:2], url)
     assert lake.check(url).faults == []
     assert differences(tables(url), tables(files)) == []
@@ -256,7 +256,7 @@ def test_a_fault_of_the_network(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kind, method, name, over = fault
-    monkeypatch.setattr(remote, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(object_store, "TIMEOUT_S", 1.0)
     lake.add(files[:1], url)
     before = seen(url)
     away(monkeypatch, tmp_path)
@@ -291,8 +291,8 @@ def test_a_store_that_keeps_failing(
         lake.add(files[1:], url)
     assert "Signature" not in str(caught.value)
     assert seen(url) == before
-    monkeypatch.setattr(remote, "_PAUSE_S", 0.0)
-    monkeypatch.setattr(remote, "_TRIES", 4)
+    monkeypatch.setattr(object_store, "_PAUSE_S", 0.0)
+    monkeypatch.setattr(object_store, "_TRIES", 4)
     refused = pytest.raises(LakeError, match="others have changed the lake 4 times meanwhile")
     with store.fault(412, of_the_manifest, times=1000), refused:
         lake.add(files[1:2], url)
@@ -330,7 +330,7 @@ def test_a_reader_keeps_its_version(
         count = session.sql("SELECT count(*) FROM d0r2").rows[0][0]
     assert count == len(whole["d0r2"][2])
     # What is not listed goes a day later, with the next change.
-    monkeypatch.setattr(remote, "GRACE_S", -5)
+    monkeypatch.setattr(object_store, "GRACE_S", -5)
     lake.add(files[2:], url)
     assert lake.check(url).waiting == 0
     assert lake.check(url).faults == []
@@ -359,13 +359,13 @@ def test_copies_are_bounded(url: str, files: list[str], monkeypatch: pytest.Monk
     copies = Path(os.environ["XDG_CACHE_HOME"]) / "zlens" / "lakes"
     parquet = [*copies.rglob("*.parquet")]
     assert parquet
-    monkeypatch.setattr(remote, "KEPT", 0)
+    monkeypatch.setattr(object_store, "KEPT", 0)
     with zlens.open(url):
         # Somebody reads.
-        remote._make_room(copies)
+        object_store._make_room(copies)
         assert [*copies.rglob("*.parquet")] == parquet
     gc.collect()
-    remote._make_room(copies)
+    object_store._make_room(copies)
     assert [*copies.rglob("*.parquet")] == []
     assert differences(tables(url), tables(files)) == []
 
@@ -396,16 +396,16 @@ def test_an_object_that_is_being_removed_is_not_listed_again(
 ) -> None:
     lake.add(files, url)
     lake.forget(url, Options(start=parse_moment("2026-03-02 10:06"), utc=True))
-    monkeypatch.setattr(remote, "GRACE_S", -5)
-    monkeypatch.setattr(remote, "_TRIES", 2)
-    removing = remote.Remote._delete
+    monkeypatch.setattr(object_store, "GRACE_S", -5)
+    monkeypatch.setattr(object_store, "_TRIES", 2)
+    removing = object_store.Remote._delete
     caught: list[LakeError] = []
 
-    def another(self: remote.Remote, listed: list[str]) -> bool:
+    def another(self: object_store.Remote, listed: list[str]) -> bool:
         """Another machine imports again what this one is about to remove, or has just removed."""
-        monkeypatch.setattr(remote.Remote, "_delete", removing)
+        monkeypatch.setattr(object_store.Remote, "_delete", removing)
         done = moment == "before" or removing(self, listed)
-        monkeypatch.setattr(remote, "GRACE_S", 86_400)
+        monkeypatch.setattr(object_store, "GRACE_S", 86_400)
         away(monkeypatch, tmp_path)
         try:
             lake.add(files[2:], url)
@@ -413,7 +413,7 @@ def test_an_object_that_is_being_removed_is_not_listed_again(
             caught.append(error)
         return removing(self, listed) if moment == "before" else done
 
-    monkeypatch.setattr(remote.Remote, "_delete", another)
+    monkeypatch.setattr(object_store.Remote, "_delete", another)
     late = few(tmp_path / "late.data", range(9, 12))
     lake.add([late], url)
     # As long as it is not known whether they are removed, they are in no manifest.

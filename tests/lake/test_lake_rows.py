@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from zlens.errors import InputError
 from zlens.inputs.source import Interval
-from zlens.lake import kinds, manifest, rows
-from zlens.lake.document import Intervals, load_intervals
+from zlens.lake import manifest, row_lists, validators
+from zlens.lake.documents import Intervals, load_intervals
 from zlens.lake.manifest import Manifest, Rollup
-from zlens.lake.rows import Lists
-from zlens.schema.kinds import Maybe, Number, Row
+from zlens.lake.row_lists import Lists
+from zlens.schema.validators import Maybe, Number, Row
 
 LISTS = Lists(
     {
-        "ends": Row((kinds.WHOLE, Maybe(Number()), kinds.MAYBE_TEXT), "end, seconds and flag"),
-        "marks": Row((kinds.COUNT, kinds.WHOLE, kinds.TEXT), "count, end and text", short=2),
+        "ends": Row((validators.WHOLE, Maybe(Number()), validators.MAYBE_TEXT), "end, seconds and flag"),
+        "marks": Row((validators.COUNT, validators.WHOLE, validators.TEXT), "count, end and text", short=2),
     }
 )
 _LARGE = [2**63 - 1, -(2**63 - 1), 2**63, -(2**63), 10**400, 1e15, 1e16, 1e-12, 1e-13, -1e-13, 1e308]
@@ -49,7 +49,7 @@ def outcome(load: Any, data: bytes) -> Any:
 
 
 def same(data: bytes) -> None:
-    by_kind = outcome(lambda data, file: kinds.loaded(data, file, LISTS._spec), data)
+    by_kind = outcome(lambda data, file: validators.loaded(data, file, LISTS._spec), data)
     found = outcome(LISTS.load, data)
     assert found == by_kind
     # 5 and 5.0 are equal, and not the same.
@@ -92,7 +92,7 @@ def test_lists_are_as_long_as_what_was_imported() -> None:
 
 def test_usual_rows_are_checked_by_msgspec_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kinds take three times as long."""
-    monkeypatch.setattr(rows.kinds, "loaded", None)
+    monkeypatch.setattr(row_lists.kinds, "loaded", None)
     data = msgspec.json.encode({"ends": [[1, 60.0, None], [2, 60, "gap"]], "marks": [[1, 2, "a"]]})
     ends = [(1, 60.0, None), (2, 60.0, "gap")]
     assert LISTS.load(data, "file.json") == {"ends": ends, "marks": [(1, 2, "a")]}

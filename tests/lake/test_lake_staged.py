@@ -21,7 +21,7 @@ from zlens import demo, lake
 from zlens.cli import main
 from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options
-from zlens.lake import staged
+from zlens.lake import staging
 
 COMMIT = "import sys; from zlens import lake; lake.commit(sys.argv[2:], sys.argv[1])"
 STAGE = "import sys; from zlens import lake; lake.stage(sys.argv[2:], sys.argv[1])"
@@ -55,7 +55,7 @@ def folder_of(area: Path, file: str) -> Path:
     return next(
         path
         for path in area.iterdir()
-        if json.loads((path / staged.NAME).read_bytes())["input"]["path"] == file
+        if json.loads((path / staging.NAME).read_bytes())["input"]["path"] == file
     )
 
 
@@ -94,7 +94,7 @@ def test_staged_twice_and_by_two_at_once(files: list[str], tmp_path: Path) -> No
     both = [begin(STAGE, area, *order) for order in (files, files[::-1])]
     assert [process.wait(60) for process in both] == [0, 0]
     assert sorted(os.listdir(area)) == sorted(
-        path.name for path in area.iterdir() if (path / staged.NAME).exists()
+        path.name for path in area.iterdir() if (path / staging.NAME).exists()
     )
     again, _ = lake.stage(files, area)
     assert all(added.again for added in again)
@@ -133,7 +133,7 @@ def test_commits_killed_at_any_moment(area: Path, files: list[str], tmp_path: Pa
         # Killed after the lake was made and before its first commit, there is nothing to see.
         if (made / "manifest.json").exists() and lake.contents(made).inputs:
             assert set(seen(made)) <= set(expected)
-        if list(own.glob(f"*/{staged.NAME}")):
+        if list(own.glob(f"*/{staging.NAME}")):
             lake.commit([own], made)
         assert seen(made) == expected
         assert lake.check(made).faults == []
@@ -158,14 +158,14 @@ def test_what_another_one_has_committed_meanwhile(
 ) -> None:
     """Its folder goes while this one copies it: that is no fault."""
     made = tmp_path / "lake"
-    real = staged._copied
+    real = staging._copied
 
     def copied(path: Path, target: Path):
-        monkeypatch.setattr(staged, "_copied", real)
+        monkeypatch.setattr(staging, "_copied", real)
         lake.commit([own], made)
         return real(path, target)
 
-    monkeypatch.setattr(staged, "_copied", copied)
+    monkeypatch.setattr(staging, "_copied", copied)
     assert [(result.again, result.error) for result in lake.commit([own], made)] == [(True, None)] * 4
     assert seen(made) == seen(files)
 
@@ -208,7 +208,7 @@ def test_damage_on_the_way_is_found(own: Path, files: list[str], tmp_path: Path)
     ],
 )
 def test_what_zlens_has_not_staged_is_refused(change, own: Path, files: list[str], tmp_path: Path) -> None:
-    file = folder_of(own, files[0]) / staged.NAME
+    file = folder_of(own, files[0]) / staging.NAME
     value = json.loads(file.read_bytes())
     change(value)
     file.write_text(json.dumps(value))
@@ -218,7 +218,7 @@ def test_what_zlens_has_not_staged_is_refused(change, own: Path, files: list[str
 
 
 def test_random_damage_of_the_list(own: Path, files: list[str], tmp_path: Path) -> None:
-    file = folder_of(own, files[0]) / staged.NAME
+    file = folder_of(own, files[0]) / staging.NAME
     data = file.read_bytes()
     chance = draws(41)
     for number in range(rounds(200, 20)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from played import MEASURES
 
-from zlens.live.watch import Live
+from zlens.live.watcher import Live
 
 
 @pytest.fixture(autouse=True)

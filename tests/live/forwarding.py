@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from patience import until
-from zlens.live import wire
+from zlens.live import protocol
+from zlens.live.protocol import Frame, Kind
 from zlens.live.receiver import Receiver
-from zlens.live.wire import Frame, Kind
 
 STREAM = "0123456789abcdef0123456789abcdef"
 
@@ -27,7 +27,7 @@ class Peer:
         self.socket.sendall(Frame(kind, sequence, payload, flags).encode())
 
     def read(self) -> Frame:
-        return wire.read(self._take)
+        return protocol.read(self._take)
 
     def _take(self, count: int) -> bytes:
         data = b""
@@ -40,13 +40,13 @@ class Peer:
 
     def greet(self, **fields: Any) -> Frame:
         """Says hello; what the receiver answers."""
-        hello = {"version": wire.VERSION, "name": "lnx1", "kind": "monreader", "stream": STREAM} | fields
-        self.send(Kind.HELLO, payload=wire.text(hello))
+        hello = {"version": protocol.VERSION, "name": "lnx1", "kind": "monreader", "stream": STREAM} | fields
+        self.send(Kind.HELLO, payload=protocol.text(hello))
         return self.read()
 
     def deliver(self, sequence: int, data: bytes) -> None:
         """Sends a set of one record, and waits until it is durable."""
-        self.send(Kind.DATA, sequence, data, wire.ENDS_SET)
+        self.send(Kind.DATA, sequence, data, protocol.ENDS_SET)
         self.acknowledged(sequence + 1)
 
     def acknowledged(self, sequence: int) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from rounds import rounds
 from zlens import _native
-from zlens.catalog import metrics
-from zlens.live.sources import Arrived, Feed, Position
-from zlens.live.watch import Live, Step
+from zlens.catalog import measures
+from zlens.live.feeds import Arrived, Feed, Position
+from zlens.live.watcher import Live, Step
 from zlens.session.session import Session
 
 #: Longer than any of these tests takes; nothing is measured by it.
@@ -75,7 +75,7 @@ def play(live: Live) -> list[Step]:
 def differences(recorded: Session, live: Session, names: Sequence[str] | None = None) -> list[str]:
     """How the measures of two sessions differ, row by row; a sentence for each measure that does."""
     found = []
-    for name in names or MEASURES or metrics.tables():
+    for name in names or MEASURES or measures.tables():
         if name in OF_FILES:
             continue
         (columns, expected), (_, actual) = _rows(recorded, name), _rows(live, name)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from zlens.errors import QueryError
-from zlens.live.hooks import MOST, Command, Hooks, Webhook
+from zlens.live.notifications import MOST, Command, Hooks, Webhook
 
 A, B = {"a": {"rule": "A"}}, {"b": {"rule": "B"}}
 

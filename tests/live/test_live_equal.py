@@ -12,10 +12,10 @@ import pytest
 from played import MEASURES, Pieces, differences, interval_cuts, play
 
 from rounds import rounds
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.inputs.options import Options, parse_moment
-from zlens.live.watch import Limits, Live
-from zlens.readers import following
+from zlens.live.watcher import Limits, Live
+from zlens.readers import streaming
 from zlens.session.session import Session
 
 
@@ -47,7 +47,7 @@ def test_monitor_data_with_events_after_the_end_of_their_interval(demo_folder: P
 def test_smf_records_whose_intervals_have_two_lengths(demo_folder: Path) -> None:
     """RMF's records of 15 minutes tell more of the counters of the minutes before them."""
     path = demo_folder / "zlzos.smf"
-    form = following.form("smf.dump")
+    form = streaming.form("smf.dump")
     assert form is not None
     moments = form.moments(str(path))
     check(path, [*(end for _, end in moments[:: rounds(40, 90)]), moments[-1][1]], Limits(grace=5.0))
@@ -92,7 +92,7 @@ def test_a_window_of_what_is_kept_reads_its_hours_alone(demo_folder: Path) -> No
         play(live)
         with Session([str(recording)], window) as recorded, live.session() as whole:
             with whole.narrowed(window) as shown:
-                names = [name for name in MEASURES or metrics.tables() if name != "event"]
+                names = [name for name in MEASURES or measures.tables() if name != "event"]
                 assert differences(recorded, shown, names) == []
                 # A recording also reports earlier resets of counters.
                 events = "SELECT time, kind, subject, detail FROM event"

@@ -10,12 +10,12 @@ from played import differences, interval_cuts
 
 import zlens
 from zlens.cli import main
-from zlens.live import wire
-from zlens.live.forwarded import Forwarded
-from zlens.live.received import Keep
+from zlens.live import protocol
+from zlens.live.forwarder_feeds import Forwarded
+from zlens.live.protocol import Kind
+from zlens.live.received_files import Keep
 from zlens.live.receiver import Receiver
-from zlens.live.watch import Live
-from zlens.live.wire import Kind
+from zlens.live.watcher import Live
 
 #: Bytes of a record.
 SIZE = 200_000
@@ -28,7 +28,7 @@ def deliver(receiver: Receiver, data: bytes, at: int, until: int) -> None:
     assert needed == at
     for number in range(at, until):
         if number == 0:
-            peer.send(Kind.BEGIN, 0, wire.text({"file": "day.monwrite"}))
+            peer.send(Kind.BEGIN, 0, protocol.text({"file": "day.monwrite"}))
         else:
             peer.send(Kind.DATA, number, data[(number - 1) * SIZE : number * SIZE])
     peer.acknowledged(until)
@@ -68,7 +68,7 @@ def test_received_files_go_once_their_intervals_are_closed(demo_folder: Path, tm
         peer = Peer(receiver)
         sequence = peer.greet(kind="file").sequence
         for part in (data[:cut], data[cut:]):
-            peer.send(Kind.BEGIN, sequence, wire.text({"file": "part.monwrite"}))
+            peer.send(Kind.BEGIN, sequence, protocol.text({"file": "part.monwrite"}))
             for at in range(0, len(part), SIZE):
                 sequence += 1
                 peer.send(Kind.DATA, sequence, part[at : at + SIZE])
@@ -111,7 +111,7 @@ def test_a_gap_is_a_problem(demo_folder: Path, tmp_path: Path) -> None:
                 pass
             peer = Peer(receiver)
             peer.greet(kind="file")
-            peer.send(Kind.GAP, 8, wire.text({"reason": "restart", "sets": "0", "bytes": "0"}))
+            peer.send(Kind.GAP, 8, protocol.text({"reason": "restart", "sets": "0", "bytes": "0"}))
             peer.acknowledged(9)
             peer.close()
             peer = Peer(receiver)

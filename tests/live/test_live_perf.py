@@ -15,9 +15,9 @@ import rounds
 from zlens import lake
 from zlens.errors import InputError
 from zlens.inputs.options import Options
-from zlens.live.sources import Reading
-from zlens.live.watch import Limits, Live
-from zlens.readers.linux.following import FORM
+from zlens.live.feeds import Reading
+from zlens.live.watcher import Limits, Live
+from zlens.readers.linux.streaming import FORM
 from zlens.session.session import Session
 
 FORMS = ("text", "csv", "json")

@@ -11,11 +11,11 @@ from played import Pieces, differences, interval_cuts, play
 
 from rounds import first
 from zlens.api import Session
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.inputs.options import Options
 from zlens.live import published
-from zlens.live.watch import Live
-from zlens.server.place import moment
+from zlens.live.watcher import Live
+from zlens.server.workspace import moment
 
 
 def reopened(session: Session, folder: Path) -> Session:
@@ -41,7 +41,7 @@ def test_measures_records_and_systems_are_those_of_the_session(
     play(live)
     with live.session() as whole, reopened(whole, tmp_path / "copies") as other:
         assert differences(whole, other) == []
-        raw = [name for (name, *_) in whole.sql("SHOW TABLES").rows if name not in metrics.tables()]
+        raw = [name for (name, *_) in whole.sql("SHOW TABLES").rows if name not in measures.tables()]
         counts = " UNION ALL ".join(f"SELECT '{name}' AS name, count(*) FROM {name}" for name in raw)
         for query in (f"{counts} ORDER BY name", "FROM system", "FROM problem"):
             assert whole.sql(query).rows == other.sql(query).rows

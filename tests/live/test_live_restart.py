@@ -22,7 +22,7 @@ from patience import until
 from rounds import rounds
 from zlens import lake
 from zlens.errors import LakeError
-from zlens.live.watch import Limits, Live
+from zlens.live.watcher import Limits, Live
 from zlens.session.session import Session
 
 #: A part for the lake every four minutes.

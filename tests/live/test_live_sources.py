@@ -11,8 +11,8 @@ import pytest
 from played import PATIENCE_S, arrivals
 
 from zlens.errors import InputError
-from zlens.live import sources
-from zlens.live.sources import Arrived, Clock, Feed, Folder, Reading, Replay, growing
+from zlens.live import feeds
+from zlens.live.feeds import Arrived, Clock, Feed, Folder, Reading, Replay, growing
 
 
 def read_all(feed: Feed) -> bytes:
@@ -150,4 +150,4 @@ def test_what_cannot_be_played_says_so(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("nothing of the kind")
     with pytest.raises(InputError, match="this is text, which no reader of zlens knows"):
-        sources.recording(str(path), Clock(1))
+        feeds.recording(str(path), Clock(1))

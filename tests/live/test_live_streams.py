@@ -9,7 +9,7 @@ import pytest
 from played import Pieces, differences, interval_cuts, play
 
 from zlens import _native
-from zlens.live.watch import Limits, Live, Step
+from zlens.live.watcher import Limits, Live, Step
 from zlens.session.session import Session
 
 

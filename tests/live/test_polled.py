@@ -18,11 +18,11 @@ from rounds import first
 from zlens import lake
 from zlens.cli import main
 from zlens.errors import InputError, QueryError
-from zlens.live import polled
-from zlens.live.polled import Address, File, Login, Missed, Polled
-from zlens.live.sources import Arrived
-from zlens.live.watch import Limits, Live
-from zlens.readers.openmetrics.following import interval_s, stamped
+from zlens.live import polling
+from zlens.live.feeds import Arrived
+from zlens.live.polling import Address, File, Login, Missed, Polled
+from zlens.live.watcher import Limits, Live
+from zlens.readers.openmetrics.streaming import interval_s, stamped
 from zlens.session.session import Session
 
 TEXT = b"""# HELP zhmc_partition_ifl_processor_count Number of IFLs
@@ -189,7 +189,7 @@ def test_measures_are_those_of_the_saved_scrapes(
 
 
 def test_a_recording_of_scrapes_can_be_played(tmp_path: Path) -> None:
-    from zlens.live.sources import Clock, recording
+    from zlens.live.feeds import Clock, recording
 
     saved = tmp_path / "saved.prom"
     saved.write_bytes(b"".join(stamped(scrape("0.5"), 1_700_000_000_000 + 60_000 * n) for n in range(200)))
@@ -208,7 +208,7 @@ def test_an_address_gives_its_text_now() -> None:
 
 
 def test_what_an_address_gives_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polled, "MOST", 1000)
+    monkeypatch.setattr(polling, "MOST", 1000)
     with serving(text(b"x" * 1001)) as url:
         found = missed(Address.of(url))
     assert "longer than 1,000 bytes" in found.why
@@ -291,8 +291,8 @@ def test_polls_that_nobody_takes_are_left_out() -> None:
     end = time.monotonic() + PATIENCE_S
     while feed._place.polls and time.monotonic() < end:  # type: ignore[attr-defined]
         time.sleep(0.01)
-    assert len(feed._handover) == polled._WAITING
-    wait_for(feed, polled._WAITING)
+    assert len(feed._handover) == polling._WAITING
+    wait_for(feed, polling._WAITING)
     feed._handover.offer(b"", "the next")
     (found,) = wait_for(feed, 1)
     feed.close()

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 import tools
 from rounds import rounds
 from zlens.errors import ReceiverError
-from zlens.live import wire
-from zlens.live.received import GAPS, STATE, Keep, Received
+from zlens.live import protocol
+from zlens.live.protocol import ENDS_SET, Frame, Kind
+from zlens.live.received_files import GAPS, STATE, Keep, Received
 from zlens.live.receiver import Access, Limits, Place, Receiver
-from zlens.live.wire import ENDS_SET, Frame, Kind
 
 
 @pytest.fixture
@@ -114,8 +114,8 @@ def test_gaps_are_listed_with_their_place(receiver: Receiver) -> None:
     peer = Peer(receiver)
     peer.greet()
     peer.send(Kind.DATA, 0, b"one", ENDS_SET)
-    peer.send(Kind.GAP, 1, wire.text({"reason": "overflow"}))
-    peer.send(Kind.GAP, 2, wire.text({"reason": "spool_full", "sets": 5, "next": 9}))
+    peer.send(Kind.GAP, 1, protocol.text({"reason": "overflow"}))
+    peer.send(Kind.GAP, 2, protocol.text({"reason": "spool_full", "sets": 5, "next": 9}))
     peer.deliver(9, b"ten")
     [source] = receiver.sources()
     assert [(gap["reason"], gap["sequence"], gap["size"]) for gap in source.gaps()] == [
@@ -131,7 +131,7 @@ def test_a_gap_inside_of_data_begins_a_new_file(receiver: Receiver, kind: str, f
     peer = Peer(receiver)
     peer.greet(kind=kind)
     peer.send(Kind.DATA, 0, b"cut", flags)
-    peer.send(Kind.GAP, 1, wire.text({"reason": "spool_full", "next": 5}))
+    peer.send(Kind.GAP, 1, protocol.text({"reason": "spool_full", "next": 5}))
     peer.deliver(5, b"whole")
     assert contents(receiver) == [b"cut", b"whole"]
 
@@ -173,9 +173,9 @@ def test_captures_end_behind_a_set(tmp_path: Path) -> None:
 def test_files_are_the_forwarders(receiver: Receiver) -> None:
     peer = Peer(receiver)
     peer.greet(kind="file")
-    peer.send(Kind.BEGIN, 0, wire.text({"file": "../../day one.smf"}))
+    peer.send(Kind.BEGIN, 0, protocol.text({"file": "../../day one.smf"}))
     peer.send(Kind.DATA, 1, b"1" * 500_000, ENDS_SET)
-    peer.send(Kind.BEGIN, 2, wire.text({"file": "day2.smf"}))
+    peer.send(Kind.BEGIN, 2, protocol.text({"file": "day2.smf"}))
     peer.send(Kind.DATA, 3, b"2", ENDS_SET)
     peer.send(Kind.END, 4)
     peer.acknowledged(4)
@@ -231,8 +231,8 @@ def test_a_check_leaves_nothing(receiver: Receiver) -> None:
         [Frame(Kind.DATA, 7, b"x")],
         [Frame(Kind.HELLO)],
         [Frame(Kind.WELCOME)],
-        [Frame(Kind.GAP, 0, wire.text({"next": 0}))],
-        [Frame(Kind.GAP, 0, wire.text({"next": "many"}))],
+        [Frame(Kind.GAP, 0, protocol.text({"next": 0}))],
+        [Frame(Kind.GAP, 0, protocol.text({"next": "many"}))],
         [Frame(Kind.GAP, 0, b"\xff\xfe")],
         [Frame(Kind.GAP, 0, b"a\n" * 100)],
     ],
@@ -250,12 +250,12 @@ def test_what_is_no_next_record_ends_the_connection(receiver: Receiver, frames: 
 def test_frames_that_are_too_long_are_not_read(receiver: Receiver) -> None:
     peer = Peer(receiver)
     # Before it is known who speaks, only a greeting's length.
-    peer.socket.sendall(Frame(Kind.HELLO, 0, b"a" * (wire.MOST_TEXT + 1)).encode())
+    peer.socket.sendall(Frame(Kind.HELLO, 0, b"a" * (protocol.MOST_TEXT + 1)).encode())
     assert peer.read().kind is Kind.REFUSED
     peer = Peer(receiver)
     peer.greet()
     head = bytearray(Frame(Kind.DATA).encode())
-    head[4:8] = (wire.MOST + 1).to_bytes(4, "big")
+    head[4:8] = (protocol.MOST + 1).to_bytes(4, "big")
     peer.socket.sendall(head)
     assert peer.read().kind is Kind.REFUSED
 
@@ -313,7 +313,7 @@ def test_a_disk_that_cannot_be_written_keeps_what_was_durable(
         def full(handle: int) -> None:
             raise OSError(28, "No space left on device")
 
-        patch.setattr("zlens.live.received.os.fsync", full)
+        patch.setattr("zlens.live.received_files.os.fsync", full)
         peer.send(Kind.DATA, 1, b"lost", ENDS_SET)
         assert "No space left" in peer.read().fields["reason"]
     assert contents(receiver) == [b"durable"]
@@ -422,7 +422,7 @@ def several(receiver: Receiver) -> Received:
     peer = Peer(receiver)
     peer.greet(kind="file")
     for number in range(5):
-        peer.send(Kind.BEGIN, 2 * number, wire.text({"file": f"{number}.data"}))
+        peer.send(Kind.BEGIN, 2 * number, protocol.text({"file": f"{number}.data"}))
         peer.send(Kind.DATA, 2 * number + 1, b"." * 100)
     peer.acknowledged(10)
     peer.close()

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from rounds import rounds
 from zlens.errors import ReceiverError
-from zlens.live import wire
-from zlens.live.wire import ENDS_SET, Frame, Kind
+from zlens.live import protocol
+from zlens.live.protocol import ENDS_SET, Frame, Kind
 
 
 def test_a_frame_has_the_bytes_that_the_forwarder_sends() -> None:
@@ -19,7 +19,7 @@ def test_a_frame_has_the_bytes_that_the_forwarder_sends() -> None:
 
 
 def test_fields_are_lines() -> None:
-    frame = Frame(Kind.GAP, payload=wire.text({"reason": "a\nb", "sets": 3}))
+    frame = Frame(Kind.GAP, payload=protocol.text({"reason": "a\nb", "sets": 3}))
     assert frame.fields == {"reason": "a b", "sets": "3"}
 
 
@@ -42,4 +42,4 @@ def test_damaged_frames_are_refused(data: st.DataObject) -> None:
         return taken
 
     with pytest.raises((ReceiverError, EOFError)):
-        wire.read(take)
+        protocol.read(take)

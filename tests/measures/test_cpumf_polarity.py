@@ -9,7 +9,7 @@ import pytest
 from counter_rows import opened, row, values
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
 from zlens.api import Session
-from zlens.catalog.columns import Column
+from zlens.catalog.raw_columns import Column
 from zlens.explain.names import explain
 from zlens.inputs.options import Options
 from zlens.inputs.source import Interval

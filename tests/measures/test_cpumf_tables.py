@@ -9,10 +9,10 @@ import pytest
 from counter_rows import opened, row, values
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
 from zlens.catalog import cpumf, cpumf_formulas, generations
-from zlens.catalog.columns import Column
-from zlens.catalog.trust import Trust
+from zlens.catalog.formula_policy import Trust
+from zlens.catalog.raw_columns import Column
 from zlens.errors import InputError
-from zlens.inputs.doubts import doubts
+from zlens.inputs.data_quality import doubts
 from zlens.inputs.options import Options
 from zlens.inputs.source import Interval
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from counter_rows import opened, row, values
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.inputs.options import Options
 
 BUSY = {"B0": 9e9, "B1": 3e9, "B2": 1e7, "B3": 4e7, "B4": 2e7, "B5": 6e7, "P32": 1e9, "P33": 3e8}
@@ -46,7 +46,7 @@ def test_one_processor_is_its_type() -> None:
     session = opened([row(counters, generation="z196", cpsp=5206)])
     [cpu] = values(session, "*")
     [type] = values(session, "*", "cpumf_type")
-    common = [column.name for column in metrics.table("cpumf_type").columns if column.by]
+    common = [column.name for column in measures.table("cpumf_type").columns if column.by]
     assert len(common) > 50
     assert [type[name] for name in common] == [cpu[name] for name in common]
 

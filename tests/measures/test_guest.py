@@ -11,7 +11,7 @@ import pytest
 import guest_made as guests
 import monwrite_made as made
 import zlens
-from zlens.catalog import layouts, metrics, plans
+from zlens.catalog import layouts, measures, plans
 from zlens.inputs.options import Options, parse_moment
 
 MINUTES = range(5)
@@ -210,7 +210,7 @@ def test_wait_states_are_shares_of_samples_and_make_a_hundred(tmp_path: Path) ->
     )
     shares = [
         column.name
-        for column in metrics.table("guest").columns
+        for column in measures.table("guest").columns
         if "share of the samples" in column.text and column.name != "eligible_pct"
     ]
     assert len(shares) == len(STATES)

@@ -17,7 +17,7 @@ from rounds import draws, first, rounds
 from samples import needs, sample
 from smf70_made import US, Core, Cpu, Logical, Lpar, Record, encoded, record, session
 from zlens.api import Session
-from zlens.catalog import metrics, roles, smf_sections, smf_write
+from zlens.catalog import measures, roles, smf_sections, smf_writer
 from zlens.catalog.smf_record import CounterSet
 
 SAMPLE = sample("public/smf72-impossible-cpu.smf")
@@ -156,13 +156,13 @@ def _places(number: int, made: bytes | bytearray, section: str, field: str) -> l
 
 
 def _class(**changed: Any) -> bytes:
-    return smf_write.encode(
+    return smf_writer.encode(
         smf_sections.layout(72),
         3,
         system="SYSA",
         local_us=END_US,
         sections={
-            "product": [{"MVS": "ZV030100", "SNM": "SYSA", **smf_write.interval(END_US, SECONDS, 0)}],
+            "product": [{"MVS": "ZV030100", "SNM": "SYSA", **smf_writer.interval(END_US, SECONDS, 0)}],
             "wms": [CLASS],
             "scs": [PERIOD | {"CTSA": 1000.0} | changed],
             "rts": [{"TRDB_1": 50}, {"TRDB_1": 1}],
@@ -216,7 +216,7 @@ def _beyond(table: str, row: dict[str, Any]) -> list[str]:
     """The columns of a row whose values cannot be; a fiftieth and 0.05 s are let pass, as by the bounds."""
     seconds = row["seconds"] or 0
     wrong = []
-    for column in metrics.table(table).columns:
+    for column in measures.table(table).columns:
         value = row.get(column.name)
         if (
             value is None

@@ -11,7 +11,7 @@ import pytest
 
 import lake_made
 import zlens
-from zlens.catalog import aggregation, metrics
+from zlens.catalog import aggregation, measures
 from zlens.inputs.options import Options
 
 HALF_HOUR, FIVE = 1800, 300
@@ -23,7 +23,7 @@ def rows(path: Path, query: str, every_s: int | None = None) -> list[tuple[Any, 
 
 
 def mean(table: str, column: str) -> str:
-    declared = metrics.table(table).column(column)
+    declared = measures.table(table).column(column)
     assert declared is not None
     return aggregation.mean(declared)
 

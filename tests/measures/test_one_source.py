@@ -12,7 +12,7 @@ import zlens
 from zlens import cli, demo
 from zlens.errors import InputError
 from zlens.inputs.options import ALL, Options
-from zlens.models import moments
+from zlens.models import interval_choice
 
 #: Measures that both the SMF records and the RMF page of the demo fill.
 BOTH = ("cec", "cpu", "load", "partition")
@@ -89,7 +89,7 @@ def test_every_interface_shows_one_and_offers_the_other(
     assert cli.main(["report", "partition", *names, "--source", ALL]) == 0
     assert "Several sources" not in capsys.readouterr().out
     with zlens.open(inputs) as session:
-        assert len(moments.intervals(session, "ZLZ1")) == 4
+        assert len(interval_choice.intervals(session, "ZLZ1")) == 4
 
 
 def test_an_unknown_source_is_refused(inputs: list[Path]) -> None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from zlens.inputs.source import Interval, SystemInfo
 from zlens.readers.throughput.table import Row, Throughput
-from zlens.session import throughput
+from zlens.session import throughput_join
 
 SECOND = 1_000_000
-PLACE = {column.name: at for at, column in enumerate(throughput.COLUMNS)}
+PLACE = {column.name: at for at, column in enumerate(throughput_join.COLUMNS)}
 
 
 @st.composite
@@ -48,7 +48,7 @@ def rows(draw: st.DrawFn) -> tuple[Row, ...]:
 def joined(told: tuple[Row, ...], intervals: list[tuple[int, int]], offset_s: int = 0) -> list[Any]:
     info = SystemInfo("A", "made")
     given = [(info, Interval(end * SECOND, float(end - start))) for start, end in intervals]
-    return throughput.joined(Throughput("t.csv", told, (), False), given, None, float(offset_s))
+    return throughput_join.joined(Throughput("t.csv", told, (), False), given, None, float(offset_s))
 
 
 def second_by_second(told: tuple[Row, ...], start: int, end: int, offset_s: int) -> tuple[float, ...] | None:
@@ -118,6 +118,6 @@ def test_local_times_are_moved_by_their_zone(told: tuple[Row, ...], hours: int) 
         (info, Interval(row.end_us - hours * 3600 * SECOND, (row.end_us - row.start_us) / SECOND))
         for row in far
     ]
-    found = throughput.joined(Throughput("t.csv", far, (), True), intervals, zone, 0.0)
+    found = throughput_join.joined(Throughput("t.csv", far, (), True), intervals, zone, 0.0)
     told_of = [row.transactions for row in far if row.transactions is not None]
     assert [row[PLACE["transactions"]] for row in found] == pytest.approx(told_of)

@@ -18,7 +18,7 @@ import pytest
 import counter_rows
 import fakes
 from zlens.api import Session
-from zlens.catalog.columns import Column
+from zlens.catalog.raw_columns import Column
 from zlens.inputs.options import Options
 
 #: Runs of tables 4 to 7: logical processors, ETR, ITR and average busy as printed.

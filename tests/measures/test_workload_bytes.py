@@ -11,7 +11,7 @@ import pytest
 import zlens
 from readers import smf_made
 from rounds import draws
-from zlens.catalog import smf_sections, smf_write
+from zlens.catalog import smf_sections, smf_writer
 
 #: 2015-01-21 21:56:00 UTC
 END_US = 1_421_877_360_000_000
@@ -36,13 +36,13 @@ def record(
     lengths: dict[str, int] | None = None,
 ) -> bytes:
     """A record of one class with the fields that differ from those above."""
-    return smf_write.encode(
+    return smf_writer.encode(
         smf_sections.layout(72),
         3,
         system="SYSA",
         local_us=end_us + ZONE_S * 1_000_000,
         sections={
-            "product": [{"MVS": "ZV020100", **smf_write.interval(end_us, 614.053, ZONE_S)}],
+            "product": [{"MVS": "ZV020100", **smf_writer.interval(end_us, 614.053, ZONE_S)}],
             "wms": [CLASS | (of or {})],
             "scs": [PERIOD | one for one in periods or ({},)],
             "rts": [{f"TRDB_{n}": value for n, value in enumerate(row, 1)} for row in (BOUNDS, COUNTS)],

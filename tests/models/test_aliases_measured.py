@@ -15,8 +15,8 @@ import pytest
 from reports.fake_session import FakeSession
 from zlens.cli import main
 from zlens.errors import QueryError
-from zlens.models import moments
-from zlens.models.aliases import measured as aliases
+from zlens.models import interval_choice
+from zlens.models.aliases import measurement as aliases
 from zlens.models.answer import by_name
 
 END = datetime(2016, 9, 1, 22, 2, 18, tzinfo=UTC)
@@ -74,9 +74,9 @@ def test_a_pool_by_number_and_by_control_unit(pool: str) -> None:
 
 def test_the_interval_is_the_busiest_of_the_pool_that_is_asked_for() -> None:
     given = session(*PUBLISHED, *BESIDE, *NEXT)
-    assert moments.moment(given, "VM1", None, aliases.busy()) == END
-    assert moments.moment(given, "VM1", None, aliases.busy(["pool=1"])) == LATER
-    assert moments.moment(given, "VM1", None, aliases.busy(["use.MDISK.share=5", "pool=0600"])) == END
+    assert interval_choice.moment(given, "VM1", None, aliases.busy()) == END
+    assert interval_choice.moment(given, "VM1", None, aliases.busy(["pool=1"])) == LATER
+    assert interval_choice.moment(given, "VM1", None, aliases.busy(["use.MDISK.share=5", "pool=0600"])) == END
 
 
 def test_a_pool_that_is_not_there() -> None:
@@ -84,7 +84,9 @@ def test_a_pool_that_is_not_there() -> None:
     with pytest.raises(QueryError, match="no pool 9") as caught:
         aliases.compare(given, "VM1", END, ["pool=9"])
     assert caught.value.expected == "0 (0600), 1 (0700)"
-    assert moments.moment(given, "VM1", None, aliases.busy(["pool=9"])) == END, "so that it is said so"
+    assert interval_choice.moment(given, "VM1", None, aliases.busy(["pool=9"])) == END, (
+        "so that it is said so"
+    )
 
 
 def test_what_if() -> None:

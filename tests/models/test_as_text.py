@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from zlens.models import as_text
+from zlens.models import text_format
 from zlens.models.answer import Answer, Column, Table
-from zlens.present.charts import Chart, Series
+from zlens.rendering.charts import Chart, Series
 
 
 @pytest.mark.parametrize(
@@ -24,14 +24,14 @@ def test_bars_print_three_digits_of_the_longest(
     values: tuple[float, float], printed: tuple[str, str]
 ) -> None:
     chart = Chart("Quiesce", "bars", ("A", "B"), (Series("gets", values),), "s")
-    lines = as_text.render(Answer("shares", "Bars", [], charts=[chart])).splitlines()
+    lines = text_format.render(Answer("shares", "Bars", [], charts=[chart])).splitlines()
     assert tuple(text.split()[-1] for text in lines if "gets" in text) == printed
 
 
 def test_sentences_stand_below_their_row() -> None:
     columns = (Column("name", "Name"), Column("text", "Is"), Column("value", "Value", "ms", 1))
     table = Table("constants", "", columns, [("slice", "how long " * 20, 5.0), ("lag", "short", 2.5)])
-    lines = as_text.render(Answer("shares", "Constants", [table])).splitlines()[2:]
+    lines = text_format.render(Answer("shares", "Constants", [table])).splitlines()[2:]
     assert lines[:4] == ["Name   Value", "        (ms)", "-----  -----", "slice    5.0"]
     assert lines[4].startswith("    Is: how long how long")
     assert lines[5].startswith("      ")

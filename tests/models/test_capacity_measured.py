@@ -13,7 +13,7 @@ from reports.fake_session import FakeSession
 from zlens.cli import main
 from zlens.errors import QueryError
 from zlens.models.answer import by_name
-from zlens.models.capacity import measured as capacity
+from zlens.models.capacity import measurement as capacity
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
@@ -68,12 +68,12 @@ def test_a_linux_on_another_machine_says_nothing() -> None:
 
 def test_a_machine_that_is_named() -> None:
     """The z14: three of its processors bring what the catalog says."""
-    from zlens.catalog import machines
+    from zlens.catalog import capacity_curves
     from zlens.models.capacity import scaling
 
     answer = capacity.compare(session(), "VM1", END, ["machine=z14-m05"])
-    curve = machines.machines()["z14-m05"].curve
-    assert answer.figure("factor") == scaling.factor(curve, 3, machines.complete()).value
+    curve = capacity_curves.machines()["z14-m05"].curve
+    assert answer.figure("factor") == scaling.factor(curve, 3, capacity_curves.complete()).value
     assert "changed: machine=z14-m05" in answer.notes
 
 

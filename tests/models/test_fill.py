@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog  # type: ignore[import-untyped]
 
 from rounds import draws, rounds
-from zlens.models.fill import Group, group_fill, water_fill
+from zlens.models.allocation import Group, group_fill, water_fill
 
 AMOUNTS = st.one_of(st.sampled_from([0.0, 1.0, 100.0]), st.floats(0, 1e4))
 CLAIMS = st.lists(st.tuples(st.one_of(st.just(100.0), st.floats(1e-3, 1e4)), AMOUNTS), max_size=12)

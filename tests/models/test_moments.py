@@ -9,10 +9,10 @@ import pytest
 
 import zlens
 from zlens import models
-from zlens.models import moments
+from zlens.models import interval_choice
 from zlens.plan import planning
-from zlens.server import happened
-from zlens.server.place import Place
+from zlens.server import peaks
+from zlens.server.workspace import Place
 
 
 @pytest.mark.parametrize("file", [0, 3])
@@ -26,10 +26,10 @@ def test_models_plans_and_the_overview_mean_the_same_interval(demo_files: list[P
         for name in ("aliases", "capacity", "partitions", "shares", "smt"):
             module = models.measured(name)
             if session.sql(f'SELECT count(*) FROM "{module.TABLE}"').rows[0][0]:
-                ends[name] = moments.moment(session, system, None, module.busy([]))
+                ends[name] = interval_choice.moment(session, system, None, module.busy([]))
         assert {"capacity", "partitions", "shares"} <= set(ends)
         assert set(ends.values()) == {busiest}, ends
         assert planning.chosen(session, [], system, None) == (system, busiest)
         request = {"system": system, "from": None, "to": None}
-        lead = happened.answer(Place(session, [str(demo_files[file])]), request)["lead"]
+        lead = peaks.answer(Place(session, [str(demo_files[file])]), request)["lead"]
         assert lead["to"] == busiest.timestamp()

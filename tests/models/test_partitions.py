@@ -10,7 +10,7 @@ import pytest
 from rounds import draws
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models import as_text, sweeps
+from zlens.models import sweeps, text_format
 from zlens.models.answer import Answer, by_name
 from zlens.models.partitions import model as partitions
 from zlens.models.partitions import prsm
@@ -362,7 +362,7 @@ def test_no_core_at_all() -> None:
     answer = solved(0, [{"weight": 1}, {"weight": 999, "polarization": "horizontal", "demand": 0}])
     assert column(answer, "allocation") == [0, 0]
     assert column(answer, "bound_by") == ["no core", "no core"]
-    assert "P0" in as_text.render(answer)
+    assert "P0" in text_format.render(answer)
 
 
 def test_all_dedicated() -> None:
@@ -370,7 +370,7 @@ def test_all_dedicated() -> None:
     assert column(answer, "allocation") == [3.5]
     assert column(answer, "unmet") == [0]
     assert not answer.assumptions
-    assert "4" in as_text.render(answer)
+    assert "4" in text_format.render(answer)
 
 
 def test_what_is_assumed_is_said_only_where_it_counts() -> None:
@@ -485,7 +485,7 @@ def test_any_scenario_is_answered() -> None:
         for one in entries:
             row = rows[one["name"]]
             assert row["bound_by"] != "weight" or idle == pytest.approx(0, abs=1e-6), scenario
-        assert as_text.render(answer).endswith("\n")
+        assert text_format.render(answer).endswith("\n")
 
 
 def test_the_example_is_sound() -> None:
@@ -494,7 +494,7 @@ def test_the_example_is_sound() -> None:
     assert rows["TEST"]["bound_by"] == "group NONPROD"
     assert rows["ZVM5"]["allocation"] == 20
     assert answer.figure("used_ifl") == pytest.approx(86)
-    text = as_text.render(answer)
+    text = text_format.render(answer)
     for heading in (
         "Polarity of logical cores",
         "Physical cores",

@@ -12,9 +12,9 @@ import pytest
 from reports.fake_session import FakeSession
 from samples import needs, sample
 from zlens.cli import main
-from zlens.models import moments
+from zlens.models import interval_choice
 from zlens.models.answer import by_name
-from zlens.models.partitions import measured as partitions
+from zlens.models.partitions import measurement as partitions
 
 SAMPLE = sample("rmf/rmf-monitor3-cpc.xml")
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
@@ -221,7 +221,7 @@ def test_the_busiest_interval_is_that_of_the_machine() -> None:
     rows = [{**row, "interval_end": later, "total_s": 300.0} for row in TWO]
     gap = [{**row, "interval_end": later + timedelta(seconds=60), "flag": "gap"} for row in TWO]
     given = session([*TWO, *rows, *gap])
-    assert moments.moment(given, "VM1", None, partitions.busy()) == later
+    assert interval_choice.moment(given, "VM1", None, partitions.busy()) == later
 
 
 @needs(SAMPLE)

@@ -13,7 +13,7 @@ from zlens import models
 from zlens.catalog.codes import words
 from zlens.cli import main
 from zlens.errors import ScenarioError
-from zlens.models import as_html, as_text, sweeps
+from zlens.models import html_format, sweeps, text_format
 from zlens.models.answer import Answer, by_name
 from zlens.models.constants import open_questions
 from zlens.models.relocation import model as relocation
@@ -306,7 +306,7 @@ def test_the_chart_shows_pages_by_pass() -> None:
     assert chart.series[1].values[-1] is None or len(pages(answer)) == len(pages(answer, "G2"))
     many = solved(*({} for _ in range(9)))
     assert many.charts[0].title == "Pages by pass, the first 7 of 9 guests"
-    assert as_html.render(many).count("<svg") == 2
+    assert html_format.render(many).count("<svg") == 2
 
 
 def test_what_is_assumed_is_said() -> None:
@@ -339,7 +339,7 @@ def test_nothing_at_all(pattern: str, at_once: int) -> None:
     answer = solved(guest, guest, at_once=at_once)
     assert answer.figure("total") == 0
     assert answer.figure("cancelled") == 0
-    assert "completed" in as_text.render(answer)
+    assert "completed" in text_format.render(answer)
 
 
 def test_the_example_is_sound() -> None:
@@ -348,7 +348,7 @@ def test_the_example_is_sound() -> None:
     assert answer.table("relocations").column("end") == ["completed", "completed"]
     assert answer.table("chpids").column("written") == [4, 3]
     assert answer.figure("quiesce") == pytest.approx(0.4, abs=0.1)
-    text = as_text.render(answer)
+    text = text_format.render(answer)
     assert "Pages by pass (pages)" in text
     assert "isfc_rate_per_gb = 85.5 MB/s for each Gb/s (derived)" in text
 

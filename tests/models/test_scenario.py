@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from zlens import models, studies
 from zlens.errors import ScenarioError
-from zlens.models import constants, published, scenario, sweeps
-from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Named, Number, Spec
+from zlens.models import constants, published_numbers, scenario, sweeps
+from zlens.schema.validators import Choice, Flag, Integer, Key, Line, Many, Named, Number, Spec
 
 SPEC = Spec(
     (
@@ -225,7 +225,7 @@ def test_every_constant_is_complete_and_known() -> None:
 
 
 def test_every_published_number_has_its_source() -> None:
-    for one in published.published().values():
+    for one in published_numbers.published().values():
         assert one.model in models.MODELS, one.name
         assert one.status in ("verified", "verified-secondary", "linux"), one.name
         assert one.text, one.name

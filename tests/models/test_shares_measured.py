@@ -15,9 +15,9 @@ from reports.fake_session import FakeSession
 from zlens.cli import main
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import parse_moment
-from zlens.models import moments
+from zlens.models import interval_choice
 from zlens.models.answer import Answer, by_name
-from zlens.models.shares import measured as shares
+from zlens.models.shares import measurement as shares
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
@@ -228,7 +228,7 @@ def test_what_if() -> None:
 
 
 def chosen(at: str | None) -> datetime:
-    return moments.moment(four_hungry([75.0] * 4), "VM1", parse_moment(at) if at else None)
+    return interval_choice.moment(four_hungry([75.0] * 4), "VM1", parse_moment(at) if at else None)
 
 
 def test_the_interval() -> None:
@@ -241,9 +241,9 @@ def test_the_interval() -> None:
 
 def test_the_system() -> None:
     given = four_hungry([75.0] * 4)
-    assert moments.system(given, "guest", None) == "VM1"
+    assert interval_choice.system(given, "guest", None) == "VM1"
     with pytest.raises(QueryError, match="there is no system VM2 in the input; expected one of VM1"):
-        moments.system(given, "guest", "VM2")
+        interval_choice.system(given, "guest", "VM2")
 
 
 def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,6 +256,6 @@ def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_an_answer_without_tables_prints() -> None:
-    from zlens.models import as_text
+    from zlens.models import text_format
 
-    assert as_text.render(Answer("shares", "VM1", [], notes=["nothing"])) == "VM1\n\nNote: nothing\n"
+    assert text_format.render(Answer("shares", "VM1", [], notes=["nothing"])) == "VM1\n\nNote: nothing\n"

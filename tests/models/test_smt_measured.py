@@ -20,9 +20,9 @@ from reports.fake_session import FakeSession
 from smf70_made import session as smf70
 from zlens.cli import main
 from zlens.errors import ScenarioError
-from zlens.models import MEASURED, moments
+from zlens.models import MEASURED, interval_choice
 from zlens.models.answer import Answer, by_name
-from zlens.models.smt import measured as smt
+from zlens.models.smt import measurement as smt
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
@@ -104,8 +104,8 @@ def test_solved_beside_recorded() -> None:
 def test_published_rmf_report(tmp_path: Path) -> None:
     """SMT: MT % PROD of each core, MAX CF 1.473, CF 1.283, AVG TD 1.600; 245.62 % used, 154.38 % left."""
     with zlens.open([written(tmp_path, HEADS, PRINTED)]) as opened:
-        system = moments.system(opened, smt.TABLE, None)
-        end = moments.moment(opened, system, None, smt.busy())
+        system = interval_choice.system(opened, smt.TABLE, None)
+        end = interval_choice.moment(opened, system, None, smt.busy())
         blind = smt.compare(opened, system, end)
         answer = smt.compare(opened, system, end, ["max_capacity_factor=147.3"])
     rows = by_name(answer.table("compared"))
@@ -132,9 +132,9 @@ def test_published_rmf_report(tmp_path: Path) -> None:
 def test_published_cores_in_records_of_smf_70() -> None:
     """The same four cores with MAX CF, CF and AVG TD in the record: all is there to be held against it."""
     with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as made:
-        system = moments.system(made, smt.TABLE, None)
-        answer = smt.compare(made, system, moments.moment(made, system, None, smt.busy()))
-        back = smt.switched(made, system, moments.moment(made, system, None, smt.busy()), 1)
+        system = interval_choice.system(made, smt.TABLE, None)
+        answer = smt.compare(made, system, interval_choice.moment(made, system, None, smt.busy()))
+        back = smt.switched(made, system, interval_choice.moment(made, system, None, smt.busy()), 1)
     for row in by_name(answer.table("compared")).values():
         assert row["productivity_error"] == pytest.approx(0, abs=0.11)
         assert row["utilization_error"] == pytest.approx(0, abs=0.11)
@@ -291,7 +291,7 @@ def test_the_busiest_interval_is_that_of_the_cores() -> None:
         core(1, 45.0, **later),
         core(2, 99.0, flag="gap", **later),
     ]
-    assert moments.moment(session(cores, [], []), "VM1", None, smt.busy()) == later["interval_end"]
+    assert interval_choice.moment(session(cores, [], []), "VM1", None, smt.busy()) == later["interval_end"]
 
 
 def test_two_sources_of_one_system_are_not_mixed() -> None:

@@ -14,7 +14,7 @@ import pytest
 from reports.fake_session import FakeSession
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.answer import Answer, by_name
-from zlens.models.smt.measured import switched
+from zlens.models.smt.measurement import switched
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}

@@ -11,7 +11,7 @@ from scipy.optimize import least_squares, linprog  # type: ignore[import-untyped
 from scipy.stats import t as student_t  # type: ignore[import-untyped]
 
 from rounds import draws, rounds
-from zlens.catalog import machines
+from zlens.catalog import capacity_curves
 from zlens.models import t_distribution
 from zlens.models.capacity import usl
 
@@ -176,7 +176,7 @@ def test_the_peak_is_where_throughput_is_greatest() -> None:
 
 def test_the_factors_of_a_z14_are_no_such_law() -> None:
     """IBM's curve: the nearest law misses by 17.6 %, and none at all comes nearer than 14.6 %."""
-    curve = machines.machines()["z14-m05"].curve
+    curve = capacity_curves.machines()["z14-m05"].curve
     sizes, rates = [float(n) for n, _ in curve], [n * value for n, value in curve]
     fit = usl.fit(sizes, rates, gamma=1.0)
     assert fit is not None

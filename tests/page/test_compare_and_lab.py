@@ -11,9 +11,9 @@ from playwright.sync_api import Page, expect
 
 from asking import printed
 from browsing import opened, ready
-from zlens.compare.as_text import number, shown
 from zlens.compare.comparison import Change
 from zlens.compare.noise import Verdict
+from zlens.compare.text_format import number, shown
 
 HALF = "2010-03-09T08:00:00Z"
 

@@ -10,7 +10,7 @@ import pytest
 from reports.fake_session import FakeSession
 from zlens.errors import QueryError, ScenarioError, Wording
 from zlens.models.answer import Answer, Value, by_name
-from zlens.models.shares import measured as shares
+from zlens.models.shares import measurement as shares
 from zlens.plan import planning
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 from reports.fake_session import FakeSession
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.answer import Answer, Value, by_name
-from zlens.models.partitions import measured as partitions
+from zlens.models.partitions import measurement as partitions
 from zlens.plan import planning
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)

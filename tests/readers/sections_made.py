@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zlens.catalog import smf_sections, smf_write
+from zlens.catalog import smf_sections, smf_writer
 
 #: 2026-01-01 00:00 UTC.
 START_US = 1_767_225_600_000_000
@@ -29,7 +29,12 @@ def rmf(
     """A record of RMF (of its pieces, if it has more than `most` bytes) of an interval that ended then."""
     layout = smf_sections.layout(record)
     end_us = START_US + round(end * SECOND)
-    own = {"SNM": system, "MVS": "ZV030100", **smf_write.interval(end_us, seconds, zone_s), **(product or {})}
+    own = {
+        "SNM": system,
+        "MVS": "ZV030100",
+        **smf_writer.interval(end_us, seconds, zone_s),
+        **(product or {}),
+    }
     given: dict[str, Any] = {
         "system": system,
         "local_us": end_us + (zone_s + 2) * SECOND,
@@ -38,8 +43,8 @@ def rmf(
     }
     (subtype,) = layout.subtypes
     if most is None:
-        return [smf_write.encode(layout, subtype, **given)]
-    return smf_write.broken(layout, subtype, **given, largest=most)
+        return [smf_writer.encode(layout, subtype, **given)]
+    return smf_writer.broken(layout, subtype, **given, largest=most)
 
 
 def job(subtype: int, end: float, sections: Sections, *, zone_s: int = 0, system: str = "SYSA") -> bytes:
@@ -48,4 +53,4 @@ def job(subtype: int, end: float, sections: Sections, *, zone_s: int = 0, system
     local_us = START_US + round((end + zone_s) * SECOND)
     given = {"subsystem": [{"PNM": "SMF", "OSL": "SP7.3.1", "SYN": system}], **sections}
     header = {"WID": "JES2"}
-    return smf_write.encode(layout, subtype, system=system, local_us=local_us, sections=given, header=header)
+    return smf_writer.encode(layout, subtype, system=system, local_us=local_us, sections=given, header=header)

@@ -25,7 +25,7 @@ from lake_made import Table, differences, tables_of
 from rounds import first
 from zlens import reports
 from zlens.api import Session
-from zlens.catalog import metrics
+from zlens.catalog import measures as metrics
 from zlens.catalog.reports import definition
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_zone

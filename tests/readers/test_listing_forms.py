@@ -15,7 +15,7 @@ import listing_round
 import zlens
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_moment
-from zlens.lake import imports
+from zlens.lake import importer
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
 PRCLOG = (FOLDER / "prclog-smt2.txt").read_text()
@@ -367,7 +367,7 @@ def test_the_same_report_in_two_files_counts_once(lake: bool, tmp_path: Path) ->
         paths.append(tmp_path / f"{name}.txt")
         paths[-1].write_text(text)
     if lake:
-        imports.add([str(path) for path in paths], str(tmp_path / "lake"))
+        importer.add([str(path) for path in paths], str(tmp_path / "lake"))
     with zlens.open([tmp_path / "lake"] if lake else paths) as session:
         assert session.sql("SELECT count(*) FROM cpu").rows == [(8,)]
         assert session.sql("SELECT count(*) FROM listing_sysset_threads").rows == [(5,)]
@@ -380,7 +380,7 @@ def test_the_same_report_in_two_files_counts_once(lake: bool, tmp_path: Path) ->
 def test_printed_rmf_reports_of_one_interval_add_up(lake: bool, tmp_path: Path) -> None:
     paths = [FOLDER / "rmf-cpu-mt.txt", FOLDER / "rmf-workload-mt.txt"]
     if lake:
-        imports.add([str(path) for path in paths], str(tmp_path / "lake"))
+        importer.add([str(path) for path in paths], str(tmp_path / "lake"))
     with zlens.open([tmp_path / "lake"] if lake else paths) as session:
         query = "SELECT (SELECT count(*) FROM rmf_cpu), (SELECT count(*) FROM rmf_workload)"
         assert session.sql(query).rows == [(9, 1)]

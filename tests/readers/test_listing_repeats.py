@@ -11,7 +11,7 @@ from zlens import reports
 from zlens.api import Session
 from zlens.catalog import listings
 from zlens.catalog.reports import definition
-from zlens.lake import imports
+from zlens.lake import importer
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
 RMF = ("rmf-cpu-mt.txt", "rmf-workload-mt.txt", "rmf-paging.txt")
@@ -26,7 +26,7 @@ def placed(texts: list[str], place: str, tmp_path: Path) -> list[Path]:
     for path, text in zip(files, texts, strict=True):
         path.write_text(text)
     if place == "lake":
-        imports.add([str(path) for path in files], str(tmp_path / "lake"))
+        importer.add([str(path) for path in files], str(tmp_path / "lake"))
         return [tmp_path / "lake"]
     return files
 

@@ -12,7 +12,7 @@ import zlens
 from zlens import reports
 from zlens.api import Session
 from zlens.catalog import listings, roles
-from zlens.catalog.columns import LISTED
+from zlens.catalog.raw_columns import LISTED
 from zlens.inputs.options import Options, parse_moment
 
 MONITOR = (

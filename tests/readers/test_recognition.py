@@ -18,8 +18,8 @@ import monwrite_made
 import zlens
 from rounds import draws, rounds
 from zlens.errors import InputError
-from zlens.live.sources import growing
-from zlens.live.watch import Live
+from zlens.live.feeds import growing
+from zlens.live.watcher import Live
 from zlens.readers import recognition
 from zlens.readers.recognition import HEAD, READERS, recognized
 
@@ -32,10 +32,10 @@ TEXTS = {
     "dds": "openmetrics.dds",
     "rmf_xml": "rmf.postprocessor",
     "rmf_monitor3": "rmf.monitor3",
-    "rmf_printed": "rmf.printed",
+    "rmf_printed": "rmf.listing",
     "zos_text": "zos.text",
     "zvm_console": "zvm.console",
-    "listing": "listing.reports",
+    "listing": "listing.source",
 }
 
 

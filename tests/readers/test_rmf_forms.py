@@ -11,7 +11,7 @@ import pytest
 
 import zlens
 from rounds import draws, rounds
-from zlens.readers.rmf.forms import Form, Forms
+from zlens.readers.rmf.page_templates import Form, Forms
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
 PAGES = ("rmf-cpu-mt", "rmf-workload-mt", "rmf-paging")

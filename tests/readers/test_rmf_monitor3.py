@@ -235,5 +235,5 @@ def test_other_formats_do_not_import_the_readers_of_rmf(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
         "dict_keys(['smf.dump'])",
-        "['zlens.readers.rmf', 'zlens.readers.rmf.form']",
+        "['zlens.readers.rmf', 'zlens.readers.rmf.xml_encoding']",
     ]

@@ -17,7 +17,7 @@ from zlens import cli
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
-from zlens.readers.rmf import notes as rmf_notes
+from zlens.readers.rmf import problem_list as rmf_notes
 from zlens.readers.rmf.monitor3 import RmfMonitor3Source, detect, open_files
 
 ENDS = ("140140", "140320", "140500", "140640")

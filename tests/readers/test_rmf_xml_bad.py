@@ -29,9 +29,9 @@ from rounds import draws, first
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
-from zlens.readers.rmf import notes as rmf_notes
+from zlens.readers.rmf import column_store as rmf_store
+from zlens.readers.rmf import problem_list as rmf_notes
 from zlens.readers.rmf import source as rmf_source
-from zlens.readers.rmf import store as rmf_store
 from zlens.readers.rmf.postprocessor import RmfXmlSource, detect, open_files
 
 

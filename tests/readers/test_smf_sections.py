@@ -15,7 +15,7 @@ from smf_made import dump, opened, record, rows
 
 import zlens
 from samples import needs, sample
-from zlens.catalog import smf_sections, smf_write
+from zlens.catalog import smf_sections, smf_writer
 from zlens.errors import CatalogError
 from zlens.inputs.options import parse_zone
 
@@ -62,9 +62,9 @@ def test_every_field_of_every_section_is_read(record_type: int, tmp_path: Path) 
     for name in ("RAO", "RAL", "RAN"):
         values.get("product", {}).pop(name, None)
     if "product" in values:
-        values["product"] |= smf_write.interval(START_US + 900 * SECOND, 900, 3600)
+        values["product"] |= smf_writer.interval(START_US + 900 * SECOND, 900, 3600)
     sections = {name: [own] for name, own in values.items()}
-    made = smf_write.encode(layout, subtype, system="SYSA", local_us=START_US, sections=sections)
+    made = smf_writer.encode(layout, subtype, system="SYSA", local_us=START_US, sections=sections)
     source = opened(dump(tmp_path / "all.smf", [made]), tz=parse_zone("+01:00"))
     for section in layout.sections:
         if section.triplet is None:

@@ -14,7 +14,7 @@ from readers import sections_made
 from samples import needs, sample
 from smf70_made import US, Cpu, Logical, Lpar, encoded, record
 from zlens import _native, lake
-from zlens.catalog import smf_sections, smf_write
+from zlens.catalog import smf_sections, smf_writer
 from zlens.cli import main
 from zlens.errors import LakeError
 
@@ -56,7 +56,7 @@ def of_70(
 
 def of_72(number: int, cpu_s: float, **product: Any) -> bytes:
     """The record of a service class that used processors for so long."""
-    times = {**smf_write.interval(START_US + round(number * QUARTER * US), QUARTER, 0)}
+    times = {**smf_writer.interval(START_US + round(number * QUARTER * US), QUARTER, 0)}
     sections = {
         "product": [{**times, "OIL": 900, "PRD": "RMF", **product}],
         "wms": [{"MCNM": "ONLINE", "MNSP": "POLICY", "MADJ": 16, "MCPU": 10_000, "MSRB": 10_000}],
@@ -64,7 +64,7 @@ def of_72(number: int, cpu_s: float, **product: Any) -> bytes:
     }
     layout = smf_sections.layout(72)
     local_us = START_US + round(number * QUARTER * US)
-    return smf_write.encode(layout, 3, system="SYSA", local_us=local_us, sections=sections)
+    return smf_writer.encode(layout, 3, system="SYSA", local_us=local_us, sections=sections)
 
 
 def dump(path: Path, records: Sequence[bytes]) -> str:

@@ -13,7 +13,7 @@ import zlens
 from sysinfo_made import CPUS, MOMENT_S, SYSINFO, folder, rows, tar, texts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
-from zlens.lake import imports
+from zlens.lake import importer
 from zlens.readers.linux import sysinfo, sysinfo_text
 from zlens.readers.linux.sysinfo import open_files
 from zlens.readers.recognition import expand, find
@@ -228,8 +228,8 @@ def test_inventory_and_info(tmp_path: Path) -> None:
 
 def test_a_folder_stands_in_a_lake_as_it_is(tmp_path: Path) -> None:
     root, lake = folder(tmp_path / "s", texts()), str(tmp_path / "lake")
-    assert not imports.add([root], lake)[0][0].again
-    assert imports.add([root], lake)[0][0].again, "only what is new"
+    assert not importer.add([root], lake)[0][0].again
+    assert importer.add([root], lake)[0][0].again, "only what is new"
     columns = "cpu, online, configured, core, socket, book, drawer, polarity, mhz_dynamic, tod"
     question = f"SELECT {columns} FROM linux_cpu ORDER BY cpu"
     with zlens.open([root]) as raw, zlens.open([lake]) as kept:
@@ -239,10 +239,10 @@ def test_a_folder_stands_in_a_lake_as_it_is(tmp_path: Path) -> None:
 
 def test_the_same_moment_by_another_way_is_once_in_a_lake(tmp_path: Path) -> None:
     lake = str(tmp_path / "lake")
-    imports.add([folder(tmp_path / "s", texts())], lake)
+    importer.add([folder(tmp_path / "s", texts())], lake)
     (tmp_path / "s.tar").write_bytes(tar(texts()))
-    imports.add([str(tmp_path / "s.tar")], lake)
-    imports.add([folder(tmp_path / "later", texts(), MOMENT_S + 60)], lake)
+    importer.add([str(tmp_path / "s.tar")], lake)
+    importer.add([folder(tmp_path / "later", texts(), MOMENT_S + 60)], lake)
     with zlens.open([lake]) as session:
         assert session.sql("SELECT tod, count(*) FROM linux_cpu GROUP BY tod ORDER BY tod").rows == [
             (dt.datetime(2023, 11, 14, 22, 14, tzinfo=dt.UTC), 8),

@@ -16,7 +16,7 @@ from samples import needs, sample
 from zlens.cli import main
 from zlens.inputs.options import Options
 from zlens.readers.smf.systems import offset_s
-from zlens.readers.zos import lines as zos_lines
+from zlens.readers.zos import log_lines as zos_lines
 from zlens.readers.zos import text as zos_text
 
 SAMPLES = sample("dmcore")

@@ -18,7 +18,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS
 from zlens.readers.zos import his as zos_his
-from zlens.readers.zos import lines as zos_lines
+from zlens.readers.zos import log_lines as zos_lines
 from zlens.readers.zos import processors as zos_processors
 from zlens.readers.zos import text as zos_text
 from zlens.readers.zos.text import open_files

@@ -14,16 +14,16 @@ import duckdb
 
 import zlens
 from zlens import _native
-from zlens.catalog import metrics, roles
+from zlens.catalog import measures, roles
 from zlens.catalog.compile.roles import rows
-from zlens.engine.answers import exact, type_name
+from zlens.engine.results import exact, type_name
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Source, SystemInfo
 
 METRICS = Path(zlens.__path__[0]) / "facts" / "measures"
 FIRST = ("system", "source", "interval_end", "seconds", "flag")
-TABLES = tuple(metrics.tables())
+TABLES = tuple(measures.tables())
 NUMBERS = count()
 SQL_TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "time": "TIMESTAMP"}
 TYPES = {"interval_end": "time", "seconds": "float"}

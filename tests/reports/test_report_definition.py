@@ -12,7 +12,7 @@ from zlens import reports
 from zlens.catalog.reports import definition, definition_file
 from zlens.errors import CatalogError, QueryError
 from zlens.explain.reports import explain_report
-from zlens.reports import facts
+from zlens.reports import column_facts
 from zlens.reports.rows import question
 
 REPORTS = reports.names()
@@ -25,17 +25,17 @@ def test_every_column_is_explained(name: str) -> None:
     for table in reports.load(name).tables:
         for column in table.columns:
             assert f"{column.name} [{column.key}]" in text
-            assert facts.text(column)
-            assert facts.status(column) in definition.STATUSES
-            assert column.source_note or all(fact.source for _, fact in facts.facts(column))
+            assert column_facts.text(column)
+            assert column_facts.status(column) in definition.STATUSES
+            assert column.source_note or all(fact.source for _, fact in column_facts.facts(column))
 
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_measure_that_may_be_absent_says_what_it_needs(name: str) -> None:
     for table in reports.load(name).tables:
         for column in table.columns:
-            if facts.status(column) == "unverified":
-                assert any(fact.needs for _, fact in facts.facts(column)), column.key
+            if column_facts.status(column) == "unverified":
+                assert any(fact.needs for _, fact in column_facts.facts(column)), column.key
 
 
 def test_names_and_numbers() -> None:
@@ -154,7 +154,7 @@ def test_a_measure_nobody_has(tmp_path: Path) -> None:
     text = SKELETON.replace("cpu.busy_pct", "cpu.bizzy_pct")
     (table,) = definition_file.read(text, "skeleton.toml", "skeleton").tables
     with pytest.raises(CatalogError, match=r"'cpu\.bizzy_pct', which is not a measure"):
-        facts.status(table.columns[2])
+        column_facts.status(table.columns[2])
 
 
 def test_the_catalog_of_reports_is_checked(tmp_path: Path) -> None:

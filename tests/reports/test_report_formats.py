@@ -20,7 +20,7 @@ import zlens
 from zlens import reports
 from zlens.catalog.reports import definition
 from zlens.errors import QueryError
-from zlens.reports import entries
+from zlens.reports import report_list
 
 NOW = datetime(2026, 11, 21, 8, 0, 0)
 END = datetime(2026, 11, 20, 23, 59, 30, 250000, tzinfo=UTC)
@@ -206,5 +206,5 @@ def test_a_line_that_is_there_twice_is_counted_once(tmp_path: Path) -> None:
     """INDICATE LOAD: eight lines, though PROC is there twice, and the interval they are of."""
     report = definition.load("indload")
     with zlens.open(users_made.queues(tmp_path)) as session:
-        available = entries.values(report, session, {}).count
+        available = report_list.values(report, session, {}).count
     assert (report.shown, available) == (10, 10)

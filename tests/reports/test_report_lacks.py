@@ -12,7 +12,7 @@ import zlens
 from zlens.catalog import layouts
 from zlens.catalog.reports import definition
 from zlens.cli import main
-from zlens.explain import lacking
+from zlens.explain import missing_data
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ why = "x"
     return here
 
 
-def found(file: Path, folder: Path) -> dict[str, lacking.Lacks]:
+def found(file: Path, folder: Path) -> dict[str, missing_data.Lacks]:
     with zlens.open([file]) as session:
         (source,) = session.sources
         tables = {
@@ -73,7 +73,7 @@ def found(file: Path, folder: Path) -> dict[str, lacking.Lacks]:
             for name in source.tables
         }
         records = frozenset(row.name for row in source.inventory())
-        listed = lacking.lacks(session, lacking.Input(tables, records), folder)
+        listed = missing_data.lacks(session, missing_data.Input(tables, records), folder)
     return {one.entry.name: one for one in listed}
 
 
@@ -89,7 +89,7 @@ def test_records_that_are_not_there_and_roles_without_a_field(tmp_path: Path, fo
     assert "(page MRSYTPRP)" in one["prclog"].missing["processor.polarity"].why
     # What has values lacks nothing.
     assert not {"processor.user_time", "processor.wait_time"} & set(one["prclog"].missing)
-    text = lacking.text(list(one.values()))
+    text = missing_data.text(list(one.values()))
     assert "  D4R3    User Activity Data\n" in text
     assert "\n  processor.polarity\n      " in text
 
@@ -99,8 +99,9 @@ def test_a_report_without_measures_lacks_the_records_of_its_question(tmp_path: P
     assert one.records
     assert not one.roles
     assert all(layouts.head(record) is not None for record in one.records)
-    assert "  pools  0 of 2 columns (no data, 1 have no public source)\n         missing: D" in lacking.text(
-        [one]
+    assert (
+        "  pools  0 of 2 columns (no data, 1 have no public source)\n         missing: D"
+        in missing_data.text([one])
     )
 
 
@@ -124,7 +125,7 @@ def test_a_field_that_a_pack_brings_is_no_longer_missing(tmp_path: Path, folder:
 @pytest.fixture
 def few(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of a few reports, to which the command is held."""
-    monkeypatch.setattr(lacking, "FOLDER", folder)
+    monkeypatch.setattr(missing_data, "FOLDER", folder)
     return definition.names(folder)
 
 

@@ -15,7 +15,7 @@ from zlens import reports
 from zlens.catalog.reports import definition, definition_file
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.reports import as_text, rows
+from zlens.reports import rows, text_format
 
 NOW = datetime(2026, 11, 21, 8, 0, 0)
 START = datetime(2026, 11, 20, 23, 58, 0, tzinfo=UTC)
@@ -452,7 +452,7 @@ def test_means_do_not_carry_interval_rows_into_python() -> None:
 
 
 def test_group_headings() -> None:
-    assert as_text.group_heading("Percent Busy", 23) == "<--- Percent Busy ---->"
-    assert as_text.group_heading("Rates per Sec.", 23) == "<-- Rates per Sec. --->"
-    assert as_text.group_heading("Rate/s", 10) == "<-Rate/s->"
-    assert as_text.group_heading("Percent Busy", 6) == "<Perc>"
+    assert text_format.group_heading("Percent Busy", 23) == "<--- Percent Busy ---->"
+    assert text_format.group_heading("Rates per Sec.", 23) == "<-- Rates per Sec. --->"
+    assert text_format.group_heading("Rate/s", 10) == "<-Rate/s->"
+    assert text_format.group_heading("Percent Busy", 6) == "<Perc>"

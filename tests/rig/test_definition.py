@@ -8,7 +8,7 @@ import pytest
 
 from rig_made import EQUAL, WRONG, write
 from zlens import errors
-from zlens.rig import definition, expected, jobs, show
+from zlens.rig import definition, description, expected_values, jobs
 
 PUBLISHED = EQUAL.replace('"solver:users.allocation"', '"published"')
 
@@ -17,18 +17,18 @@ PUBLISHED = EQUAL.replace('"solver:users.allocation"', '"published"')
 def test_every_shipped_file_is_sound(name: str) -> None:
     """Each has a source, expected numbers for its observations, and a control unless it is known to fail."""
     rig = definition.find(name)
-    numbers = [expected.of_case(rig, case) for case in rig.cases]
+    numbers = [expected_values.of_case(rig, case) for case in rig.cases]
     for one in rig.observations:
         assert any(found[one.name] for found in numbers), one.name
         assert one.band or one.largest in (0.0, 1.0) or one.order or rig.not_reproduced, one.name
     assert rig.source.publication
     assert rig.controls or rig.not_reproduced or any(not policy.judged for policy in rig.policies)
-    assert rig.title in show.text(rig)
+    assert rig.title in description.text(rig)
 
 
 def test_the_skeleton_is_sound() -> None:
     rig = definition.load(str(definition.FOLDER / "_skeleton.toml"))
-    assert expected.of_case(rig, rig.cases[0])["CPU"]["LINUX1"].value == 50
+    assert expected_values.of_case(rig, rig.cases[0])["CPU"]["LINUX1"].value == 50
 
 
 @pytest.mark.parametrize(
@@ -64,16 +64,16 @@ def test_a_solver_without_that_number(tmp_path: Path) -> None:
     with pytest.raises(
         errors.ScenarioError, match=r"users.alocation is not in the solver's answer.*users.allocation"
     ):
-        expected.of_case(rig, rig.cases[0])
+        expected_values.of_case(rig, rig.cases[0])
     rig = definition.load(write(tmp_path, EQUAL.replace("users.allocation", "used")))
     with pytest.raises(errors.ScenarioError, match=r"a figure of it: used_cp"):
-        expected.of_case(rig, rig.cases[0])
+        expected_values.of_case(rig, rig.cases[0])
 
 
 def test_a_control_may_change_what_the_solver_is_given(tmp_path: Path) -> None:
     rig = definition.load(write(tmp_path, EQUAL + WRONG))
     [control] = rig.controls
-    values = expected.of_case(rig, rig.cases[0], control)["CPU"]
+    values = expected_values.of_case(rig, rig.cases[0], control)["CPU"]
     assert [values[name].value for name in "AB"] == pytest.approx([200 / 3, 100 / 3])
 
 

@@ -7,7 +7,7 @@ import pytest
 from zlens.errors import ScenarioError
 from zlens.models import scenario
 from zlens.schema import toml
-from zlens.schema.kinds import Number, Problem
+from zlens.schema.validators import Number, Problem
 
 DEEP = "nested more than 50 levels"
 LARGE = "more than 64 bits"

@@ -17,8 +17,8 @@ from zlens.api import Session
 from zlens.cli.serve import config
 from zlens.server.app import create
 from zlens.server.guard import Guard
-from zlens.server.place import Place
-from zlens.server.running import Running
+from zlens.server.running_requests import Running
+from zlens.server.workspace import Place
 
 #: Serves a session while it is entered.
 Serve = Callable[..., AbstractContextManager["Served"]]

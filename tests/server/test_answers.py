@@ -8,14 +8,14 @@ import pytest
 
 import zlens
 from zlens import demo, models
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.errors import QueryError
 from zlens.explain import names as explain
 from zlens.findings import Findings
 from zlens.server import aggregate, schema
 from zlens.server.endpoints import ENDPOINTS
-from zlens.server.place import Place
-from zlens.server.sending import LINES
+from zlens.server.response_bodies import LINES
+from zlens.server.workspace import Place
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_the_schema_tells_systems_tables_reports_and_models(served):
     assert [one["system"] for one in found["systems"]] == ["ZLDEMO"]
     assert found["made"] is True
     assert found["systems"][0]["start"] == "2010-03-09T07:30:00Z"
-    assert {one["name"] for one in found["tables"] if one["kind"] == "measure"} == set(metrics.tables())
+    assert {one["name"] for one in found["tables"] if one["kind"] == "measure"} == set(measures.tables())
     load = next(one for one in found["tables"] if one["name"] == "load")
     assert load["fills"] is True
     busy = next(one for one in load["columns"] if one["name"] == "busy_pct")

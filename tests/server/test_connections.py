@@ -12,10 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
-from zlens.cli import listening
-from zlens.server import sending
+from zlens.cli import listen_socket
+from zlens.server import response_bodies
 from zlens.server.connections import Patient
-from zlens.server.sending import Sending
+from zlens.server.response_bodies import Sending
 
 
 def _own_loop(work: Coroutine[Any, Any, Any]) -> Any:
@@ -35,7 +35,7 @@ def test_no_answer_waits_for_the_acknowledgment_of_the_one_before():
             )
             writer.close()
 
-        with listening._bound("127.0.0.1", 0) as listener:
+        with listen_socket._bound("127.0.0.1", 0) as listener:
             async with await asyncio.start_server(meet, sock=listener):
                 _, writer = await asyncio.open_connection(*listener.getsockname())
                 found = await accepted
@@ -89,7 +89,7 @@ def test_answers_that_nobody_takes_have_one_limit_of_memory(served):
     async def ask() -> None:
         bodies = Sending(most=1000, patience_s=0.2)
         slow, never = bodies.response(b"x" * 600, 200), asyncio.Event()
-        with pytest.raises(sending.BusyError, match="0 MB of memory"):
+        with pytest.raises(response_bodies.BusyError, match="0 MB of memory"):
             bodies.response(b"x" * 600, 200)
 
         async def stuck(message) -> None:
@@ -115,11 +115,11 @@ def test_answers_that_nobody_takes_have_one_limit_of_memory(served):
 
 
 def test_rows_beyond_the_values_of_an_answer_are_left_out(served, monkeypatch):
-    from zlens.server import values
+    from zlens.server import json_values
 
     whole = served.post("rows", table="cpu", limit=100).json()
     assert len(whole["rows"]) == 100
-    monkeypatch.setattr(values, "MOST", 10 * len(whole["columns"]))
+    monkeypatch.setattr(json_values, "MOST", 10 * len(whole["columns"]))
     cut = served.post("rows", table="cpu", limit=100).json()
     assert cut["rows"] == whole["rows"][:10]
     assert cut["more"] is True

@@ -19,14 +19,14 @@ from rounds import rounds
 from zlens import _native
 from zlens.api import Session
 from zlens.cli.serve import config
-from zlens.live.sources import Clock, Replay
-from zlens.live.watch import Live
-from zlens.readers import following as forms
+from zlens.live.feeds import Clock, Replay
+from zlens.live.watcher import Live
+from zlens.readers import streaming as forms
 from zlens.server import metrics
 from zlens.server.app import create
-from zlens.server.following import Following, event
-from zlens.server.place import Place
-from zlens.server.processes import GoneError, Ready
+from zlens.server.live_updates import Following, event
+from zlens.server.sql_workers import GoneError, Ready
+from zlens.server.workspace import Place
 
 #: Longer than any of these takes; nothing is measured by it.
 PATIENCE_S = 120

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zlens.models import moments
+from zlens.models import interval_choice
 
 
 def data(response):
@@ -18,7 +18,7 @@ def happened(served):
 
 
 def test_the_busiest_interval_is_that_of_the_laboratory(served, happened):
-    end = moments.moment(served.session, "ZLDEMO", None)
+    end = interval_choice.moment(served.session, "ZLDEMO", None)
     assert happened["lead"]["to"] == end.timestamp()
     for model in ("shares", "partitions"):
         answer = data(served.post("expected", model=model, system="ZLDEMO"))

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from zlens.catalog import cpumf
-from zlens.server.hints import regions
+from zlens.server.workload_hints import regions
 
 
 def _category(l1mp: float, rni: float) -> str:

@@ -17,7 +17,7 @@ from patience import until
 from rounds import draws
 from zlens.server import static_files
 from zlens.server.limits import Limits
-from zlens.server.running import Running
+from zlens.server.running_requests import Running
 
 SLOW = "SELECT count(*) FROM range(100000000) AS a, range(1000000) AS b WHERE a.range + b.range = 7"
 

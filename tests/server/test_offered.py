@@ -6,7 +6,7 @@ import pytest
 
 import zlens
 from zlens.server import intervals, schema
-from zlens.server.place import Place
+from zlens.server.workspace import Place
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rounds import rounds
 from zlens.server.endpoints import ENDPOINTS
 from zlens.server.openapi import document
-from zlens.server.sending import LINES
+from zlens.server.response_bodies import LINES
 
 #: Asked for with what makes them quick: these are of the whole input, and no parameter changes that.
 WHOLE = ("reports",)

@@ -16,7 +16,7 @@ from programs import Program, program
 from patience import until
 from rounds import first
 from zlens.server.limits import Limits
-from zlens.server.processes import COUNT
+from zlens.server.sql_workers import COUNT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are bounded on Linux only")
 

@@ -11,8 +11,8 @@ import pytest
 import rig_made
 import zlens
 from zlens.errors import InputError, QueryError
-from zlens.server.place import Place
-from zlens.server.runs import Runs
+from zlens.server.rig_runs import Runs
+from zlens.server.workspace import Place
 
 
 @pytest.fixture(scope="module")

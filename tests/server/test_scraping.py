@@ -12,8 +12,8 @@ from conftest import Serve, Served
 from prometheus import answered, started
 from scraped import samples
 from zlens.api import Session
-from zlens.cli.listening import PORT
-from zlens.exposition.content import OPENMETRICS
+from zlens.cli.listen_socket import PORT
+from zlens.exposition.content_type import OPENMETRICS
 from zlens.server.guard import Guard
 from zlens.session.session import nothing
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import zlens
-from zlens.catalog import aggregation, metrics, subjects
+from zlens.catalog import aggregation, measures, subjects
 from zlens.catalog.subjects import Subject, columns_of
-from zlens.server import values
+from zlens.server import json_values
 from zlens.server.endpoints import ENDPOINTS
-from zlens.server.place import Place
+from zlens.server.workspace import Place
 
 ENDPOINT = next(one for one in ENDPOINTS if one.name == "aggregate")
 #: Nothing in the demo files tells these.
@@ -44,7 +44,7 @@ def rows(place: Place, **asked: Any) -> list[dict[str, Any]]:
 
 
 def answered(place: Place, **asked: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(values.body(ENDPOINT.answer(place, ENDPOINT.check(asked))))
+    answer: dict[str, Any] = json.loads(json_values.body(ENDPOINT.answer(place, ENDPOINT.check(asked))))
     assert not answer["more"]
     return answer
 
@@ -125,7 +125,7 @@ def test_the_schema_has_what_the_catalog_declares(places: dict[str, Place]) -> N
     assert [one["table"] for one in told] == [one.table for one in subjects.declared()]
     for one, declared in zip(told, subjects.declared(), strict=True):
         assert [figure["key"] for figure in one["figure"]] == [figure.key for figure in declared.figure]
-        table = metrics.table(one["table"])
+        table = measures.table(one["table"])
         for figure in one["figure"]:
             if figure["column"]:
                 column = table.column(figure["column"])

@@ -23,7 +23,7 @@ from patience import PATIENCE_S, until
 from zlens.server.guard import Guard
 from zlens.server.limits import Limits
 from zlens.server.proxy import Proxy
-from zlens.server.running import Running
+from zlens.server.running_requests import Running
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 #: As in docs/team.md, but for ports, folders and where the user's name comes from.

@@ -9,8 +9,8 @@ import pytest
 import zlens
 from zlens.server.endpoints import find
 from zlens.server.findings import stream
-from zlens.server.place import Place
-from zlens.server.warming import SHOWN, Warming
+from zlens.server.warmup import SHOWN, Warming
+from zlens.server.workspace import Place
 
 #: Longer than any of these takes; nothing is measured by it.
 PATIENCE_S = 60
@@ -160,7 +160,7 @@ def test_the_end_of_the_server_ends_what_it_works_out(place, monkeypatch):
     def endless(name, columns):
         begun.set()
         connection = place.session.engine._store.cursor()
-        from zlens.engine.cancelling import interruptible
+        from zlens.engine.cancellation import interruptible
 
         interruptible(
             connection, lambda: connection.sql("SELECT sum(range) FROM range(1000000000000)").fetchall()

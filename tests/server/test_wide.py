@@ -12,11 +12,11 @@ import zlens
 from conftest import Serve
 from lake_made import piece, write
 from zlens import lake, stores
-from zlens.inputs import doubts
+from zlens.inputs import data_quality
 from zlens.inputs.options import Options
 from zlens.inputs.source import SystemInfo
-from zlens.server import findings, place, problems, schema
-from zlens.server.place import Place
+from zlens.server import findings, problems, schema, workspace
+from zlens.server.workspace import Place
 
 SYSTEMS = ("FIRST", "SECOND", "THIRD")
 #: A request for all findings.
@@ -46,7 +46,7 @@ def found(made: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def two_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(place, "WIDE", 2)
+    monkeypatch.setattr(workspace, "WIDE", 2)
 
 
 def test_answers_for_a_system_are_the_same(
@@ -69,7 +69,7 @@ def test_answers_for_a_system_are_the_same(
             return found
 
     whole = answers()
-    monkeypatch.setattr(place, "WIDE", 2)
+    monkeypatch.setattr(workspace, "WIDE", 2)
     assert answers() == whole
 
 
@@ -160,7 +160,7 @@ def test_problems_of_many_are_those_that_reading_finds(
     with zlens.open(made) as session:
         own = Place(session, [str(made)])
         assert schema.answer(own, {})["wide"] is True
-        monkeypatch.setattr(doubts, "doubts", computed)
+        monkeypatch.setattr(data_quality, "doubts", computed)
         assert problems.answer(own, {})["count"] == len(session.noted_problems())
         own.live = True
         with pytest.raises(AssertionError, match="were computed"):
@@ -219,11 +219,11 @@ def test_a_rule_that_one_machine_cannot_check_is_checked_for_another(
 
 
 def test_a_server_of_many_warms_what_is_asked_of_all(made: Path, two_are_many: None) -> None:
-    from zlens.server import warming
+    from zlens.server import warmup
 
     with zlens.open(made) as session:
         own = Place(session, [str(made)])
-        warming.warm(own)
+        warmup.warm(own)
         assert [*own._answers] == ["schema", ("fleet", None, None, None, None)]
         own.close()
 

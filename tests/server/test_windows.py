@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from rounds import rounds
 from zlens.api import Session
-from zlens.catalog import aggregation, metrics
+from zlens.catalog import aggregation, measures
 from zlens.catalog.aggregation import Question
-from zlens.catalog.blocks import Window
 from zlens.catalog.expressions import quote
-from zlens.server import windows
-from zlens.server.place import Place
-from zlens.server.windows import Windowed
+from zlens.catalog.time_blocks import Window
+from zlens.server import window_queries
+from zlens.server.window_queries import Windowed
+from zlens.server.workspace import Place
 
 #: Measures with what their rows are kept apart by, and with less, so that rows come together.
 GROUPS = [
@@ -37,12 +37,12 @@ GROUPS = [
 @pytest.fixture(scope="module")
 def place(sim_session: Session) -> Iterator[Place]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(windows, "LONG", 0)
-        patched.setattr(windows, "BLOCKS", 12)
+        patched.setattr(window_queries, "LONG", 0)
+        patched.setattr(window_queries, "BLOCKS", 12)
         yield Place(sim_session, ["sim.monwrite"])
 
 
-def wanted(table: metrics.Table, by: list[str]) -> list[tuple[metrics.Column, list[str]]]:
+def wanted(table: measures.Table, by: list[str]) -> list[tuple[measures.Column, list[str]]]:
     """One column of each kind, type and way over subjects, with all its statistics."""
     kinds = {}
     for column in table.columns:
@@ -57,7 +57,7 @@ def wanted(table: metrics.Table, by: list[str]) -> list[tuple[metrics.Column, li
     ("name", "by"), [*GROUPS[:4], *(pytest.param(*one, marks=pytest.mark.long) for one in GROUPS[4:])]
 )
 def test_a_window_from_parts_is_that_of_its_rows(place: Place, name: str, by: list[str]) -> None:
-    table = metrics.table(name)
+    table = measures.table(name)
     question = Question(table, wanted(table, by), quote(name), by)
     first, last = ends(place)
 
@@ -82,13 +82,13 @@ def test_a_window_from_parts_is_that_of_its_rows(place: Place, name: str, by: li
 
 def test_a_second_server_over_a_session_has_tables_of_its_own(place: Place, sim_session: Session) -> None:
     for one, name, by in [(place, *GROUPS[0]), (Place(sim_session, []), *GROUPS[1])]:
-        table = metrics.table(name)
+        table = measures.table(name)
         question = Question(table, wanted(table, by), quote(name), by)
         compare(one, Windowed(one, name, question.columns(), Window(), []), question)
 
 
 def test_groups_that_are_left_out_are_left_out_of_both(place: Place) -> None:
-    table = metrics.table("guest")
+    table = measures.table("guest")
     question = Question(table, wanted(table, ["userid"]), quote("guest"), ["userid"])
     [userid] = place.session.sql("SELECT min(userid) FROM guest").rows[0]
     windowed = Windowed(place, "guest", question.columns(), Window(), [f"userid = '{userid}'"])
@@ -97,18 +97,18 @@ def test_groups_that_are_left_out_are_left_out_of_both(place: Place) -> None:
 
 
 def test_a_short_table_is_read_as_it_is(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windows, "LONG", 1_000_000)
-    table = metrics.table("guest")
+    monkeypatch.setattr(window_queries, "LONG", 1_000_000)
+    table = measures.table("guest")
     question = Question(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
     windowed = Windowed(place, "guest", question.columns(), Window(), [])
     assert windowed.sql(question) == windowed.plain(question)
 
 
 def test_no_more_tables_are_kept_than_a_server_should(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    from zlens.server import place as places
+    from zlens.server import workspace as places
 
     monkeypatch.setattr(places, "DERIVED", 0)
-    table = metrics.table("guest")
+    table = measures.table("guest")
     question = Question(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
     windowed = Windowed(Place(place.session, []), "guest", question.columns(), Window(), [])
     assert windowed.sql(question) == windowed.plain(question)

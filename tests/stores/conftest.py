@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from rounds import rounds
-from zlens.stores import buckets
+from zlens.stores import bucket_sql
 
 #: One or two of each source.
 MEASURES = ("load", "cpu", "guest", "device", "cpumf", "partition", "workload", "job")
@@ -15,7 +15,7 @@ MEASURES = ("load", "cpu", "guest", "device", "cpumf", "partition", "workload", 
 
 @pytest.fixture(scope="module", autouse=True)
 def few_measures_of_lakes() -> Iterator[None]:
-    kept = rounds(buckets.measures(), [name for name in buckets.measures() if name in MEASURES])
+    kept = rounds(bucket_sql.measures(), [name for name in bucket_sql.measures() if name in MEASURES])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(buckets, "measures", lambda: kept)
+        patch.setattr(bucket_sql, "measures", lambda: kept)
         yield

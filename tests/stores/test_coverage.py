@@ -20,7 +20,7 @@ from zlens.inputs.options import Options, parse_moment, parse_zone
 from zlens.lake.retained import Retained
 from zlens.lake.retention import UNMEASURED
 from zlens.session import session as sessions
-from zlens.stores import buckets, rolling
+from zlens.stores import bucket_sql, rollup_builder
 from zlens.stores.coverage import Coverage, Lost, coverage
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fuzz"))
@@ -106,7 +106,7 @@ def makers(folder: Path) -> dict[str, Maker]:
 
 def lost(session: Session) -> list[Lost]:
     offsets = {(info.system, info.source): info.utc_offset_s or 0 for info in session.systems}
-    return coverage(session, buckets.measures()).lost(offsets)
+    return coverage(session, bucket_sql.measures()).lost(offsets)
 
 
 @pytest.mark.parametrize("source", ["smf", "zvm", *sorted(TEXTS)])
@@ -142,7 +142,7 @@ def unflagged_hours(path: Path) -> dict[str, list[tuple[object, ...]]]:
     found = {}
     with zlens.open(path) as session:
         zones = {(info.system, info.source): info.utc_offset_s or 0 for info in session.systems}
-        for name in buckets.measures():
+        for name in bucket_sql.measures():
             rows = session.sql(
                 f"SELECT DISTINCT system, source, epoch_us(interval_end), seconds FROM {name} "
                 "WHERE interval_end IS NOT NULL"
@@ -173,7 +173,7 @@ def test_what_is_removed_is_retained_in_the_measures(source: str, demo_folder: P
         lost = {entry.table for entry in tried.proof if entry.measures and not entry.is_retained}
         # What only adds columns to rows of others is nowhere if those are missing, and the proof says so.
         with zlens.open(path) as session:
-            assert lost <= coverage(session, buckets.measures()).only_adds
+            assert lost <= coverage(session, bucket_sql.measures()).only_adds
         removed = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED, *lost], now_us=LATER_US)
         assert removed.gone
         assert removed.proof == tried.proof
@@ -272,7 +272,7 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
     """A measure that leaves rows out: rollup and export say so again and again, and nothing is removed."""
     made = tmp_path / "lake"
     lake.add([without_counters], made)
-    kept = buckets.query
+    kept = bucket_sql.query
 
     def fewer(name: str, *arguments: object) -> str:
         query = kept(name, *arguments)  # type: ignore[arg-type]
@@ -284,7 +284,7 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
         (name, *_) = reads
         return select(session, f"SELECT * FROM ({query}) WHERE {name not in ('load', 'cpu')}", reads)
 
-    monkeypatch.setattr(rolling.buckets, "query", fewer)
+    monkeypatch.setattr(rollup_builder.buckets, "query", fewer)
     monkeypatch.setattr(sessions.Session, "select", without_load)
     said = r"rows of raw tables are in no measure: ZLZ1, 2010-03-09: 4 intervals of smf70_cpu"
     for _ in range(2):

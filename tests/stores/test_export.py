@@ -19,11 +19,11 @@ import zlens
 from lake_made import piece, write
 from rounds import first, rounds
 from zlens import cli, lake, stores
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.cli import export as command
 from zlens.errors import InputError, LakeError, QueryError
 from zlens.inputs.options import Options, parse_moment
-from zlens.stores import buckets, targets
+from zlens.stores import bucket_sql, export_targets
 
 deltalake = pytest.importorskip("deltalake")
 pytest.importorskip("pyiceberg")
@@ -68,7 +68,7 @@ def near(row: Iterable[Any]) -> tuple[Any, ...]:
 
 def exported_rows(base: Path, form: str, table: str) -> list[tuple[Any, ...]]:
     found = READ[form](base, table)
-    columns = [found[column.name].to_pylist() for column in metrics.table(table).columns]
+    columns = [found[column.name].to_pylist() for column in measures.table(table).columns]
     return sorted((near(row) for row in zip(*columns, strict=True)), key=str)
 
 
@@ -115,7 +115,7 @@ def test_columns_say_what_they_hold(form: str, parts: list[str], tmp_path: Path)
     made, base = tmp_path / "lake", tmp_path / "out"
     lake.add(parts[:1], made)
     stores.export(made, base, form, tables=["load"])
-    busy = next(column for column in metrics.table("load").columns if column.name == "busy_pct")
+    busy = next(column for column in measures.table("load").columns if column.name == "busy_pct")
     expected = f"{busy.text} (%)"
     if form == "delta":
         fields = {field.name: field for field in deltalake.DeltaTable(str(base / "load")).schema().fields}
@@ -132,8 +132,8 @@ def test_columns_say_what_they_hold(form: str, parts: list[str], tmp_path: Path)
 DYING = """
 import os, sys
 from zlens import stores
-from zlens.stores import exporting
-exporting._State.save = lambda *_: os._exit(9)
+from zlens.stores import exporter
+exporter._State.save = lambda *_: os._exit(9)
 stores.export(sys.argv[1], sys.argv[2], sys.argv[3], tables=["cpu"])
 """
 
@@ -182,7 +182,7 @@ def test_wrong_calls(parts: list[str], tmp_path: Path, monkeypatch: pytest.Monke
     (base / "zlens-export.json").write_text("{}")
     with pytest.raises(LakeError, match="this is no state of an export"):
         stores.export(made, base, "parquet", tables=["load"])
-    monkeypatch.setattr(targets, "import_module", lambda name: __import__("no_such_module"))
+    monkeypatch.setattr(export_targets, "import_module", lambda name: __import__("no_such_module"))
     with pytest.raises(QueryError, match=r"pip install 'zlens\[delta\]'"):
         stores.export(made, tmp_path / "other", "delta")
 
@@ -199,6 +199,6 @@ def test_the_program(parts: list[str], tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_name_of_a_measure_is_no_name_of_a_bucket() -> None:
-    columns, query = buckets.intervals("load", ["A"], {("A", "zvm-monitor"): 3600}, (1, 2))
+    columns, query = bucket_sql.intervals("load", ["A"], {("A", "zvm-monitor"): 3600}, (1, 2))
     assert columns[-1].name == "day"
     assert "3600000000" in query

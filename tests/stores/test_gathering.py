@@ -15,10 +15,10 @@ from rounds import first
 from zlens import lake, stores
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_moment
-from zlens.lake import measures, names
-from zlens.lake.folder import Folder
+from zlens.lake import file_names, rollup_reader
+from zlens.lake.lake_folder import Folder
 from zlens.lake.manifest import Manifest
-from zlens.stores import buckets, gathering
+from zlens.stores import bucket_sql, consolidation
 
 SYSTEMS = ["FIRST", "SECOND", "THIRD", "FOURTH"]
 QUERY = "SELECT * FROM cpu_hour ORDER BY ALL"
@@ -26,7 +26,7 @@ QUERY = "SELECT * FROM cpu_hour ORDER BY ALL"
 
 @pytest.fixture(autouse=True)
 def three_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (measures, gathering):
+    for module in (rollup_reader, consolidation):
         monkeypatch.setattr(module, "MANY", 3)
 
 
@@ -37,8 +37,8 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     into = folder / "lake"
     lake.add([recording(folder, name) for name in SYSTEMS], into)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(buckets, "measures", lambda: ["cpu", "guest", "load"])
-        for module in (measures, gathering):
+        patch.setattr(bucket_sql, "measures", lambda: ["cpu", "guest", "load"])
+        for module in (rollup_reader, consolidation):
             patch.setattr(module, "MANY", 3)
         stores.rollup(into)
     return into
@@ -68,7 +68,7 @@ def apart(
 ) -> list[tuple[Any, ...]]:
     """The rows from the files of each system."""
     with monkeypatch.context() as alone:
-        alone.setattr(measures, "MANY", 1_000)
+        alone.setattr(rollup_reader, "MANY", 1_000)
         return rows(made, options=options)
 
 
@@ -116,7 +116,7 @@ def test_a_system_that_changed_is_read_from_its_own_files(
     before = names_of(made)
     lake.add([recording(tmp_path, "SECOND", 6, 12)], made)
     with monkeypatch.context() as interrupted:
-        interrupted.setattr(gathering, "gather", lambda *_: None)
+        interrupted.setattr(consolidation, "gather", lambda *_: None)
         stores.rollup(made)
     assert names_of(made) == before
     assert ["system=" in path for path in files(made)] == [False, True]
@@ -126,7 +126,7 @@ def test_a_system_that_changed_is_read_from_its_own_files(
     assert names_of(made) != before
     assert len(files(made)) == 1
     assert rows(made) == found
-    assert not before & {path.name for path in (made / names.MEASURES / "_gathered").iterdir()}
+    assert not before & {path.name for path in (made / file_names.MEASURES / "_gathered").iterdir()}
     assert lake.check(made).faults == []
 
 
@@ -134,7 +134,7 @@ def test_a_system_that_changed_is_read_from_its_own_files(
 def test_a_day_is_gathered_again_when_a_part_of_its_systems_changed(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gathering, "_SHARE", 2)
+    monkeypatch.setattr(consolidation, "_SHARE", 2)
     before = names_of(made)
     lake.add([recording(tmp_path, "SECOND", 6, 12)], made)
     stores.rollup(made)
@@ -152,9 +152,9 @@ def names_of(made: Path) -> set[str]:
 
 
 def test_nothing_is_gathered_twice_or_for_few(made: Path, tmp_path: Path, few_measures: None) -> None:
-    before = (made / names.MANIFEST).read_bytes()
+    before = (made / file_names.MANIFEST).read_bytes()
     stores.rollup(made)
-    assert (made / names.MANIFEST).read_bytes() == before
+    assert (made / file_names.MANIFEST).read_bytes() == before
     few = tmp_path / "few"
     lake.add([recording(tmp_path, name) for name in SYSTEMS[:2]], few)
     stores.rollup(few)
@@ -169,17 +169,17 @@ def test_rows_of_a_system_that_is_removed_go_with_it(made: Path, monkeypatch: py
     stores.rollup(made)
     assert {row[0] for row in rows(made)} == {*SYSTEMS} - {"FIRST"}
     # The files with its rows are gone, not only unlisted.
-    assert len([*(made / names.MEASURES / "cpu_hour").glob("day=*/*.parquet")]) == 1
+    assert len([*(made / file_names.MEASURES / "cpu_hour").glob("day=*/*.parquet")]) == 1
     assert lake.check(made).faults == []
 
 
 def test_a_file_that_was_changed_is_told(made: Path) -> None:
-    [path] = (made / names.MEASURES / "cpu_hour").glob("day=*/*.parquet")
+    [path] = (made / file_names.MEASURES / "cpu_hour").glob("day=*/*.parquet")
     path.write_bytes(path.read_bytes()[:-9])
     with zlens.open(made) as session, pytest.raises(InputError, match="not the file that the manifest lists"):
         session.sql(QUERY)
     assert [fault.kind for fault in lake.check(made).faults] == ["changed"]
-    [document] = (made / names.MEASURES / "_gathered").iterdir()
+    [document] = (made / file_names.MEASURES / "_gathered").iterdir()
     document.write_text("{}")
     with zlens.open(made) as session, pytest.raises(InputError, match="not the file that the manifest lists"):
         session.sql(QUERY)
@@ -190,19 +190,19 @@ def test_a_system_with_other_columns_stays_in_its_own_files(
     tmp_path: Path, few_measures: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Measures of an earlier release have other columns."""
-    from zlens.lake.document import MeasuresDocument
+    from zlens.lake.documents import MeasuresDocument
 
     into = tmp_path / "lake"
     lake.add([recording(tmp_path, name) for name in SYSTEMS], into)
     schemas = {"cpu_hour": "0" * 16}
-    usual = gathering._usual
+    usual = consolidation._usual
 
     def of_the_first(documents: Any) -> dict[str, str]:
         found = [*documents]
         found[0].schemas = found[0].schemas | schemas
         return usual(found)
 
-    monkeypatch.setattr(gathering, "_usual", of_the_first)
+    monkeypatch.setattr(consolidation, "_usual", of_the_first)
     stores.rollup(into)
     (entry,) = Folder(into).load().gathered.values()
     stored = Folder(into).gathered(entry)
@@ -240,6 +240,6 @@ def test_what_was_interrupted_leaves_nothing_and_is_done_again(
 def test_files_that_a_killed_process_left_are_known_as_the_lakes() -> None:
     """The next import removes those that its plan names, if they are the lake's."""
     key = "0123456789abcdef"
-    assert names.is_own(names.gathered("cpu_hour", "2026-03-02", key))
-    assert names.is_own(names.gathered_document("2026-03-02", key))
-    assert not names.is_own(names.gathered("cpu_hour", "../..", key))
+    assert file_names.is_own(file_names.gathered("cpu_hour", "2026-03-02", key))
+    assert file_names.is_own(file_names.gathered_document("2026-03-02", key))
+    assert not file_names.is_own(file_names.gathered("cpu_hour", "../..", key))

@@ -17,17 +17,17 @@ from lake_made import START_US, differences, end_us, piece, tables, write
 from rounds import first, rounds
 from zlens import cli, demo, lake, stores
 from zlens.api import Session
-from zlens.catalog import aggregation, metrics
+from zlens.catalog import aggregation, measures
 from zlens.catalog.expressions import quote
 from zlens.errors import InputError, LakeError, QueryError
 from zlens.inputs.options import Options, parse_moment
 from zlens.inputs.source import forgotten
-from zlens.lake import names
-from zlens.lake.folder import Folder
+from zlens.lake import file_names
+from zlens.lake.lake_folder import Folder
 from zlens.lake.manifest import RULES
 from zlens.lake.retention import UNMEASURED
 from zlens.lake.rollups import Machine
-from zlens.stores import buckets, rolling
+from zlens.stores import bucket_sql, rollup_builder
 
 DAY_S = 86_400
 #: A moment long after the data.
@@ -57,10 +57,10 @@ def demo_lake(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return made
 
 
-def averaged() -> Iterator[tuple[str, list[metrics.Column]]]:
+def averaged() -> Iterator[tuple[str, list[measures.Column]]]:
     """The measures with their columns that have a mean."""
-    for name in buckets.measures():
-        table = metrics.table(name)
+    for name in bucket_sql.measures():
+        table = measures.table(name)
         own = [column for column in table.columns if column.name not in ("seconds", *table.key)]
         yield name, [column for column in own if aggregation.sums(column) is not None]
 
@@ -76,7 +76,7 @@ def test_means_over_any_buckets_are_those_of_the_rows(demo_lake: Path) -> None:
         for name, columns in averaged():
             if not columns or not has_rows(session, name):
                 continue
-            keys = ["system", "source", *metrics.table(name).key]
+            keys = ["system", "source", *measures.table(name).key]
             by = f"FROM {{}} GROUP BY {', '.join(map(quote, keys))} ORDER BY ALL"
             heads = [f"CAST({quote(key)} AS VARCHAR)" for key in keys]
             direct = [aggregation.mean(column) for column in columns]
@@ -84,7 +84,7 @@ def test_means_over_any_buckets_are_those_of_the_rows(demo_lake: Path) -> None:
                 f'sum("{column.name}_sum") / nullif(sum("{column.name}_weight"), 0)' for column in columns
             ]
             expected = session.sql(f"SELECT {', '.join([*heads, *direct])} {by.format(name)}").rows
-            for level in buckets.LEVELS:
+            for level in bucket_sql.LEVELS:
                 found = session.sql(
                     f"SELECT {', '.join([*heads, *of_sums])} {by.format(f'{name}_{level}')}"
                 ).rows
@@ -98,7 +98,7 @@ def test_a_bucket_has_totals_means_and_last_values(demo_lake: Path) -> None:
         for name, columns in averaged():
             if not has_rows(session, name):
                 continue
-            keys = ", ".join(map(quote, ["system", "source", *metrics.table(name).key]))
+            keys = ", ".join(map(quote, ["system", "source", *measures.table(name).key]))
             for column in columns:
                 value, ratio = quote(column.name), f'"{column.name}_sum" / nullif("{column.name}_weight", 0)'
                 if aggregation.usual(column) == "mean":
@@ -183,7 +183,7 @@ def days_of(made: Path) -> dict[str, bytes]:
     """The files of all measures."""
     return {
         path.relative_to(made).as_posix(): path.read_bytes()
-        for path in sorted((made / names.MEASURES).rglob("*"))
+        for path in sorted((made / file_names.MEASURES).rglob("*"))
         if path.is_file()
     }
 
@@ -197,17 +197,17 @@ def test_machines_of_the_same_days_are_computed_together(
     systems = ["FIRST", "SECOND", "THIRD"]
     lake.add([write(tmp_path / f"{name}.data", piece(range(6), system=name)) for name in systems], made)
     sessions: list[list[str]] = []
-    of_days = rolling.of_days
+    of_days = rollup_builder.of_days
 
     def counted(into: Folder, machine: Machine, days: list[int]) -> Any:
         sessions.append(list(machine.systems))
         return of_days(into, machine, days)
 
-    monkeypatch.setattr(rolling, "of_days", counted)
+    monkeypatch.setattr(rollup_builder, "of_days", counted)
     alone = tmp_path / "alone"
     shutil.copytree(made, alone)
     with monkeypatch.context() as few:
-        few.setattr(rolling, "_DAYS", 1)
+        few.setattr(rollup_builder, "_DAYS", 1)
         apart = stores.rollup(alone)
     assert sessions == [[name] for name in systems]
     sessions.clear()
@@ -381,12 +381,12 @@ def test_damage_is_told(parts: list[str], tmp_path: Path) -> None:
     made = tmp_path / "lake"
     lake.add(parts[:1], made)
     stores.rollup(made)
-    path = next((made / names.MEASURES / "cpu_hour").rglob("*.parquet"))
+    path = next((made / file_names.MEASURES / "cpu_hour").rglob("*.parquet"))
     path.write_bytes(path.read_bytes()[:-1])
     assert [(fault.kind, fault.path) for fault in lake.check(made).faults] == [("changed", str(path))]
     with pytest.raises(InputError, match="this is not the file that the manifest lists"):
         rows(made, "FROM cpu_hour")
-    document = next((made / names.MEASURES / "_days").rglob("*.json"))
+    document = next((made / file_names.MEASURES / "_days").rglob("*.json"))
     document.write_bytes(document.read_bytes() + b" ")
     assert "changed" in {fault.kind for fault in lake.check(made).faults}
     with pytest.raises(InputError, match="this is not the file that the manifest lists"):
@@ -394,11 +394,11 @@ def test_damage_is_told(parts: list[str], tmp_path: Path) -> None:
 
 
 def test_names_of_columns_are_unique() -> None:
-    for name in metrics.tables():
-        for level in buckets.LEVELS:
-            listed = [item.column.name for item in buckets.items(metrics.table(name), level)]
+    for name in measures.tables():
+        for level in bucket_sql.LEVELS:
+            listed = [item.column.name for item in bucket_sql.items(measures.table(name), level)]
             assert len(listed) == len(set(listed)), name
-            assert f"{name}_{level}" not in metrics.tables()
+            assert f"{name}_{level}" not in measures.tables()
 
 
 @pytest.mark.long

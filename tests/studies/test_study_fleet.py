@@ -10,8 +10,8 @@ import pytest
 import zlens
 from zlens import lake, stores, studies
 from zlens.inputs.options import Options
-from zlens.stores import buckets
-from zlens.stores.hours import Hour
+from zlens.stores import bucket_sql
+from zlens.stores.hourly import Hour
 from zlens.studies import fleet
 
 BEGIN = dt.datetime(2026, 1, 5, tzinfo=dt.UTC)
@@ -114,7 +114,7 @@ def test_partitions_are_the_same_from_the_hours_of_a_lake(
     demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two systems of one machine, of which one reports: the other one has no hours of its own."""
-    monkeypatch.setattr(buckets, "measures", lambda: ["partition"])
+    monkeypatch.setattr(bucket_sql, "measures", lambda: ["partition"])
     made = tmp_path / "lake"
     lake.add([demo_folder / "zldemo.monwrite", demo_folder / "zlzos.smf"], made)
 
@@ -126,5 +126,5 @@ def test_partitions_are_the_same_from_the_hours_of_a_lake(
     assert computed
     stores.rollup(made)
     # They come from what is kept: nothing is computed again.
-    monkeypatch.setattr(buckets, "query", None)
+    monkeypatch.setattr(bucket_sql, "query", None)
     assert found() == computed

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from zlens.api import Session
 from zlens.errors import InputError
 from zlens.inputs.source import SystemInfo
-from zlens.models.problem import Problem
-from zlens.studies import measured, notes, run_keys
-from zlens.studies.measured import Measured
+from zlens.models.scenario_errors import Problem
+from zlens.studies import measurement, notes, run_keys
+from zlens.studies.measurement import Measured
 
 START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
 
@@ -94,7 +94,7 @@ def session(*rows: dict[str, Any], cores: int | None = None) -> Session:
 
 
 def of(*rows: dict[str, Any], cores: int | None = None) -> Measured:
-    return measured._of_session(session(*rows, cores=cores), "a.data")
+    return measurement._of_session(session(*rows, cores=cores), "a.data")
 
 
 def test_means_are_of_time_and_of_processors() -> None:

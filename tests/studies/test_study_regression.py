@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from zlens import studies
 from zlens.errors import ScenarioError
-from zlens.models import as_html, as_text
+from zlens.models import html_format, text_format
 from zlens.models.answer import Answer, by_name
-from zlens.studies.spread import scores, spread
+from zlens.studies.ratio_statistics import scores, spread
 
 
 def study(pairs: list[dict[str, Any]], *, as_published: bool = False, **keys: Any) -> Answer:
@@ -226,8 +226,8 @@ def test_many_pairs_are_shown_in_order() -> None:
     values = [value for value in chart.series[0].values if value is not None]
     assert values == sorted(values)
     assert len(values) == 120
-    assert "<svg" in as_html.render(answer)
-    assert "workload 119" in as_text.render(answer)
+    assert "<svg" in html_format.render(answer)
+    assert "workload 119" in text_format.render(answer)
 
 
 # Arithmetic -----------------------------------------------------------------------------------------

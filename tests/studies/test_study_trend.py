@@ -17,7 +17,7 @@ from lake_made import piece, write
 from zlens import lake, stores, studies
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.answer import Answer
-from zlens.stores.hours import hours
+from zlens.stores.hourly import hours
 from zlens.studies import trend
 from zlens.studies.growth import growth
 

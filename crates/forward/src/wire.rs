@@ -1,7 +1,7 @@
 //! Frames between the forwarder and a receiver, which are also the records of the spool.
 //!
 //! A frame is the letters ZF, its kind, flags, the length of its payload, a sequence number, and a checksum of all that
-//! and the payload; numbers are big-endian. The other end is `python/zlens/live/wire.py`.
+//! and the payload; numbers are big-endian. The other end is `python/zlens/live/protocol.py`.
 
 use std::fmt::Write as _;
 

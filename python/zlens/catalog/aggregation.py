@@ -17,9 +17,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog import expressions, metrics
+from zlens.catalog import expressions, measures
 from zlens.catalog.expressions import literal, quote
-from zlens.catalog.metrics import Column, Table
+from zlens.catalog.measures import Column, Table
 from zlens.errors import CatalogError, QueryError
 
 #: The statistics a column may have.
@@ -575,12 +575,12 @@ def expanded(sql: str) -> str:
 
     def put(match: re.Match[str]) -> str:
         function, table, name, alias = match.groups()
-        column = metrics.table(table).column(name)
+        column = measures.table(table).column(name)
         if column is None or "mean" not in gives(column):
             raise CatalogError(f"{table}.{name} has no mean", expected="a column with a weight")
         return f"({mean(column, alias or '') if function == 'mean' else together(column).value})"
 
-    sql = _TAKES_PART.sub(lambda match: f"({known(metrics.table(match[1]), match[2] or '')})", sql)
+    sql = _TAKES_PART.sub(lambda match: f"({known(measures.table(match[1]), match[2] or '')})", sql)
     return _PLACE.sub(put, sql)
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from zlens.catalog import layouts, metrics
+from zlens.catalog import layouts, measures
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.kinds import Choice, Key, Many, Spec, Text
+from zlens.schema.validators import Choice, Key, Many, Spec, Text
 
 STATUSES = ("verified", "verified-secondary", "derived")
 #: The operating system of a fault, and the sources whose systems may have it.
@@ -146,8 +146,8 @@ def check() -> list[str]:
             problems.append(f"{where}: it affects nothing; name a report, a record or a measure")
         for name in caveat.measures:
             table, _, column = name.partition(".")
-            is_measure = table in metrics.tables()
-            if not is_measure or (column and metrics.table(table).column(column) is None):
+            is_measure = table in measures.tables()
+            if not is_measure or (column and measures.table(table).column(column) is None):
                 problems.append(f"{where}: {name} is not a measure; name one")
         problems += [
             f"{where}: {record} is not a record of the catalog; name one"

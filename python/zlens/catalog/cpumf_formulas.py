@@ -18,7 +18,7 @@ from zlens.catalog import cpumf, expressions, generations
 from zlens.catalog.cpumf import Metric
 from zlens.catalog.cpumf_weights import USER
 from zlens.catalog.expressions import literal
-from zlens.catalog.trust import SURE, Present, Trust
+from zlens.catalog.formula_policy import SURE, Present, Trust
 from zlens.errors import CatalogError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

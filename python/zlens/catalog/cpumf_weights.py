@@ -14,7 +14,7 @@ import math
 from typing import Any
 
 from zlens.catalog import cpumf, generations
-from zlens.catalog.trust import Weights
+from zlens.catalog.formula_policy import Weights
 from zlens.errors import InputError
 from zlens.schema import user_files
 

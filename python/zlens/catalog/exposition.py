@@ -12,12 +12,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.catalog import metrics, roles
-from zlens.catalog.metrics import LEADING, Column, Table
+from zlens.catalog import measures, roles
+from zlens.catalog.measures import LEADING, Column, Table
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.kinds import Integer, Key, Many, Named, Prose, Spec, Text
+from zlens.schema.validators import Integer, Key, Many, Named, Prose, Spec, Text
 
 #: Labels that Prometheus keeps for itself.
 RESERVED = frozenset({"job", "instance", "le", "quantile"})
@@ -121,14 +121,14 @@ def names() -> Names:
     """All metrics of all measures; CatalogError if the facts are wrong."""
     facts = document.load(_NAMES_FILE, _NAMES, "the names")
     counters = document.load(_COUNTERS_FILE, _COUNTERS, "the counters")["counter"]
-    unknown = {*facts["measure"], *facts["left_out"]} - {*metrics.tables()}
+    unknown = {*facts["measure"], *facts["left_out"]} - {*measures.tables()}
     if unknown:
         raise CatalogError(f"there is no measure {min(unknown)!r}", file=str(_NAMES_FILE))
     replaced = {(entry["measure"], name) for entry in counters for name in entry["replaces"]}
     groups = [
-        _measure(facts, metrics.table(name), {column for of, column in replaced if of == name})
-        for name in metrics.tables()
-        if name not in facts["left_out"] and not metrics.table(name).empty
+        _measure(facts, measures.table(name), {column for of, column in replaced if of == name})
+        for name in measures.tables()
+        if name not in facts["left_out"] and not measures.table(name).empty
     ]
     by_name = {group.measure: group for group in groups}
     groups += [_counters(facts, by_name[entry["measure"]], entry) for entry in counters]

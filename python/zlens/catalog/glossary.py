@@ -6,7 +6,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -36,7 +36,7 @@ def _term(facts: dict[str, str]) -> Term:
         if of is None:
             return Term(**facts)
         table, name = of.split(".")
-        column = next(column for column in metrics.table(table).columns if column.name == name)
+        column = next(column for column in measures.table(table).columns if column.name == name)
     except (TypeError, StopIteration):
         raise CatalogError(
             f"glossary.toml: the term {facts.get('name')!r} is not complete",

@@ -41,7 +41,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog import aggregation, expressions, metrics
+from zlens.catalog import aggregation, expressions, measures
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, InputError
 from zlens.schema import document, user_files
@@ -164,7 +164,7 @@ def groupings() -> dict[str, Grouping]:
     data = document.facts(path)
     groupings = {}
     for table, facts in data.items():
-        columns = {column.name for column in metrics.table(table).columns}
+        columns = {column.name for column in measures.table(table).columns}
         match, merge = facts["match"], facts.get("merge", [])
         if not {*match, *merge} <= columns:
             raise CatalogError(f"{table}: match or merge names no column", file=str(path))
@@ -187,7 +187,7 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
     fits = {column: groups.patterns[kind] for column, kind in grouping.match if groups.patterns.get(kind)}
     if not fits:
         return rows
-    table = metrics.table(name)
+    table = measures.table(name)
     keyed = _keyed(table, grouping)
     branches = [
         f"WHEN {_fits(column, pattern, dict(grouping.match)[column])} THEN {expressions.literal(group)}"
@@ -213,7 +213,7 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
     return f"SELECT {', '.join(selected)} FROM ({inner}) GROUP BY {', '.join(keys)}"
 
 
-def _keyed(table: metrics.Table, grouping: Grouping) -> str:
+def _keyed(table: measures.Table, grouping: Grouping) -> str:
     """The key that becomes the group's name."""
     return next(column for column, _ in grouping.match if column in table.key)
 
@@ -229,7 +229,7 @@ def _fits(column: str, pattern: str, kind: str) -> str:
 
 
 def _column(
-    table: metrics.Table, grouping: Grouping, column: metrics.Column, keyed: str, mean: bool
+    table: measures.Table, grouping: Grouping, column: measures.Column, keyed: str, mean: bool
 ) -> tuple[str, str | None]:
     """SQL of a column of the grouped rows, and the expression to group by for it."""
     name = expressions.quote(column.name)

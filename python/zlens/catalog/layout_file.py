@@ -8,7 +8,7 @@ from typing import Any
 from zlens.catalog.fields import CounterSet, Field, Join, Section
 from zlens.catalog.layouts import LARGEST, Head, Layout, RecordFile, record_key
 from zlens.schema import document
-from zlens.schema.kinds import Either, Flag, Integer, Key, Many, Named, Problem, Spec, Text
+from zlens.schema.validators import Either, Flag, Integer, Key, Many, Named, Problem, Spec, Text
 
 _CURE = "correct the file or import the pages again"
 _TEXT = Text()

@@ -8,14 +8,14 @@ from functools import cache
 
 from msgspec import Struct
 
-from zlens.catalog import metrics
-from zlens.catalog.columns import LISTED
-from zlens.catalog.columns import Column as RawColumn
+from zlens.catalog import measures
+from zlens.catalog.raw_columns import LISTED
+from zlens.catalog.raw_columns import Column as RawColumn
 from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import Column, Definition, Table
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.kinds import Key, Line, Many, Spec
+from zlens.schema.validators import Key, Line, Many, Spec
 
 PATH = FACTS / "listings.toml"
 #: The sources of listings: of rows by time, and of reports that have none.
@@ -174,7 +174,7 @@ def kind(column: Column) -> str:
         return "time"
     own = [name.rpartition(".")[2] for name in column.measures] == [column.key]
     if own and column.type in ("id", "text") and not column.hexadecimal:
-        found = {each.type for _, each in metrics.columns_named(column.measures[0])}
+        found = {each.type for _, each in measures.columns_named(column.measures[0])}
         return "int" if found == {"int"} else "text"
     return "text"
 
@@ -200,7 +200,7 @@ def columns(table: Table) -> tuple[RawColumn, ...]:
 def _unit(column: Column) -> str:
     if column.unit or not column.measures:
         return column.unit
-    return next((found.unit for _, found in metrics.columns_named(column.measures[0])), "")
+    return next((found.unit for _, found in measures.columns_named(column.measures[0])), "")
 
 
 def subject(name: str, given: Sequence[str]) -> tuple[str, ...]:

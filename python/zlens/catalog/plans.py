@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from zlens.catalog import section_places
-from zlens.catalog.columns import Column, Part, field_parts
+from zlens.catalog import section_locations
 from zlens.catalog.layouts import ENCODINGS, Field, Layout, Section
+from zlens.catalog.raw_columns import Column, Part, field_parts
 from zlens.catalog.record_bytes import decode, decode_entries, encode
 from zlens.errors import CatalogError
 from zlens.schema import document
@@ -231,4 +231,8 @@ def _place(layout: Layout, section: Section | None) -> dict[str, Any]:
     """Where the entries are, or how records are joined, for the decoder."""
     if section is None:
         return {}
-    return section_places.joined(layout, section) if section.join else section_places.entries(layout, section)
+    return (
+        section_locations.joined(layout, section)
+        if section.join
+        else section_locations.entries(layout, section)
+    )

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from zlens.catalog.columns import column_type, field_parts
 from zlens.catalog.layouts import HEADER_LENGTH, Field, Layout, Section
+from zlens.catalog.raw_columns import column_type, field_parts
 from zlens.errors import CatalogError
 
 _SIGNED_MAX = 2**63 - 1

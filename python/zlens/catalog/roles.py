@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.catalog import codes, expressions
-from zlens.catalog.columns import LISTED
+from zlens.catalog.raw_columns import LISTED
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS

@@ -18,8 +18,8 @@ from zlens.catalog import layouts
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.kinds import Choice, Key, Line, Many, Named, Number, Problem, Prose, Spec, Text
 from zlens.schema.toml_lines import line_of
+from zlens.schema.validators import Choice, Key, Line, Many, Named, Number, Problem, Prose, Spec, Text
 
 #: The kinds of rule files.
 KINDS = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from zlens.catalog import metrics
-from zlens.catalog.columns import Column
+from zlens.catalog import measures
 from zlens.catalog.interval_flags import GAP
+from zlens.catalog.raw_columns import Column
 
 INVENTORY = (
     Column("system", "text", "", "system"),
@@ -98,5 +98,5 @@ def always() -> dict[str, tuple[Column, ...]]:
 
 def _columns(table: str) -> tuple[Column, ...]:
     return tuple(
-        Column(column.name, column.type, column.unit, column.text) for column in metrics.table(table).columns
+        Column(column.name, column.type, column.unit, column.text) for column in measures.table(table).columns
     )

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.catalog import aggregation, metrics
-from zlens.catalog.metrics import Column, Table
+from zlens.catalog import aggregation, measures
+from zlens.catalog.measures import Column, Table
 from zlens.catalog.subjects import (
     Chart,
     Course,
@@ -28,7 +28,7 @@ from zlens.catalog.subjects import (
 )
 from zlens.errors import QueryError, ZlensError
 from zlens.schema import document
-from zlens.schema.kinds import Either, Flag, Integer, Key, Many, Named, Number, Problem, Spec, Text
+from zlens.schema.validators import Either, Flag, Integer, Key, Many, Named, Number, Problem, Spec, Text
 
 #: The words for a statistic, after the text of its column.
 _WORDS: Mapping[str, str] = {
@@ -283,7 +283,7 @@ class _File(Struct, frozen=True):
         for number, group in enumerate(facts["group"], 1):
             self._pieces(table, group.pieces, f"owners.group[{number}]")
         for number, time in enumerate(facts["time"], 1):
-            for owned_table in (table, *([metrics.table(part.table)] if part else ())):
+            for owned_table in (table, *([measures.table(part.table)] if part else ())):
                 self._has(owned_table, time.column, "total", f"owners.time[{number}]")
         for number, level in enumerate(facts["level"], 1):
             self._pieces(table, level, f"owners.level[{number}]")
@@ -292,15 +292,15 @@ class _File(Struct, frozen=True):
         for condition in [where] if where or not records else [owned_table.where for owned_table in records]:
             self._together(table, list(by), condition, "owners")
             if part:
-                self._where(metrics.table(part.table), condition, "owners.where")
+                self._where(measures.table(part.table), condition, "owners.where")
         return Owners(**facts | {"by": by, "where": where})
 
     # -- common parts ----------------------------------------------------------------------------------
 
     def _table(self, name: str, where: str) -> Table:
-        if name not in metrics.tables():
-            raise self._wrong(f"there is no measure {name!r}", ", ".join(metrics.tables()), where)
-        return metrics.table(name)
+        if name not in measures.tables():
+            raise self._wrong(f"there is no measure {name!r}", ", ".join(measures.tables()), where)
+        return measures.table(name)
 
     def _pieces(self, table: Table, pieces: Pieces, where: str) -> None:
         if not columns_of(pieces):

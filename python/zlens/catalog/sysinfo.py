@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.catalog.columns import Column
+from zlens.catalog.raw_columns import Column
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS

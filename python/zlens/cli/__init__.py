@@ -67,12 +67,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
                 output.protect(arguments)
             if argv is None and arguments.run.__module__ == "zlens.cli.sql":
-                from zlens.cli import watching
+                from zlens.cli import watchdog
 
                 # Only as a program of its own: what calls this function may have threads.
-                ended = watching.watched()
+                ended = watchdog.watched()
                 if ended is not None:
-                    return ended if ended != watching.BROKEN else complain(_BROKEN)
+                    return ended if ended != watchdog.BROKEN else complain(_BROKEN)
             status: int = arguments.run(arguments)
         finally:
             sys.stdout.flush()

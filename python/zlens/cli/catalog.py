@@ -105,14 +105,14 @@ def _record(name: str) -> str | None:
 
 
 def _overview(out: TextIO) -> None:
-    from zlens.catalog import layouts, metrics, roles, user_roles
+    from zlens.catalog import layouts, measures, roles, user_roles
     from zlens.explain import layouts as describe
     from zlens.explain import smf as explain_smf
-    from zlens.pages import packs
+    from zlens.record_pages import packs
 
     out.write("Measures\n")
-    for name in metrics.tables():
-        table = metrics.table(name)
+    for name in measures.tables():
+        table = measures.table(name)
         out.write(f"  {name:<12} {table.text}{' (no reader fills it yet)' if table.empty else ''}\n")
     out.write("\nRoles: the names that measures use for fields of records\n")
     for name in roles.entities():
@@ -178,9 +178,9 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
 
 def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
     import zlens
-    from zlens.catalog import layout_choice
+    from zlens.catalog import layout_selection
     from zlens.catalog.layouts import SIM
-    from zlens.explain import lacking
+    from zlens.explain import missing_data
     from zlens.progress import Progress
     from zlens.readers.zvm.monwrite import MonwriteSource
 
@@ -207,7 +207,9 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
             if info.release == SIM:
                 out.write(f"{info.system} was written with zlens' own pack: no page describes it\n")
                 continue
-            needs = layout_choice.needs(source.types(group), release=info.release, callevel=group.call_level)
+            needs = layout_selection.needs(
+                source.types(group), release=info.release, callevel=group.call_level
+            )
             release = f"z/VM {info.release}" if info.release else "z/VM of an unknown release"
             if not needs:
                 out.write(f"{info.system} ({release}): every byte of its records has a layout\n")
@@ -225,7 +227,7 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
         tables = {name: frozenset(column for column, _ in engine.raw_columns(name)) for name in named}
         listed = [row for source in session.sources for row in source.inventory(with_layouts=False)]
         records = frozenset(row.name for row in listed)
-        out.write(f"\n{lacking.text(lacking.lacks(session, lacking.Input(tables, records)))}")
+        out.write(f"\n{missing_data.text(missing_data.lacks(session, missing_data.Input(tables, records)))}")
     return 0
 
 
@@ -233,8 +235,8 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
 
 
 def _import(arguments: argparse.Namespace, out: TextIO) -> int:
-    from zlens.pages import importing as pages
     from zlens.progress import Progress
+    from zlens.record_pages import importer as pages
 
     paths = [Path(name) for name in arguments.pages]
     for path in paths:

@@ -54,8 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     import zlens
     from zlens.cli import output
-    from zlens.present import rows
     from zlens.progress import Progress
+    from zlens.rendering import rows
 
     options = inputs.options_of(arguments)
     with (

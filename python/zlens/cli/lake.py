@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from zlens.errors import QueryError
-from zlens.present.aligned import aligned
+from zlens.rendering.text_tables import aligned
 
 if TYPE_CHECKING:
     from zlens.lake import Held
@@ -240,7 +240,7 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
 def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import lake
     from zlens.inputs.options import Options, parse_duration, parse_moment
-    from zlens.lake.names import is_url
+    from zlens.lake.file_names import is_url
     from zlens.progress import Progress, bytes_text
 
     options = Options(

@@ -15,21 +15,21 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from zlens.cli import INTERRUPTED, address, inputs, serve
+from zlens.cli import INTERRUPTED, inputs, serve, serve_options
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import parse_duration
 
 if TYPE_CHECKING:
-    from zlens.cli.address import Address
+    from zlens.cli.serve_options import Address
     from zlens.live.alerts import Alert
-    from zlens.live.hooks import Hooks
-    from zlens.live.polled import Login, Polled
-    from zlens.live.received import Keep
+    from zlens.live.feeds import Feed, Many
+    from zlens.live.notifications import Hooks
+    from zlens.live.polling import Login, Polled
+    from zlens.live.received_files import Keep
     from zlens.live.receiver import Access
-    from zlens.live.sources import Feed, Many
-    from zlens.live.watch import Live, Step
-    from zlens.server.following import Following
-    from zlens.server.processes import Processes
+    from zlens.live.watcher import Live, Step
+    from zlens.server.live_updates import Following
+    from zlens.server.sql_workers import Processes
 
 DESCRIPTION = """\
 Follow systems while they run, print a line for each interval that closes, and serve the page, which follows.
@@ -149,7 +149,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--poll-ca", metavar="FILE", help="certificates to trust instead of those of the machine (PEM)"
     )
     parser.add_argument("--no-serve", action="store_true", help="print lines only, without a page")
-    address.add_options(parser)
+    serve_options.add_options(parser)
     inputs.add_options(parser, selection=False, throughput=False)
     parser.add_argument(
         "--group", metavar="FILE", help="combine guests, devices, volumes and partitions into groups"
@@ -157,7 +157,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from zlens.live.watch import Limits, Live
+    from zlens.live.watcher import Limits, Live
 
     if not arguments.sources and not arguments.replay:
         raise QueryError("nothing to follow", cure="name a SOURCE, or a recording with --replay FILE")
@@ -198,7 +198,7 @@ def _address(arguments: argparse.Namespace) -> Iterator[Address | None]:
     if arguments.no_serve:
         yield None
         return
-    with address.opened(arguments) as where:
+    with serve_options.opened(arguments) as where:
         yield where
 
 
@@ -209,7 +209,7 @@ def _processes(where: Address | None) -> Iterator[Processes | None]:
         yield None
         return
     from zlens.server.app import live_answers
-    from zlens.server.processes import Processes
+    from zlens.server.sql_workers import Processes
 
     with closing(Processes(live_answers(), where.listener, where.limits)) as processes:
         yield processes
@@ -221,7 +221,7 @@ def _hooks(arguments: argparse.Namespace) -> Iterator[Hooks | None]:
     if not arguments.on_finding and not arguments.webhook:
         yield None
         return
-    from zlens.live.hooks import Command, Hooks, Receiver, Webhook
+    from zlens.live.notifications import Command, Hooks, Receiver, Webhook
 
     receivers: list[Receiver] = [*map(Command.of, arguments.on_finding)]
     receivers += map(Webhook.of, arguments.webhook)
@@ -248,7 +248,7 @@ def _forwarders(arguments: argparse.Namespace) -> Iterator[list[Many]]:
         return
     if len(names) > 1:
         raise QueryError("there is one address for forwarders", cure="they may all send to it")
-    from zlens.live.forwarded import Forwarded
+    from zlens.live.forwarder_feeds import Forwarded
     from zlens.live.receiver import Receiver
 
     if arguments.received is None and arguments.lake is None:
@@ -266,7 +266,7 @@ def _forwarders(arguments: argparse.Namespace) -> Iterator[list[Many]]:
 
 def _keep(arguments: argparse.Namespace) -> Keep:
     """What stays of received files."""
-    from zlens.live.received import Keep
+    from zlens.live.received_files import Keep
 
     size = arguments.received_size
     if size is not None and not 0 <= size < math.inf:
@@ -293,7 +293,7 @@ def _access(arguments: argparse.Namespace) -> Access:
 
 def _login(arguments: argparse.Namespace) -> Login | None:
     """The login for polls, from a file or the terminal: command lines have no secrets."""
-    from zlens.live.polled import Login
+    from zlens.live.polling import Login
     from zlens.schema import user_files
 
     name = arguments.poll_login
@@ -316,15 +316,15 @@ def _login(arguments: argparse.Namespace) -> Login | None:
 
 def _polled(arguments: argparse.Namespace) -> Callable[[str], Polled]:
     """Check the options of polling; return what makes a polled source of a name."""
-    from zlens.live import polled
+    from zlens.live import polling
 
     every_s = None if arguments.poll is None else _length(arguments.poll, "--poll")
     login = _login(arguments)
 
     def poll(name: str) -> Polled:
         if name.startswith(_POLLED):
-            return polled.Polled(polled.Address.of(name, login, arguments.poll_ca), every_s)
-        return polled.Polled(polled.File(name), every_s)
+            return polling.Polled(polling.Address.of(name, login, arguments.poll_ca), every_s)
+        return polling.Polled(polling.File(name), every_s)
 
     return poll
 
@@ -337,8 +337,8 @@ def _length(text: str, option: str) -> float:
 
 
 def _feeds(arguments: argparse.Namespace, received: list[Many]) -> list[Feed | Many]:
-    from zlens.live import sources
-    from zlens.live.polled import is_text
+    from zlens.live import feeds as sources
+    from zlens.live.polling import is_text
 
     feeds: list[Feed | Many] = [*received]
     named = [name for name in arguments.sources if not name.startswith(_FORWARDER)]
@@ -500,9 +500,9 @@ def _serve(
 ) -> None:
     from zlens.live.published import Published
     from zlens.server.app import create
-    from zlens.server.following import Following, event
-    from zlens.server.place import Place
-    from zlens.server.running import Running
+    from zlens.server.live_updates import Following, event
+    from zlens.server.running_requests import Running
+    from zlens.server.workspace import Place
 
     live = watching.live
 

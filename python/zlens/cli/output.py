@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from zlens.errors import InputError
-from zlens.lake.names import is_lake
-from zlens.present.whole_file import no_file, whole_file
+from zlens.lake.file_names import is_lake
+from zlens.rendering.atomic_file import no_file, whole_file
 
 #: Longer texts are not paths.
 _LONGEST_PATH = 4096

@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
-    from zlens.cli.answers import rendered
+    from zlens.cli.model_output import rendered
 
     text = rendered(_answer(arguments), arguments.format)
     with output.opened(arguments.output) as out:

@@ -57,26 +57,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from zlens.cli import answers, output
-    from zlens.rig import definition, jobs, show, tables
+    from zlens.cli import model_output, output
+    from zlens.rig import definition, description, jobs, tables
 
     if arguments.action == "list":
         rigs = _rigs(arguments.scenario or list(definition.shipped()))
         runs = [sum(len(those) for _, _, those in jobs.of(rig)) for rig in rigs]
         with output.opened(None) as out:
-            out.write(answers.rendered(tables.listed(rigs, runs), arguments.format))
+            out.write(model_output.rendered(tables.listed(rigs, runs), arguments.format))
         return 0
     if arguments.action == "show":
         if not arguments.scenario:
             raise QueryError("which scenario?", cure="zlens rig list lists them")
         with output.opened(None) as out:
-            out.write("\n".join(show.text(rig) for rig in _rigs(arguments.scenario)))
+            out.write("\n".join(description.text(rig) for rig in _rigs(arguments.scenario)))
         return 0
     return _run(arguments)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from zlens.cli import INTERRUPTED, answers, output
+    from zlens.cli import INTERRUPTED, model_output, output
     from zlens.progress import Progress
     from zlens.rig import definition, results, runners, tables
     from zlens.rig import folder as left
@@ -104,7 +104,7 @@ def _run(arguments: argparse.Namespace) -> int:
             name = left.REPORT if arguments.format == "html" else left.RESULTS
             out.write((Path(arguments.folder) / name).read_text(encoding="utf-8") + "\n")
         else:
-            out.write(answers.rendered(tables.answer(found, every=arguments.numbers), arguments.format))
+            out.write(model_output.rendered(tables.answer(found, every=arguments.numbers), arguments.format))
             if arguments.format == "text":
                 out.write(f"\nCharts and numbers: {Path(arguments.folder) / left.REPORT}\n")
     if stopped:

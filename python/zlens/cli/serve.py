@@ -12,17 +12,17 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from zlens.cli import address, inputs
+from zlens.cli import inputs, serve_options
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp
 
-    from zlens.cli.address import Address
-    from zlens.server.place import Place
-    from zlens.server.running import Running
-    from zlens.server.runs import Runs
+    from zlens.cli.serve_options import Address
+    from zlens.server.rig_runs import Runs
+    from zlens.server.running_requests import Running
+    from zlens.server.workspace import Place
     from zlens.session.session import Session
 
 #: New objects between two searches for reference cycles.
@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="runs of the rig, from zlens rig run -o DIR: their results, and each as an input to open",
     )
-    address.add_options(parser)
+    serve_options.add_options(parser)
     inputs.add_options(parser)
 
 
@@ -75,7 +75,7 @@ def _run(arguments: argparse.Namespace) -> int:
     options = inputs.options_of(arguments)
     runs, named = _runs(arguments)
     with (
-        address.opened(arguments) as where,
+        serve_options.opened(arguments) as where,
         inputs.files_of(named) as files,
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
@@ -92,7 +92,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _runs(arguments: argparse.Namespace) -> tuple[Runs | None, list[str]]:
     """The runs of the rig, if any, and the inputs; without inputs, the first run is the input."""
-    from zlens.server.runs import Runs
+    from zlens.server.rig_runs import Runs
 
     if arguments.rig is None:
         if not arguments.inputs:
@@ -110,8 +110,8 @@ def _runs(arguments: argparse.Namespace) -> tuple[Runs | None, list[str]]:
 def _place(session: Session, files: list[str], runs: Runs | None, where: Address) -> Place:
     """What the server answers from, with processes for SQL and scenarios where the system can make them."""
     from zlens.server import app
-    from zlens.server.place import Place
-    from zlens.server.processes import Processes
+    from zlens.server.sql_workers import Processes
+    from zlens.server.workspace import Place
 
     place = Place(session, files, runs=runs)
     if sys.platform == "linux":
@@ -123,8 +123,8 @@ def _place(session: Session, files: list[str], runs: Runs | None, where: Address
 
 def _serve(place: Place, where: Address) -> None:
     from zlens.server.app import create
-    from zlens.server.running import Running
-    from zlens.server.warming import Warming
+    from zlens.server.running_requests import Running
+    from zlens.server.warmup import Warming
 
     running = Running(where.limits)
     warming = Warming(place)

@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from zlens.cli import INTERRUPTED, answers, output
+    from zlens.cli import INTERRUPTED, model_output, output
     from zlens.models import scenario
     from zlens.models.system.spec import EXAMPLE, SPEC
 
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         answer, complete = tables.summary(ready[0], runs), len(runs) == len(ready)
         complete = complete and all(one.complete for one in runs)
     with output.opened(None) as out:
-        out.write(answers.rendered(answer, arguments.format))
+        out.write(model_output.rendered(answer, arguments.format))
     return 0 if complete else INTERRUPTED
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from zlens.cli import answers
+from zlens.cli import model_output
 from zlens.cli.parser import Parser
 from zlens.errors import QueryError
 
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "scenario", metavar="SCENARIO.toml", nargs="?", help="the scenario; - for standard input"
     )
-    answers.configure(parser, "models", "a scenario of the model", "user.LINUX1.demand=50")
+    model_output.configure(parser, "models", "a scenario of the model", "user.LINUX1.demand=50")
     parser.add_argument(
         "--sweep",
         metavar="KEY=START:STOP[:STEP]",
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--at", metavar="TIME", help="a time in that interval: '2026-03-02 09:15'")
     parser.add_argument("--system", metavar="NAME", help="the system, if the input has several")
-    answers.configure_output(parser)
+    model_output.configure_output(parser)
     if isinstance(parser, Parser):
         parser.help_about = _about
 
@@ -59,7 +59,11 @@ def _about(arguments: argparse.Namespace) -> str | None:
     """Help on the model named before --help."""
     from zlens import models
 
-    return answers.described("solve", arguments.model, models.find, models.solve) if arguments.model else None
+    return (
+        model_output.described("solve", arguments.model, models.find, models.solve)
+        if arguments.model
+        else None
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -68,14 +72,14 @@ def run(arguments: argparse.Namespace) -> int:
     def answer() -> Answer:
         return _expected(arguments) if arguments.measured else _answer(arguments)
 
-    return answers.run(arguments, arguments.model, models.MODELS, models.find, answer)
+    return model_output.run(arguments, arguments.model, models.MODELS, models.find, answer)
 
 
 def _answer(arguments: argparse.Namespace) -> Answer:
     from zlens import models
     from zlens.models import sweeps
 
-    values = answers.values(arguments, arguments.model, arguments.scenario, "no scenario")
+    values = model_output.values(arguments, arguments.model, arguments.scenario, "no scenario")
     if arguments.sweep:
         return sweeps.solve(arguments.model, values, arguments.sweep, file=arguments.scenario)
     return models.solve(arguments.model, values, file=arguments.scenario)
@@ -87,7 +91,7 @@ def _expected(arguments: argparse.Namespace) -> Answer:
     from zlens import models
     from zlens.cli import inputs
     from zlens.inputs.options import parse_moment
-    from zlens.models import moments
+    from zlens.models import interval_choice
     from zlens.progress import Progress
 
     measured = models.measured(arguments.model)
@@ -99,8 +103,8 @@ def _expected(arguments: argparse.Namespace) -> Answer:
         zlens.open(files, progress=progress) as session,
     ):
         progress.close()
-        system = moments.system(session, measured.TABLE, arguments.system)
+        system = interval_choice.system(session, measured.TABLE, arguments.system)
         at = parse_moment(arguments.at) if arguments.at else None
-        end = moments.moment(session, system, at, measured.busy(arguments.set))
+        end = interval_choice.moment(session, system, at, measured.busy(arguments.set))
         answer: Answer = measured.compare(session, system, end, arguments.set)
         return answer

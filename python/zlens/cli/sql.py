@@ -10,7 +10,7 @@ from zlens.cli import inputs
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
-    from zlens.engine.answers import Answer
+    from zlens.engine.results import Answer
     from zlens.session.session import Session
 
 DESCRIPTION = """\
@@ -49,8 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     import zlens
     from zlens.cli import output
-    from zlens.present.whole_file import no_file, whole_file
     from zlens.progress import Progress
+    from zlens.rendering.atomic_file import no_file, whole_file
 
     if arguments.format == "parquet" and not arguments.output:
         raise QueryError("Parquet cannot be written to a terminal", cure="name a file with -o FILE")
@@ -88,8 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Namespace) -> None:
     """Write rows as a table; on a terminal, limit their number and width."""
     from zlens import _native
-    from zlens.present import rows
-    from zlens.present.clock import clock_of
+    from zlens.rendering import rows
+    from zlens.rendering.time_format import clock_of
 
     if result.columns == ["explain_key", "explain_value"]:
         # A query plan has its own layout of lines.

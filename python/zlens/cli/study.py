@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from zlens.cli import answers
+from zlens.cli import model_output
 from zlens.cli.parser import Parser
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ Examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", nargs="?", help="scaling, regression or trend")
     parser.add_argument("runs", metavar="RUNS.toml", nargs="?", help="the runs; - for standard input")
-    answers.configure(parser, "studies", "a file of runs", "run.A1.busy=95.4")
+    model_output.configure(parser, "studies", "a file of runs", "run.A1.busy=95.4")
     parser.add_argument(
         "--as-published",
         action="store_true",
         help="compute ITR from busy rounded to 0.1 %%, as published tables do",
     )
-    answers.configure_output(parser)
+    model_output.configure_output(parser)
     if isinstance(parser, Parser):
         parser.help_about = _about
 
@@ -47,7 +47,9 @@ def _about(arguments: argparse.Namespace) -> str | None:
     from zlens import studies
 
     return (
-        answers.described("study", arguments.study, studies.find, studies.solve) if arguments.study else None
+        model_output.described("study", arguments.study, studies.find, studies.solve)
+        if arguments.study
+        else None
     )
 
 
@@ -55,9 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     from zlens import studies
 
     def answer() -> Answer:
-        values = answers.values(arguments, arguments.study, arguments.runs, "no runs")
+        values = model_output.values(arguments, arguments.study, arguments.runs, "no runs")
         return studies.solve(
             arguments.study, values, file=arguments.runs, as_published=arguments.as_published
         )
 
-    return answers.run(arguments, arguments.study, studies.STUDIES, studies.find, answer)
+    return model_output.run(arguments, arguments.study, studies.STUDIES, studies.find, answer)

@@ -10,12 +10,12 @@ __all__ = ["AGAINST", "FORMS", "Choice", "Comparison", "Run", "Side", "compare",
 
 def render(comparison: Comparison, form: str) -> str:
     """The comparison as text, csv, json or html."""
-    from zlens.compare import as_data, as_html, as_text
+    from zlens.compare import data_format, html_format, text_format
 
     if form == "csv":
-        return as_data.to_csv(comparison)
+        return data_format.to_csv(comparison)
     if form == "json":
-        return as_data.to_json(comparison)
+        return data_format.to_json(comparison)
     if form == "html":
-        return as_html.render(comparison)
-    return as_text.render(comparison)
+        return html_format.render(comparison)
+    return text_format.render(comparison)

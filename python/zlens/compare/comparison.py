@@ -9,14 +9,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import generations
-from zlens.catalog.compared import Metric, declared, facts
+from zlens.catalog.comparison_metrics import Metric, declared, facts
 from zlens.compare import noise, waterfall
 from zlens.compare.noise import Estimate, Verdict
 from zlens.compare.series import Key
 from zlens.compare.sides import Side, SystemRun
 from zlens.compare.waterfall import Waterfall
 from zlens.errors import QueryError
-from zlens.findings.against import NOISE
+from zlens.findings.baseline import NOISE
 from zlens.schema.wording import say
 
 #: Forms of a difference of metrics that are not shares.

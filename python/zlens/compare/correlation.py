@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from zlens.catalog.compared import Metric
+from zlens.catalog.comparison_metrics import Metric
 from zlens.compare.noise import FEWEST_INTERVALS
 from zlens.compare.series import Point
 from zlens.compare.sides import SystemRun
-from zlens.engine.cancelling import check
+from zlens.engine.cancellation import check
 
 
 class Moved(Struct, frozen=True):

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from zlens.catalog import expressions, listings, metrics
-from zlens.catalog.compared import Metric
+from zlens.catalog import expressions, listings, measures
+from zlens.catalog.comparison_metrics import Metric
 from zlens.catalog.expressions import literal
 from zlens.catalog.reports import definition
 from zlens.compare.series import Key, Series
 from zlens.explain.lineage import column_lineage
-from zlens.session.rounded import MARK, Change, changes, has_printed, rounded
+from zlens.session.rounding_bounds import MARK, Change, changes, has_printed, rounded
 from zlens.session.session import Session
 
 
@@ -118,7 +118,7 @@ def _effects(series: Series, count: int) -> str:
 @cache
 def _numbers(metric: Metric) -> tuple[tuple[str, str], ...]:
     """The printed numbers behind a metric and its weight, as raw table and column."""
-    measured = metrics.table(metric.table)
+    measured = measures.table(metric.table)
     declared = measured.column(metric.column)
     weights = expressions.names(declared.weight or "1") if declared is not None else ()
     found = []

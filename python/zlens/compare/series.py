@@ -6,10 +6,10 @@ import datetime as dt
 from collections.abc import Sequence
 
 from zlens.catalog import aggregation
-from zlens.catalog import metrics as catalog
-from zlens.catalog.compared import Metric
+from zlens.catalog import measures as catalog
+from zlens.catalog.comparison_metrics import Metric
 from zlens.catalog.expressions import literal, quote
-from zlens.engine.cancelling import check
+from zlens.engine.cancellation import check
 from zlens.session.session import Session
 
 #: Rows after which work that is no longer wanted ends.

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from msgspec import Struct, field
 
-from zlens.catalog.compared import Metric, declared, facts
+from zlens.catalog.comparison_metrics import Metric, declared, facts
 from zlens.compare.rounding import roundings
 from zlens.compare.series import Key, Point, Series
 from zlens.errors import QueryError

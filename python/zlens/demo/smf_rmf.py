@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from zlens.catalog import smf_sections, smf_write
+from zlens.catalog import smf_sections, smf_writer
 from zlens.demo import machine, rmf, zos
 from zlens.demo.machine import PHYSICAL, Minute
 from zlens.demo.zos import ClassWork, Work
@@ -70,7 +70,7 @@ class Quarters:
         dispatched = sum(own_use.effective_us) - sum(previous.effective_us)
         work = zos.quarter(self.random, dispatched, len(own_use.total_us), QUARTER_US, self.instructions)
         product = {
-            **smf_write.interval(end_us, QUARTER_S, machine.ZONE_S),
+            **smf_writer.interval(end_us, QUARTER_S, machine.ZONE_S),
             "MFV": 111,
             "PRD": "RMF",
             "SAM": SAMPLES,
@@ -341,7 +341,7 @@ def _class(class_work: ClassWork, *, report: str) -> Sections:
 def _encode(
     record: int, subtype: int, local_us: int, sections: Sections, header: dict[str, Any] | None = None
 ) -> bytes:
-    return smf_write.encode(
+    return smf_writer.encode(
         smf_sections.layout(record),
         subtype,
         system=machine.ZOS_SYSTEM,

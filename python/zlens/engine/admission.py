@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens.catalog.admitted import AllowList, allow_list
-from zlens.engine.errors import missing_table
+from zlens.engine.error_translation import missing_table
 from zlens.errors import QueryError
 
 Tree = Mapping[str, Any]

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from zlens.catalog import expressions
-from zlens.engine.cancelling import interruptible
+from zlens.engine.cancellation import interruptible
 from zlens.inputs.source import ArrowSource
 
 Connection = duckdb.DuckDBPyConnection

@@ -18,25 +18,25 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zlens import _native
-from zlens.catalog import aggregation, expressions, metrics, roles
+from zlens.catalog import aggregation, expressions, measures, roles
 from zlens.catalog.compile import roles as role_sql
-from zlens.catalog.compile import tree
-from zlens.catalog.compile.kept import Kept, digest
+from zlens.catalog.compile import sql_tree
+from zlens.catalog.compile.compile_cache import Kept, digest
 from zlens.catalog.compile.plan import Input, Kinds
-from zlens.catalog.compile.tree import rename
+from zlens.catalog.compile.sql_tree import rename
+from zlens.catalog.formula_policy import SURE, Trust
 from zlens.catalog.groups import Groups
-from zlens.catalog.trust import SURE, Trust
 from zlens.engine.admission import Survey, shows_tables
-from zlens.engine.answers import Answer, Form, Stream, cut, first_rows, leaving, plain, type_name, with_times
-from zlens.engine.asked import Asked
-from zlens.engine.cancelling import Connections, check, interruptible
+from zlens.engine.cancellation import Connections, check, interruptible
 from zlens.engine.conditions import condition_on
 from zlens.engine.connection import RELEASE, Connection, Error, open_database, write_parquet
-from zlens.engine.errors import query_error
+from zlens.engine.error_translation import query_error
 from zlens.engine.isolated import IsolatedTables
 from zlens.engine.planner import Planner
+from zlens.engine.prepared_query import Asked
+from zlens.engine.results import Answer, Form, Stream, cut, first_rows, leaving, plain, type_name, with_times
 from zlens.engine.statement import Statement, parse
-from zlens.engine.store import Condition, Repeated, Store
+from zlens.engine.table_store import Condition, Repeated, Store
 from zlens.errors import QueryError
 from zlens.inputs.source import RawTable
 
@@ -151,7 +151,7 @@ class Engine:
     def tables(self, query: str) -> frozenset[str]:
         """The tables that a statement names (`cpu`, `role.processor`), without those of its WITH clauses."""
         try:
-            return tree.tables(self._parse(self._cursor(), query).tree)
+            return sql_tree.tables(self._parse(self._cursor(), query).tree)
         except Error as error:
             raise query_error(error) from None
 
@@ -324,9 +324,9 @@ class Engine:
     def _listing(self) -> Answer:
         """The answer to SHOW TABLES: measures, raw tables of this input and roles, with descriptions."""
         rows: list[tuple[Any, ...]] = [
-            (name, "measure", metrics.table(name).text) for name in metrics.tables()
+            (name, "measure", measures.table(name).text) for name in measures.tables()
         ]
-        rows += [(name, "raw", "") for name in self.raw_tables() if name not in metrics.tables()]
+        rows += [(name, "raw", "") for name in self.raw_tables() if name not in measures.tables()]
         rows += [(f"role.{name}", "role", roles.entity(name).text) for name in roles.entities()]
         columns = ["table", "kind", "text"]
         table = _native.ArrowTable([(name, "text") for name in columns], rows)
@@ -366,7 +366,7 @@ class Engine:
             def shared(name: str) -> bool:
                 """Whether several queries read so much of a measure that it is worth keeping."""
                 most = max(readers[name])
-                return name in metrics.tables() and _SHARED * (sum(readers[name]) - most) > len(wanted[name])
+                return name in measures.tables() and _SHARED * (sum(readers[name]) - most) > len(wanted[name])
 
             kept = {name for name in wanted if not self._store.streams(name) or shared(name)}
             stages = self._store.make_in_stages(wanted, kept, self._size_of, _all_kinds(kinds))
@@ -462,7 +462,7 @@ class Engine:
         if not named and statement.survey.listing:
             # Everything that could be queried, whether or not it is made already.
             cursor = self._planner.catalog(
-                [*metrics.tables(), *self.raw_tables(), *(f"role.{name}" for name in roles.entities())]
+                [*measures.tables(), *self.raw_tables(), *(f"role.{name}" for name in roles.entities())]
             )
         depends = self._shape_depends(statement, named)
         shape = self._kept.read(*depends) if depends is not None else None

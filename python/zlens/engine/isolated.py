@@ -15,9 +15,9 @@ from itertools import count
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.catalog.roles import SQL_TYPES
-from zlens.engine.cancelling import Connections, held, interruptible
+from zlens.engine.cancellation import Connections, held, interruptible
 from zlens.engine.connection import Connection, Relation, open_database
-from zlens.engine.store import Store
+from zlens.engine.table_store import Store
 
 #: The part of the limits of memory and disk that queries have beside the store.
 _SHARE = 0.5

@@ -6,9 +6,9 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
 
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.catalog.expressions import literal, quote
-from zlens.engine.cancelling import interruptible
+from zlens.engine.cancellation import interruptible
 from zlens.engine.connection import Connection, connect
 from zlens.engine.statement import Statement
 
@@ -65,12 +65,12 @@ class Planner:
             connection = self._open()
             for name in names:
                 self._declare(connection, name)
-                if name in metrics.tables() and name not in self._described:
+                if name in measures.tables() and name not in self._described:
                     self._describe(connection, name)
             return connection.cursor()
 
     def _describe(self, connection: Connection, name: str) -> None:
-        table = metrics.table(name)
+        table = measures.table(name)
         connection.execute(f"COMMENT ON TABLE {quote(name)} IS {literal(table.text)}")
         for column in table.columns:
             text = f"{column.text} [{column.unit}]" if column.unit else column.text

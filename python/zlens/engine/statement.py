@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.catalog.compile.kept import Kept
+from zlens.catalog.compile.compile_cache import Kept
 from zlens.engine.admission import Survey, Tree, admit
-from zlens.engine.cancelling import interruptible
+from zlens.engine.cancellation import interruptible
 from zlens.engine.connection import Connection, kinds, words
 from zlens.errors import QueryError
 

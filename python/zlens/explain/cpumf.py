@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zlens.catalog import cpumf, cpumf_formulas, generations
-from zlens.catalog.metrics import Column
-from zlens.catalog.trust import Trust
+from zlens.catalog.formula_policy import Trust
+from zlens.catalog.measures import Column
 from zlens.explain.records import Facts, page
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from zlens.catalog import layouts as catalog
 from zlens.catalog import resets
-from zlens.catalog.layout_choice import choose, needs, page_url
+from zlens.catalog.layout_selection import choose, needs, page_url
 from zlens.catalog.layouts import (
     BUILTIN,
     HEADER_LENGTH,
@@ -24,8 +24,8 @@ from zlens.catalog.layouts import (
 )
 from zlens.catalog.plans import section_table
 from zlens.errors import CatalogError
-from zlens.pages import packs
-from zlens.present.aligned import aligned
+from zlens.record_pages import packs
+from zlens.rendering.text_tables import aligned
 from zlens.schema.wording import say
 
 _WIDTH = 100

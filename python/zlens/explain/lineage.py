@@ -10,12 +10,12 @@ from importlib.metadata import version
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from zlens.catalog import metrics
-from zlens.catalog.columns import FIXED
+from zlens.catalog import measures
 from zlens.catalog.compile import nodes
-from zlens.catalog.compile.kept import Kept
-from zlens.catalog.compile.kept_lineage import KeptLineage
-from zlens.catalog.compile.tree import Tree
+from zlens.catalog.compile.cached_lineage import KeptLineage
+from zlens.catalog.compile.compile_cache import Kept
+from zlens.catalog.compile.sql_tree import Tree
+from zlens.catalog.raw_columns import FIXED
 
 if TYPE_CHECKING:
     from zlens.engine.connection import Connection
@@ -58,14 +58,14 @@ def column_lineage() -> KeptLineage:
     return KeptLineage(parser.serialized, parser.text, Kept("lineage", version("duckdb")))
 
 
-def raw_lines(table: metrics.Table, column: metrics.Column) -> tuple[list[str], list[str]]:
+def raw_lines(table: measures.Table, column: measures.Column) -> tuple[list[str], list[str]]:
     """The raw columns that provide a column's values and those that select its rows, by table."""
     if not nodes.fed(table.name):
         return [] if table.empty else [_UNFED], []
 
     raw, read = column_lineage().raw(table.name, column.name)
     rows = {name: [column for column in columns if column not in FIXED] for name, columns in read.items()}
-    constant = [_CONSTANT] if column.formula or column in metrics.LEADING else []
+    constant = [_CONSTANT] if column.formula or column in measures.LEADING else []
     return _lines(raw) or constant, _lines(rows)
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from zlens.catalog import expressions, listings, roles
-from zlens.catalog.columns import LISTED
+from zlens.catalog.raw_columns import LISTED
 from zlens.catalog.reports import definition
 from zlens.explain.records import Facts, page
 

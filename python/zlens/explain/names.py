@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterator
 from functools import cache
 
-from zlens.catalog import aggregation, caveats, console, expressions, layouts, metrics, roles, rules
+from zlens.catalog import aggregation, caveats, cp_commands, expressions, layouts, measures, roles, rules
 from zlens.errors import QueryError
 from zlens.explain.cpumf import counter_names, counter_pages, formula_lines, name_lines
 from zlens.explain.lineage import column_lineage, raw_lines
@@ -53,7 +53,7 @@ _SCOPES = {
 }
 #: Columns whose names are words of SQL.
 _RESERVED = frozenset({"offset"})
-_LEADING = frozenset(column.name for column in metrics.LEADING)
+_LEADING = frozenset(column.name for column in measures.LEADING)
 
 
 def explain(name: str) -> str:
@@ -71,9 +71,9 @@ def _sections(wanted: str) -> Iterator[str]:
         yield from role_pages(lower.removeprefix("role."))
         return
     yield from _report(wanted)
-    if lower in metrics.tables():
-        yield _measure(metrics.table(lower))
-    columns = metrics.find(wanted) or _spread(lower)
+    if lower in measures.tables():
+        yield _measure(measures.table(lower))
+    columns = measures.find(wanted) or _spread(lower)
     if lower in _LEADING:
         yield _leading(lower)
         columns = [(table, column) for table, column in columns if table.plain]
@@ -96,7 +96,7 @@ def _sections(wanted: str) -> Iterator[str]:
 
 def _command(wanted: str) -> Iterator[str]:
     """A command of CP whose response may be saved as text."""
-    command = console.find(wanted)
+    command = cp_commands.find(wanted)
     if command is None:
         return
     if command.labels:
@@ -124,9 +124,9 @@ def _unknown(wanted: str) -> QueryError:
 def known_names() -> tuple[str, ...]:
     """All names that can be explained, except fields of records."""
     names: list[str] = []
-    for table, column in metrics.all_columns():
+    for table, column in measures.all_columns():
         names += [table.name, column.name, f"{table.name}.{column.name}"]
-    names += metrics.aliases()
+    names += measures.aliases()
     for entity in roles.entities():
         names += [f"{entity}.{role}" for role in roles.entity(entity).roles]
     names += layouts.records()
@@ -137,7 +137,7 @@ def known_names() -> tuple[str, ...]:
     names += listing_names()
     names += _report_names()
     names += rules.names()
-    names += [command.name for command in console.commands()]
+    names += [command.name for command in cp_commands.commands()]
     return tuple(dict.fromkeys(names))
 
 
@@ -145,7 +145,7 @@ def known_names() -> tuple[str, ...]:
 
 
 def _leading(name: str) -> str:
-    column = next(column for column in metrics.LEADING if column.name == name)
+    column = next(column for column in measures.LEADING if column.name == name)
     return page(
         f"{name}: {column.text}",
         [
@@ -156,7 +156,7 @@ def _leading(name: str) -> str:
     )
 
 
-def _measure(table: metrics.Table) -> str:
+def _measure(table: measures.Table) -> str:
     facts: Facts = [
         ("Rows", f"one per {table.grain}"),
         ("Key", ", ".join(_key(table)) or "the row itself"),
@@ -178,25 +178,25 @@ def _faults(measure: str) -> list[str]:
     return caveats.lines(caveats.about(measure=measure))
 
 
-def _key(table: metrics.Table) -> list[str]:
+def _key(table: measures.Table) -> list[str]:
     keys = [] if table.plain else ["system", "source", "interval_end"]
     return [*keys, *table.key]
 
 
-def _typed(column: metrics.Column) -> str:
+def _typed(column: measures.Column) -> str:
     return f"{column.type}, {column.unit}" if column.unit else column.type
 
 
-def _spread(name: str) -> list[tuple[metrics.Table, metrics.Column]]:
+def _spread(name: str) -> list[tuple[measures.Table, measures.Column]]:
     """The gauges behind a name that exists only with --every."""
     for ending in _SPREAD:
         if name.endswith(ending):
-            columns = metrics.find(name.removesuffix(ending))
+            columns = measures.find(name.removesuffix(ending))
             return [(table, column) for table, column in columns if column.aggregate == "gauge"]
     return []
 
 
-def _also(column: metrics.Column, wanted: str) -> str:
+def _also(column: measures.Column, wanted: str) -> str:
     """How the requested name refers to the column, if it is not its own."""
     plain = wanted.lower().rpartition(".")[2]
     if plain == column.name:
@@ -204,10 +204,10 @@ def _also(column: metrics.Column, wanted: str) -> str:
     for ending, statistic in _SPREAD.items():
         if plain == column.name + ending:
             return f"{plain} is its {statistic} over the intervals that --every combines"
-    return f"{wanted} is its name in {metrics.alias_of(wanted)}"
+    return f"{wanted} is its name in {measures.alias_of(wanted)}"
 
 
-def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
+def _column(table: measures.Table, column: measures.Column, wanted: str) -> str:
     raw, rows = raw_lines(table, column)
     return page(
         f"{table.name}.{column.name}: {column.text}",
@@ -223,7 +223,7 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
             ("Inputs", input_lines(table, column_lineage().sources(table, column))),
             ("Raw", raw),
             ("Rows by", rows),
-            ("--every", metrics.AGGREGATES[column.aggregate]),
+            ("--every", measures.AGGREGATES[column.aggregate]),
             ("Mean", _mean(column)),
             ("Differs", f"with --every: {column.every}" if column.every else ""),
             ("Source", column.source),
@@ -237,22 +237,22 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
     )
 
 
-def _mean(column: metrics.Column) -> str:
+def _mean(column: measures.Column) -> str:
     """How rows are averaged over time and over the subjects of an interval."""
     if column.aggregate not in ("ratio", "gauge"):
         return ""
     over = aggregation.across(column)
-    subjects = "alike" if over == "mean" else metrics.ACROSS.get(over, f"mean {over}")
+    subjects = "alike" if over == "mean" else measures.ACROSS.get(over, f"mean {over}")
     if column.unweighted:
         return f"NULL over time: {column.unweighted}; of several subjects: {subjects}"
     return f"of rows over time by {column.weight or 'seconds'}; of several subjects: {subjects}"
 
 
 def _status(status: str) -> str:
-    return f"{status}: {metrics.STATUSES[status]}"
+    return f"{status}: {measures.STATUSES[status]}"
 
 
-def example(table: metrics.Table, column: metrics.Column) -> str:
+def example(table: measures.Table, column: measures.Column) -> str:
     """A query that shows a column with the keys of its rows."""
     keys = [key for key in _key(table) if key not in ("source", column.name)]
     order = f" ORDER BY {', '.join(keys)}" if keys else ""
@@ -260,7 +260,7 @@ def example(table: metrics.Table, column: metrics.Column) -> str:
     return f"SELECT {', '.join([*keys, shown])} FROM {table.name}{order}"
 
 
-def _null(table: metrics.Table, column: metrics.Column) -> str:
+def _null(table: measures.Table, column: measures.Column) -> str:
     if table.empty:
         return "always, so far: no reader fills this table"
     if column.by:
@@ -313,7 +313,7 @@ def _report_column(name: str, explained: set[str]) -> Iterator[str]:
     if not dot or not _is_report(report_name):
         return
     from zlens.catalog.reports import definition
-    from zlens.reports import facts
+    from zlens.reports import column_facts
 
     report = definition.load(report_name)
     for table in report.tables:
@@ -321,18 +321,18 @@ def _report_column(name: str, explained: set[str]) -> Iterator[str]:
             if bare not in (column.key, column.name.lower()):
                 continue
             yield page(
-                f"{report.name}.{column.key}: {facts.text(column)}",
+                f"{report.name}.{column.key}: {column_facts.text(column)}",
                 [
                     ("Report", f"{report.name.upper()} {report.number}: {report.title}"),
                     ("Heading", column.name),
-                    ("Unit", facts.unit(column)),
+                    ("Unit", column_facts.unit(column)),
                     ("Shows", ", ".join(column.measures)),
                     ("Source", column.source_note),
-                    ("Status", _status(facts.status(column))),
+                    ("Status", _status(column_facts.status(column))),
                     ("Not available", column.missing),
                 ],
             )
             for measure in column.measures:
                 if measure not in explained:
                     explained.add(measure)
-                    yield from (_column(table, shown, measure) for table, shown in metrics.find(measure))
+                    yield from (_column(table, shown, measure) for table, shown in measures.find(measure))

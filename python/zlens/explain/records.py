@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import caveats, layouts, listings, metrics, rmf_reports, roles
-from zlens.catalog.compile.kept_lineage import Source
+from zlens.catalog import caveats, layouts, listings, measures, rmf_reports, roles
+from zlens.catalog.compile.cached_lineage import Source
 from zlens.catalog.compile.nodes import ROLE
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
@@ -100,7 +100,7 @@ def role_pages(name: str) -> Iterator[str]:
             yield page(f"role.{first}", facts)
 
 
-def input_lines(table: metrics.Table, sources: Mapping[str, Iterable[Source]]) -> list[str]:
+def input_lines(table: measures.Table, sources: Mapping[str, Iterable[Source]]) -> list[str]:
     """The inputs of the formulas of a measure: leading columns, roles, and columns of helpers."""
     lines: list[str] = []
     explained: set[tuple[str, str]] = set()
@@ -275,7 +275,7 @@ def record_pages(name: str) -> Iterator[str]:
     if table and _record_of(table) is None:
         return
     if bare in RAW_LEADING:
-        if table or bare not in {column.name for column in metrics.LEADING}:
+        if table or bare not in {column.name for column in measures.LEADING}:
             yield page(f"{name}: {RAW_LEADING[bare]}", [("Where", "the first columns of every raw table")])
         return
     wanted = bare.upper()

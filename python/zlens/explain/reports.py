@@ -8,7 +8,7 @@ from pathlib import Path
 from zlens.catalog import caveats
 from zlens.catalog.reports import titles
 from zlens.catalog.reports.definition import FOLDER, Column, Rows, load
-from zlens.reports import facts
+from zlens.reports import column_facts
 
 _WIDTH = 100
 
@@ -79,19 +79,19 @@ def _label(rows: Rows) -> str:
 
 
 def _column(column: Column) -> list[str]:
-    unit = facts.unit(column)
+    unit = column_facts.unit(column)
     lines = [f"{column.name} [{column.key}]{f', {unit}' if unit else ''}"]
-    lines += _wrapped(facts.text(column), "    ")
-    for measure, fact in facts.facts(column):
+    lines += _wrapped(column_facts.text(column), "    ")
+    for measure, fact in column_facts.facts(column):
         formula = fact.formula or fact.definition
         lines += _wrapped(f"{measure} = {formula}" if formula else measure, "    measure  ")
         lines += _wrapped(f"{fact.source} ({fact.status})", "    source   ")
     if column.source_note:
         lines += _wrapped(column.source_note, "    source   ")
-    lines.append(f"    status   {facts.status(column)}")
+    lines.append(f"    status   {column_facts.status(column)}")
     if column.total in _TOTALS:
         lines.append(f"    total    {_TOTALS[column.total]}")
-    needs = dict.fromkeys(fact.needs for _, fact in facts.facts(column) if fact.needs)
+    needs = dict.fromkeys(fact.needs for _, fact in column_facts.facts(column) if fact.needs)
     reason = "; ".join(
         [*([column.missing] if column.missing else []), *(f"it needs {need}" for need in needs)]
     )

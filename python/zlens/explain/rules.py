@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zlens.catalog import metrics, roles, rules
+from zlens.catalog import measures, roles, rules
 from zlens.catalog.rules import BASELINES, CLASSES, COMPARES, KINDS, STATUSES, Rule
 from zlens.explain.records import hang, page
 from zlens.findings.evaluate import limit
@@ -70,7 +70,7 @@ def _need(name: str) -> str:
     table, _, column = name.rpartition(".")
     if table.startswith("role."):
         return f"{name}: {roles.entity(table.removeprefix('role.')).roles[column].text}"
-    fact = metrics.table(table).column(column) if table in metrics.tables() else None
+    fact = measures.table(table).column(column) if table in measures.tables() else None
     return f"{name}: {fact.text}" if fact else name
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens.catalog import exposition, rules
-from zlens.catalog.compile.tree import Tree
+from zlens.catalog.compile.sql_tree import Tree
 from zlens.catalog.exposition import Group
 from zlens.catalog.rules import Rule
 from zlens.engine.connection import connect

@@ -10,7 +10,7 @@ from zlens.catalog.exposition import Family, Group
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Spec
+from zlens.schema.validators import Choice, Integer, Key, Line, Many, Spec
 
 _FILE = FACTS / "exposition" / "dashboards.toml"
 #: Units of Grafana by base unit.

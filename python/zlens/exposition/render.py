@@ -14,10 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens._native import samples
-from zlens.catalog import aggregation, exposition, metrics
+from zlens.catalog import aggregation, exposition, measures
 from zlens.catalog.exposition import Family, Group
 from zlens.catalog.expressions import literal, quote
-from zlens.engine.answers import Answer
+from zlens.engine.results import Answer
 from zlens.exposition.limits import Limits
 from zlens.inputs.options import Moment
 from zlens.session.session import Session
@@ -137,7 +137,7 @@ def _by_prefix(group: Group, newest: Sequence[_Newest]) -> dict[str, list[_Newes
 
 def _rows(group: Group, newest: Sequence[_Newest]) -> tuple[str, dict[str, list[str]]]:
     """The rows of a measure in the newest intervals, ranked; and what the statement reads."""
-    table = metrics.table(group.measure)
+    table = measures.table(group.measure)
     values = {
         column: family.base.sql(_number(f"m.{quote(column)}", family))
         for family in group.families

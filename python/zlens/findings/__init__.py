@@ -14,9 +14,9 @@ def render(findings: Findings, format: str = "text", *, missing: bool = False) -
     """Findings in one of FORMATS; `missing`: text also lists the rules that could not be computed."""
     # Imported on demand: text does not need the others.
     if format == "text":
-        from zlens.findings import as_text
+        from zlens.findings import text_format
 
-        return as_text.render(findings, missing=missing)
-    from zlens.findings import as_data
+        return text_format.render(findings, missing=missing)
+    from zlens.findings import data_format
 
-    return as_data.RENDER[format](findings)
+    return data_format.RENDER[format](findings)

@@ -12,12 +12,12 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
-from zlens.catalog import expressions, metrics
+from zlens.catalog import expressions, measures
 from zlens.catalog.check.rules import missing_columns
 from zlens.catalog.rules import CLASSES, COMPARES, Rule, load, wrong_columns
-from zlens.engine.cancelling import tell
+from zlens.engine.cancellation import tell
 from zlens.errors import CatalogError, QueryError
-from zlens.findings import against
+from zlens.findings import baseline
 from zlens.findings.finding import Finding, Tested, amount
 from zlens.schema.wording import say
 
@@ -484,8 +484,8 @@ ORDER BY {system}, {source}, {subject}
 
 def _is_large(rule: Rule) -> bool:
     """Whether a rule is about a measure with many rows."""
-    names = {name.rpartition(".")[0] for name in rule.needs}.intersection(metrics.tables())
-    return any(metrics.table(name).lazy for name in names)
+    names = {name.rpartition(".")[0] for name in rule.needs}.intersection(measures.tables())
+    return any(measures.table(name).lazy for name in names)
 
 
 def _holding(
@@ -493,18 +493,18 @@ def _holding(
 ) -> list[Finding]:
     """The findings of one rule: beyond its threshold, or changed from the baseline."""
     findings: list[Finding] = []
-    pairs = against.pairs(tested, earlier) if with_baseline else {}
+    pairs = baseline.pairs(tested, earlier) if with_baseline else {}
     for index, test in enumerate(tested):
         before = pairs.get(index)
         if with_baseline and rule.baseline and before is not None:
-            change = against.changed(rule, test, before)
+            change = baseline.changed(rule, test, before)
             if change is not None:
                 findings.append(_related(rule, test, before, *change))
                 continue
         if not test.held or not rule.compare:
             continue
         requested = rule.kind == "balance" or rule.threshold_class in classes
-        if not requested and (before is None or not against.worse(rule, test, before)):
+        if not requested and (before is None or not baseline.worse(rule, test, before)):
             continue
         findings.append(_absolute(rule, test, before.mean if before else None))
     return findings

@@ -8,7 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from zlens.catalog.rules import SEVERITIES, Rule
-from zlens.present.rows import iso
+from zlens.rendering.rows import iso
 
 #: Significant digits of a printed value.
 _DIGITS = 4

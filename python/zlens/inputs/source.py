@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
-from zlens.catalog.columns import Column
+from zlens.catalog.raw_columns import Column
 from zlens.inputs.problems import Problem
 
 #: (bytes done, total bytes, what is being read)

@@ -12,10 +12,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from zlens.lake.checks import Fault, check
-    from zlens.lake.imports import Added, add
+    from zlens.lake.importer import Added, add
+    from zlens.lake.integrity import Fault, check
     from zlens.lake.removal import Forgotten, forget, forget_raw
-    from zlens.lake.staged import Committed, commit, stage
+    from zlens.lake.staging import Committed, commit, stage
     from zlens.lake.summary import Contents, contents
 
 __all__ = [
@@ -34,18 +34,18 @@ __all__ = [
 ]
 
 _WHERE = {
-    "add": "imports",
-    "Added": "imports",
-    "check": "checks",
-    "Fault": "checks",
+    "add": "importer",
+    "Added": "importer",
+    "check": "integrity",
+    "Fault": "integrity",
     "contents": "summary",
     "Contents": "summary",
     "forget": "removal",
     "forget_raw": "removal",
     "Forgotten": "removal",
-    "stage": "staged",
-    "commit": "staged",
-    "Committed": "staged",
+    "stage": "staging",
+    "commit": "staging",
+    "Committed": "staging",
 }
 
 

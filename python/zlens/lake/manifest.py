@@ -10,9 +10,9 @@ from msgspec import Struct, field
 
 from zlens.errors import InputError
 from zlens.inputs.source import Stretch
-from zlens.lake import kinds, names
+from zlens.lake import file_names, validators
 from zlens.schema import document
-from zlens.schema.kinds import Flag, Integer, Key, Named, Problem, Row, Spec, Text
+from zlens.schema.validators import Flag, Integer, Key, Named, Problem, Row, Spec, Text
 from zlens.schema.wording import say
 
 VERSION = 1
@@ -157,7 +157,7 @@ class Manifest(Struct):
 
 def load(data: bytes, file: str) -> Manifest:
     """The manifest in these bytes; InputError if zlens cannot have written it."""
-    problem = kinds.problem(file)
+    problem = validators.problem(file)
     value = document.from_json(data, problem)
     version = value.get("zlens_lake") if isinstance(value, dict) else None
     if isinstance(version, int) and version != VERSION:
@@ -179,7 +179,7 @@ def load(data: bytes, file: str) -> Manifest:
     for gathered in values["gathered"]:
         manifest.gathered[gathered.day] = gathered
     for path in manifest.retired:
-        if not names.is_own(path):
+        if not file_names.is_own(path):
             raise problem.value("retired", path, "names of files of this lake")
     return manifest
 
@@ -231,58 +231,64 @@ def _part_facts(part: Part) -> dict[str, Any]:
     }
 
 
-_STRETCH = Row((kinds.WHOLE, kinds.WHOLE, kinds.named(kinds.TEXT)), "from, to and the components")
+_STRETCH = Row(
+    (validators.WHOLE, validators.WHOLE, validators.named(validators.TEXT)), "from, to and the components"
+)
 _PART = Spec(
     (
-        Key("system", kinds.TEXT),
-        Key("document", kinds.KEY),
-        Key("place", kinds.COUNT),
-        Key("first_us", kinds.WHOLE, default=None),
-        Key("last_us", kinds.WHOLE, default=None),
-        Key("first_end_us", kinds.WHOLE, default=None),
-        Key("last_end_us", kinds.WHOLE, default=None),
-        Key("open_us", kinds.MOMENTS, default=None),
-        Key("records_us", kinds.MOMENTS, default=None),
+        Key("system", validators.TEXT),
+        Key("document", validators.KEY),
+        Key("place", validators.COUNT),
+        Key("first_us", validators.WHOLE, default=None),
+        Key("last_us", validators.WHOLE, default=None),
+        Key("first_end_us", validators.WHOLE, default=None),
+        Key("last_end_us", validators.WHOLE, default=None),
+        Key("open_us", validators.MOMENTS, default=None),
+        Key("records_us", validators.MOMENTS, default=None),
         Key("local_time", Flag()),
         Key("joined", Flag()),
-        Key("seam", Spec((Key("key", kinds.KEY), Key("sha256", kinds.SHA256)), Seam), default=None),
-        Key("sources", kinds.many(kinds.TEXT), default=()),
+        Key("seam", Spec((Key("key", validators.KEY), Key("sha256", validators.SHA256)), Seam), default=None),
+        Key("sources", validators.many(validators.TEXT), default=()),
         Key("raw", Flag(), default=True),
-        Key("tables", kinds.KEY, default=""),
-        Key("machines", kinds.many(Row((kinds.WHOLE, kinds.TEXT), "time and machine")), default=()),
-        Key("stretches", kinds.many(_STRETCH), default=()),
+        Key("tables", validators.KEY, default=""),
+        Key(
+            "machines",
+            validators.many(Row((validators.WHOLE, validators.TEXT), "time and machine")),
+            default=(),
+        ),
+        Key("stretches", validators.many(_STRETCH), default=()),
     ),
     Part,
 )
 #: The values of an input.
 INPUT = Spec(
     (
-        Key("sha256", kinds.SHA256),
-        Key("path", kinds.TEXT),
-        Key("bytes", kinds.COUNT),
-        Key("source", kinds.TEXT),
-        Key("leap", kinds.WHOLE),
-        Key("added_us", kinds.WHOLE),
-        Key("documents", Named(kinds.SHA256, 0, names=names.KEY)),
-        Key("forgotten", kinds.many(kinds.TEXT)),
-        Key("parts", kinds.many(_PART)),
+        Key("sha256", validators.SHA256),
+        Key("path", validators.TEXT),
+        Key("bytes", validators.COUNT),
+        Key("source", validators.TEXT),
+        Key("leap", validators.WHOLE),
+        Key("added_us", validators.WHOLE),
+        Key("documents", Named(validators.SHA256, 0, names=file_names.KEY)),
+        Key("forgotten", validators.many(validators.TEXT)),
+        Key("parts", validators.many(_PART)),
     )
 )
 _DAY = Text(10, 10, re.compile(r"\d{4}-\d\d-\d\d"), "a date")
 _ROLLUP = Row(
-    (kinds.TEXT, _DAY, kinds.KEY, kinds.SHA256, kinds.COUNT, kinds.COUNT),
+    (validators.TEXT, _DAY, validators.KEY, validators.SHA256, validators.COUNT, validators.COUNT),
     "system, day, state, SHA-256, lost intervals and rules",
     Rollup,
     short=4,
 )
-_GATHERED = Row((_DAY, kinds.KEY, kinds.SHA256), "day, key and SHA-256", Gathered)
+_GATHERED = Row((_DAY, validators.KEY, validators.SHA256), "day, key and SHA-256", Gathered)
 _MANIFEST = Spec(
     (
         Key("zlens_lake", Integer(VERSION, VERSION)),
-        Key("inputs", kinds.many(INPUT)),
-        Key("retired", kinds.many(kinds.TEXT)),
-        Key("measures", kinds.many(_ROLLUP), default=()),
-        Key("gathered", kinds.many(_GATHERED), default=()),
-        Key("since", kinds.named(kinds.WHOLE), default={}),
+        Key("inputs", validators.many(INPUT)),
+        Key("retired", validators.many(validators.TEXT)),
+        Key("measures", validators.many(_ROLLUP), default=()),
+        Key("gathered", validators.many(_GATHERED), default=()),
+        Key("since", validators.named(validators.WHOLE), default={}),
     )
 )

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from zlens.catalog import expressions
 from zlens.engine import connection as engine
-from zlens.lake.streams import parquet
+from zlens.lake.parquet_streams import parquet
 
 #: Rows of a row group: an hour or two of a large table, so that a part of a day can be read alone.
 ROW_GROUP = 61_440

@@ -16,21 +16,21 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import expressions
-from zlens.catalog.columns import Column
 from zlens.catalog.interval_flags import flag
+from zlens.catalog.raw_columns import Column
 from zlens.catalog.roles import lasting_tables
 from zlens.errors import InputError
 from zlens.inputs import record_intervals
 from zlens.inputs.options import Moment, Options
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable, SystemInfo, moves
-from zlens.lake import document, folder, names
-from zlens.lake.document import Document, File, Intervals, PartDocument, SeamDocument, Span
-from zlens.lake.folder import Folder, Reading, part_of
+from zlens.lake import documents, file_names, lake_folder
+from zlens.lake.documents import Document, File, Intervals, PartDocument, SeamDocument, Span
+from zlens.lake.lake_folder import Folder, Reading, part_of
 from zlens.lake.manifest import Input, Part
-from zlens.lake.measures import MeasuresSource
-from zlens.lake.streams import Stream, allow, parquet
-from zlens.readers.joints import NEAR_US
+from zlens.lake.parquet_streams import Stream, allow, parquet
+from zlens.lake.rollup_reader import MeasuresSource
+from zlens.readers.boundaries import NEAR_US
 from zlens.schema.wording import say
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -40,7 +40,7 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
     """The sources in a lake: one for each kind of input. InputError if it is empty or damaged."""
     if printable(path) != path:
         raise InputError("the name of the lake is not UTF-8 text", file=path, cure="rename it, or move it")
-    lake = folder.at(path)
+    lake = lake_folder.at(path)
     # Before the manifest is read: its files then stay as long as the sources do.
     reading = lake.reading()
     manifest = lake.load()
@@ -110,12 +110,12 @@ class _StoredPart(Struct, dict=True):
         facts = self.full_document.side.get(name)
         if facts is None:
             return None
-        path = f"{names.document(self.input.sha256, self.part.document)}/{name}"
+        path = f"{file_names.document(self.input.sha256, self.part.document)}/{name}"
         return self.lake.read(path, facts[1]), self.lake.absolute(path)
 
     def rows(self, name: str) -> list[Any]:
         side_file = self.side(name)
-        return [] if side_file is None else document.load_rows(*side_file, name)
+        return [] if side_file is None else documents.load_rows(*side_file, name)
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
@@ -130,8 +130,8 @@ class _StoredPart(Struct, dict=True):
 
     def intervals(self, source: str) -> Intervals:
         """The intervals of one of the sources."""
-        side_file = self.side(document.intervals_name(self.part.place, self.sources.index(source)))
-        return Intervals() if side_file is None else document.load_intervals(*side_file)
+        side_file = self.side(documents.intervals_name(self.part.place, self.sources.index(source)))
+        return Intervals() if side_file is None else documents.load_intervals(*side_file)
 
 
 class LakeTable(Struct, dict=True):
@@ -386,9 +386,9 @@ class LakeSource:
     def schema(self, key: str) -> Callable[[], tuple[Column, ...]]:
         def find() -> tuple[Column, ...]:
             if key not in self._schemas:
-                name = names.schema(key)
+                name = file_names.schema(key)
                 data = self.lake.read(name, None)
-                self._schemas[key] = document.load_schema(data, self.lake.absolute(name))
+                self._schemas[key] = documents.load_schema(data, self.lake.absolute(name))
             return self._schemas[key]
 
         return find
@@ -473,7 +473,7 @@ class LakeSource:
         # Read once: the page is told their number with every answer.
         unique: dict[Problem, None] = {}
         for stored in self.chosen:
-            for problem in stored.rows(document.PROBLEMS):
+            for problem in stored.rows(documents.PROBLEMS):
                 if problem.system in (None, stored.part.system):
                     unique[replace(problem, file=stored.shown)] = None
             if stored.seam is not None:
@@ -482,9 +482,9 @@ class LakeSource:
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
         """Counter resets within inputs and between them."""
-        unique: dict[document.Reset, None] = {}
+        unique: dict[documents.Reset, None] = {}
         for stored in self.chosen:
-            resets = stored.rows(document.RESETS)
+            resets = stored.rows(documents.RESETS)
             unique.update({reset: None for reset in resets if reset[0] == stored.part.system})
             if stored.seam is not None:
                 unique.update(dict.fromkeys(stored.seam.resets))
@@ -494,7 +494,7 @@ class LakeSource:
         """The inventory of the inputs, with the layouts they were decoded with."""
         unique: dict[InventoryRow, None] = {}
         for stored in self.chosen:
-            for row in stored.rows(document.INVENTORY):
+            for row in stored.rows(documents.INVENTORY):
                 if row.system in (None, stored.part.system):
                     unique[replace(row, file=stored.shown)] = None
         return list(unique)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.inputs.problems import Problem
-from zlens.lake.document import File, PartDocument, SeamDocument
-from zlens.lake.names import UNKNOWN
-from zlens.lake.seam_evidence import Ground, Pair, sql_list
-from zlens.lake.streams import parquet
-from zlens.readers.joints import Rejoined, rejoin
+from zlens.lake.boundary_inputs import Ground, Pair, sql_list
+from zlens.lake.documents import File, PartDocument, SeamDocument
+from zlens.lake.file_names import UNKNOWN
+from zlens.lake.parquet_streams import parquet
+from zlens.readers.boundaries import Rejoined, rejoin
 
 if TYPE_CHECKING:
-    from zlens.lake.seams import Seams
+    from zlens.lake.boundaries import Seams
 
 
 def remade(seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:

@@ -18,11 +18,11 @@ from msgspec import Struct, field
 from zlens.errors import InputError, LakeError, QueryError
 from zlens.inputs.options import Moment, Options
 from zlens.inputs.source import Progress, SystemInfo
-from zlens.lake import folder, names, retention, rollups
-from zlens.lake.folder import Folder, part_of
+from zlens.lake import file_names, lake_folder, retention, rollups
+from zlens.lake.boundaries import Seams
+from zlens.lake.lake_folder import Folder, part_of
 from zlens.lake.manifest import Input, Manifest, Part
 from zlens.lake.parquet_engine import ParquetEngine
-from zlens.lake.seams import Seams
 from zlens.schema.wording import say
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -46,7 +46,7 @@ class Forgotten(Struct):
 def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = False) -> Forgotten:
     """Remove what lies within the systems and times of the options. QueryError if they select nothing."""
     path = os.fspath(lake)
-    if not names.is_lake(path):
+    if not file_names.is_lake(path):
         raise InputError("this is not a lake", file=path, cure=say("lake_make"))
     if not options.systems and options.start is None and options.end is None:
         raise QueryError("nothing to forget was named", cure=say("lake_forget_what"))
@@ -55,9 +55,9 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
             raise QueryError(
                 "a time of day is not a range", expected="a date: 2026-03-02 or '2026-03-02 12:00'"
             )
-    into = folder.at(path)
+    into = lake_folder.at(path)
     room = "make room on the disk for a new manifest and what replaces the neighbors' rows"
-    with folder.typed(into, room):
+    with lake_folder.typed(into, room):
         return into.repeat(lambda: _forget(into, options, dry_run))
 
 
@@ -81,7 +81,7 @@ def _forget(into: Folder, options: Options, dry_run: bool) -> Forgotten:
             seams.renew((part.system, imported.source) for imported, part in going)
         finally:
             engine.close()
-        folder.sync(moves.values())
+        lake_folder.sync(moves.values())
         gone = before.keys() - into.listed(manifest, moves).keys()
         manifest.retired += sorted(gone - set(manifest.retired))
         into.commit(manifest, staged, moves)
@@ -111,12 +111,12 @@ def forget_raw(
     removed, and the proof says what would be lost.
     """
     path = os.fspath(lake)
-    if not names.is_lake(path):
+    if not file_names.is_lake(path):
         raise InputError("this is not a lake", file=path, cure=say("lake_make"))
-    into = folder.at(path)
+    into = lake_folder.at(path)
     before_us = (time.time_ns() // 1000 if now_us is None else now_us) - older_than_s * 1_000_000
     wanted, accepted = set(systems), frozenset(even_if_lost)
-    with folder.typed(into, "make room on the disk for a new manifest"):
+    with lake_folder.typed(into, "make room on the disk for a new manifest"):
         while True:
             with into.reading():
                 chosen = _choose_raw(into, into.load(), before_us, wanted)

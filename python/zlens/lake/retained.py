@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from zlens.lake import kinds
-from zlens.schema.kinds import Integer, Key, Row, Spec
+from zlens.lake import validators
+from zlens.schema.validators import Integer, Key, Row, Spec
 
 _SECOND_US = 1_000_000
 
@@ -92,13 +92,18 @@ def _loaded(values: dict[str, Any]) -> Retained:
     return Retained(feeds, ends)
 
 
-_NAMES = kinds.many(kinds.TEXT)
-_RUN = Row((kinds.WHOLE, Integer(1), Integer(1)), "first end, step and length", Run)
+_NAMES = validators.many(validators.TEXT)
+_RUN = Row((validators.WHOLE, Integer(1), Integer(1)), "first end, step and length", Run)
 #: As a document of measures has it.
 RETAINED = Spec(
     (
-        Key("feeds", kinds.many(Row((_NAMES, _NAMES), "measures and the tables that they read"))),
-        Key("ends", kinds.many(Row((kinds.TEXT, _NAMES, kinds.many(_RUN)), "source, measures and runs"))),
+        Key("feeds", validators.many(Row((_NAMES, _NAMES), "measures and the tables that they read"))),
+        Key(
+            "ends",
+            validators.many(
+                Row((validators.TEXT, _NAMES, validators.many(_RUN)), "source, measures and runs")
+            ),
+        ),
     ),
     lambda **values: _loaded(values),
 )

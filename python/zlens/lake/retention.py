@@ -11,12 +11,12 @@ from msgspec import Struct, field
 from zlens.catalog.expressions import literal
 from zlens.errors import LakeError
 from zlens.inputs.source import Progress
-from zlens.lake import document, names, rollups
-from zlens.lake.document import File
-from zlens.lake.folder import Folder, part_of
+from zlens.lake import documents, file_names, rollups
+from zlens.lake.documents import File
+from zlens.lake.lake_folder import Folder, part_of
 from zlens.lake.manifest import Input, Part, Rollup
 from zlens.lake.parquet_engine import ParquetEngine
-from zlens.lake.streams import parquet
+from zlens.lake.parquet_streams import parquet
 from zlens.schema.wording import say
 
 #: Stands for all raw tables that no measure reads.
@@ -137,8 +137,8 @@ def _proof_of(into: Folder, removed: Removed, engine: ParquetEngine) -> Iterator
 
     @cache
     def columns(key: str) -> frozenset[str]:
-        name = names.schema(key)
-        schema = document.load_schema(into.read(name, None), into.absolute(name))
+        name = file_names.schema(key)
+        schema = documents.load_schema(into.read(name, None), into.absolute(name))
         return frozenset(column.name for column in schema)
 
     sources = part.own_sources(imported)
@@ -163,7 +163,7 @@ def _proof_of(into: Folder, removed: Removed, engine: ParquetEngine) -> Iterator
     for table, source, end_us, day, has_length, rows in engine.rows(" UNION ALL ".join(selects)):
         entry = entries.get((table, day))
         if entry is None:
-            name = names.UNKNOWN if day is None else rollups.day_name(day)
+            name = file_names.UNKNOWN if day is None else rollups.day_name(day)
             entry = entries[table, day] = Proof(part.system, table, [name], 0, 0, 0)
             entry.measures = sorted({name for one in days for name in one.feeds.get(table, ())})
             entry.recorded = all(one.feeds for one in days)

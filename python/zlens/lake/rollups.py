@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from zlens.inputs.source import SystemInfo
-from zlens.lake.folder import Folder, part_of
+from zlens.lake.lake_folder import Folder, part_of
 from zlens.lake.manifest import RULES, Input, Manifest, Part
 
 DAY_US = 86_400_000_000

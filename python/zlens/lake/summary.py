@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from zlens.errors import InputError
-from zlens.lake import folder
-from zlens.lake.folder import part_of
-from zlens.lake.names import is_lake
+from zlens.lake import lake_folder
+from zlens.lake.file_names import is_lake
+from zlens.lake.lake_folder import part_of
 from zlens.schema.wording import say
 
 
@@ -72,7 +72,7 @@ def contents(lake: str | os.PathLike[str]) -> Contents:
     path = os.fspath(lake)
     if not is_lake(path):
         raise InputError("this is not a lake", file=path, cure=say("lake_make"))
-    opened = folder.at(path)
+    opened = lake_folder.at(path)
     reading = opened.reading()
     manifest = opened.load()
     systems: dict[tuple[str, str], SystemContents] = {}

@@ -15,7 +15,7 @@ from zlens.findings.evaluate import evaluate
 from zlens.session.session import Session
 
 if TYPE_CHECKING:
-    from zlens.live.measures import Measures
+    from zlens.live.measure_store import Measures
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Rule, system and subject.

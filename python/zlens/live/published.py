@@ -15,13 +15,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zlens.catalog.columns import Column
 from zlens.catalog.expressions import quote
+from zlens.catalog.raw_columns import Column
 from zlens.engine.connection import write_parquet
 from zlens.inputs.source import ArrowSource, KeptTable, RawTable
-from zlens.lake.streams import Stream, parquet
-from zlens.live.kept_source import KeptSource, NoFiles, Parts
-from zlens.live.measures import columns_of
+from zlens.lake.parquet_streams import Stream, parquet
+from zlens.live.measure_store import columns_of
+from zlens.live.retained_source import KeptSource, NoFiles, Parts
 from zlens.session.session import Session
 
 #: Fetches rows of a measure: the Parquet file they are in now.

@@ -37,9 +37,9 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from zlens.errors import ReceiverError
-from zlens.live import wire
-from zlens.live.received import Place, Received, is_name
-from zlens.live.wire import Frame, Kind
+from zlens.live import protocol
+from zlens.live.protocol import Frame, Kind
+from zlens.live.received_files import Place, Received, is_name
 
 __all__ = ["PORT", "Access", "Limits", "Place", "Received", "Receiver"]
 
@@ -266,12 +266,12 @@ class Receiver:
 
     def _greeting(self, channel: _Channel) -> dict[str, str]:
         """What a forwarder says of itself, after it showed that it may connect."""
-        hello = channel.read(wire.MOST_TEXT)
+        hello = channel.read(protocol.MOST_TEXT)
         if hello.kind is not Kind.HELLO:
             raise ReceiverError("a forwarder did not say who it is", expected="a greeting")
         fields = hello.fields
-        if fields.get("version") != wire.VERSION:
-            raise ReceiverError("another version of the protocol", expected=f"version {wire.VERSION}")
+        if fields.get("version") != protocol.VERSION:
+            raise ReceiverError("another version of the protocol", expected=f"version {protocol.VERSION}")
         token = self._access.token
         if token is not None and not hmac.compare_digest(fields.get("token", "").encode(), token.encode()):
             raise ReceiverError("the token is not the receiver's")
@@ -392,9 +392,9 @@ class _Channel:
         with contextlib.suppress(OSError):
             socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
 
-    def read(self, most: int = wire.MOST) -> Frame:
+    def read(self, most: int = protocol.MOST) -> Frame:
         self._deadline = time.monotonic() + self.idle_s
-        return wire.read(self._take, most)
+        return protocol.read(self._take, most)
 
     def send(self, frame: Frame) -> None:
         self.socket.settimeout(self.idle_s)
@@ -402,7 +402,7 @@ class _Channel:
 
     def refuse(self, reason: str) -> None:
         with contextlib.suppress(OSError):
-            self.send(Frame(Kind.REFUSED, payload=wire.text({"reason": reason})))
+            self.send(Frame(Kind.REFUSED, payload=protocol.text({"reason": reason})))
 
     def waiting(self) -> bool:
         """Whether more has arrived."""

@@ -12,11 +12,11 @@ from msgspec import Struct, field
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.live.measures import End
-from zlens.live.sources import Feed, Position, Settling
+from zlens.live.feeds import Feed, Position, Settling
+from zlens.live.measure_store import End
 from zlens.live.spool import Spool
-from zlens.readers import following, recognition
-from zlens.readers.following import Cut, Form
+from zlens.readers import recognition, streaming
+from zlens.readers.streaming import Cut, Form
 
 #: Bytes from which a format is recognized, unless no more come.
 _HEAD = 8192
@@ -84,7 +84,7 @@ class Stream(Struct):
         return self.feed.ended and not self._fresh and (self._silence_told or not self._size)
 
     def form(self) -> Form:
-        found = following.form(self.spool.state.reader)
+        found = streaming.form(self.spool.state.reader)
         assert found is not None
         return found
 
@@ -171,7 +171,7 @@ class Stream(Struct):
         # Lines say what they are, and some come slowly.
         if not enough and (b"\0" in head or head.count(b"\n") < _LINES):
             return False
-        forms = {name: following.form(name) for name in following.FOLLOWED}
+        forms = {name: streaming.form(name) for name in streaming.FOLLOWED}
         followed = [name for name, form in forms.items() if form is not None and form.follows(head)]
         reader = recognition.recognized(head, self._size, followed)
         if reader is not None:

@@ -14,10 +14,10 @@ from importlib import import_module
 from typing import Any, Protocol, cast
 
 from zlens.errors import QueryError, ScenarioError
-from zlens.models import moving
+from zlens.models import simulation_spec
 from zlens.models.answer import Answer
 from zlens.models.scenario import Scenario, checked
-from zlens.schema.kinds import Spec
+from zlens.schema.validators import Spec
 from zlens.schema.wording import say
 
 #: In the order in which they are listed.
@@ -61,7 +61,7 @@ def measured(name: str) -> Any:
             f"{name} scenarios cannot be built from measured data",
             expected=f"one of {', '.join(MEASURED)}",
         )
-    return import_module(f"zlens.models.{name}.measured")
+    return import_module(f"zlens.models.{name}.measurement")
 
 
 def prepared(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Scenario:
@@ -70,7 +70,7 @@ def prepared(name: str, scenario: Mapping[str, Any], *, file: str | None = None)
     if isinstance(other, str) and other != name:
         said = f"the scenario is for the model {other}, not {name}"
         raise ScenarioError(said, file=file, cure=say("solve_model", model=other))
-    return checked(Spec((*moving.KEYS, *find(name).SPEC.keys)), scenario, file=file)
+    return checked(Spec((*simulation_spec.KEYS, *find(name).SPEC.keys)), scenario, file=file)
 
 
 def solve(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Answer:

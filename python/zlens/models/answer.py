@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from zlens.present.charts import Chart
+from zlens.rendering.charts import Chart
 
 Value = str | int | float | bool | None
 

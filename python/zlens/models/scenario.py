@@ -11,9 +11,9 @@ from msgspec import Struct
 from zlens.errors import InputError, ScenarioError
 from zlens.models.answer import Assumption
 from zlens.models.constants import constant
-from zlens.models.problem import Problem
+from zlens.models.scenario_errors import Problem
 from zlens.schema import toml, user_files
-from zlens.schema.kinds import MOST, Key, Line, Many, Named, Spec
+from zlens.schema.validators import MOST, Key, Line, Many, Named, Spec
 from zlens.schema.wording import say
 
 #: Longest scenario in bytes: some ten thousand users.

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zlens import models
-from zlens.engine.cancelling import tell
+from zlens.engine.cancellation import tell
 from zlens.errors import ScenarioError
 from zlens.models.answer import Answer, Assumption, Column, Figure, Table, Value
 from zlens.models.scenario import put, values_of
-from zlens.present.charts import Chart, Series
+from zlens.rendering.charts import Chart, Series
 from zlens.schema.wording import say
 
 #: Rows of an answer that a sweep follows; nobody would read more.

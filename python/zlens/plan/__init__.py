@@ -8,4 +8,4 @@ and records the change; weights.py is the one to copy.
 from __future__ import annotations
 
 #: Known facts come first; vertical-lows follow from weights and cores, so they are removed last.
-FAMILIES = ("facts", "cores", "weights", "users", "splits", "lows")
+FAMILIES = ("partition_facts", "cores", "weights", "guest_shares", "splits", "vertical_lows")

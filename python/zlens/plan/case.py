@@ -10,13 +10,13 @@ from msgspec import Struct, field
 
 from zlens.catalog.expressions import literal
 from zlens.errors import ScenarioError
-from zlens.models import moments
+from zlens.models import interval_choice
 from zlens.models.answer import Assumption, Value
-from zlens.models.partitions import measured as partitions
-from zlens.models.partitions.measured import Pair
-from zlens.models.problem import Problem
-from zlens.models.shares import measured as shares
-from zlens.schema.kinds import Integer, Number
+from zlens.models.partitions import measurement as partitions
+from zlens.models.partitions.measurement import Pair
+from zlens.models.scenario_errors import Problem
+from zlens.models.shares import measurement as shares
+from zlens.schema.validators import Integer, Number
 from zlens.schema.wording import say, sentence
 
 
@@ -108,9 +108,9 @@ class Situation(Struct, frozen=True):
     threads: dict[str, int]
 
 
-def situation(session: moments.Asked, system: str, end: dt.datetime) -> Situation:
+def situation(session: interval_choice.Asked, system: str, end: dt.datetime) -> Situation:
     """The situation in an interval."""
-    where = moments.at_end(system, end)
+    where = interval_choice.at_end(system, end)
 
     def rows(table: str) -> bool:
         return bool(session.sql(f'SELECT count(*) FROM "{table}" WHERE {where}').rows[0][0])
@@ -127,7 +127,7 @@ def situation(session: moments.Asked, system: str, end: dt.datetime) -> Situatio
     ]
     query = f"SELECT cpu_type, max(threads) FROM core WHERE {where} AND threads > 0 GROUP BY cpu_type"
     threads = session.sql(query).rows if guests is not None else []
-    shown = moments.local_time(session, system, end)
+    shown = interval_choice.local_time(session, system, end)
     return Situation(system, end, shown, str(lpar[0]) if lpar else None, machine, guests, dict(threads))
 
 

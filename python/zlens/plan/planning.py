@@ -19,12 +19,12 @@ from msgspec import Struct
 from zlens.catalog.reports import definition
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import parse_moment
-from zlens.models import moments
+from zlens.models import interval_choice
 from zlens.models.answer import Answer, Column, Table
-from zlens.models.partitions import measured as partitions
+from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.model import TYPES
-from zlens.models.shares import measured as shares
-from zlens.plan import FAMILIES, smt, users
+from zlens.models.shares import measurement as shares
+from zlens.plan import FAMILIES, guest_shares, smt
 from zlens.plan import tables as plan_tables
 from zlens.plan.case import Asked, Case, Form, Situation, situation
 from zlens.schema.wording import say
@@ -111,7 +111,7 @@ def plan(
     question = parse_question(settings)
     if question.threads is not None:
         name = _system(session, "cpu", system)
-        end = moments.moment(session, name, parse_moment(at) if at else None, shares.busy())
+        end = interval_choice.moment(session, name, parse_moment(at) if at else None, shares.busy())
         return smt.answer(session, name, end, question.threads, question.beside)
     wanted = question.wanted
     name, end = chosen(session, wanted, system, at)
@@ -127,7 +127,7 @@ def plan(
         for own, request in wanted:
             if own is family:
                 family.change(case, request)
-    users.check_limits(case)
+    guest_shares.check_limits(case)
     return plan_tables.answer(case, machine=any(family.NEEDS == "machine" for family, _ in wanted))
 
 
@@ -174,13 +174,13 @@ def chosen(
     when = parse_moment(at) if at else None
     if guests and not machine:
         name = _system(session, "guest", system)
-        return name, moments.moment(session, name, when, shares.busy())
+        return name, interval_choice.moment(session, name, when, shares.busy())
     if not machine and not _has_rows(session, "partition"):
         name = _system(session, "load", system)
-        return name, moments.moment(session, name, when, shares.busy())
+        return name, interval_choice.moment(session, name, when, shares.busy())
     name = _system(session, "partition", system)
     busy = shares.busy() if guests else partitions.busy()
-    return name, moments.moment(session, name, when, busy)
+    return name, interval_choice.moment(session, name, when, busy)
 
 
 def _has_rows(session: Any, table: str) -> bool:
@@ -193,7 +193,7 @@ def _system(session: Any, table: str, wanted: str | None) -> str:
         raise QueryError(
             f"the input has no data for table {table}", expected=needs(table), cure=_explain(table)
         )
-    return moments.system(session, table, wanted)
+    return interval_choice.system(session, table, wanted)
 
 
 def _explain(table: str) -> str:

@@ -1,15 +1,15 @@
-"""Multithreading on or off, a plan by itself: bounds, rarely a point value, from models/smt/measured.py."""
+"""Multithreading on or off, a plan by itself: bounds, rarely a point value, from models/smt/measurement.py."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
 
-from zlens.models import moments
+from zlens.models import interval_choice
 from zlens.models.answer import Answer
-from zlens.models.problem import Problem
-from zlens.models.smt import measured
-from zlens.schema.kinds import Choice
+from zlens.models.scenario_errors import Problem
+from zlens.models.smt import measurement
+from zlens.schema.validators import Choice
 
 KEY = "smt"
 TEXT = "multithreading of the cores of the system, by itself"
@@ -26,7 +26,7 @@ def threads(setting: str) -> int:
 
 
 def answer(
-    session: moments.Asked, system: str, end: dt.datetime, threads: int, settings: Sequence[str]
+    session: interval_choice.Asked, system: str, end: dt.datetime, threads: int, settings: Sequence[str]
 ) -> Answer:
     """Bounds on throughput, and IBM's published range."""
-    return measured.switched(session, system, end, threads, settings)
+    return measurement.switched(session, system, end, threads, settings)

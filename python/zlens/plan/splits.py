@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from zlens.models.answer import Assumption
-from zlens.models.problem import Problem
+from zlens.models.scenario_errors import Problem
 from zlens.plan.case import Asked, Case, Form
-from zlens.schema.kinds import Integer
+from zlens.schema.validators import Integer
 
 NEEDS = "machine"
 _VALUE = "2 equal parts or more, or weights 250,125, or with cores 250:4,125:2"

@@ -9,9 +9,9 @@ from msgspec import Struct, field
 
 from zlens import models
 from zlens.models.answer import Answer, Assumption, Column, Figure, Table, Value, by_name
-from zlens.models.partitions import measured as partitions
-from zlens.models.partitions.measured import Pair
-from zlens.models.shares import measured as measured_shares
+from zlens.models.partitions import measurement as partitions
+from zlens.models.partitions.measurement import Pair
+from zlens.models.shares import measurement as measured_shares
 from zlens.plan.case import Case
 from zlens.schema.wording import say, sentence
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zlens.plan.case import Asked, Case, Form
-from zlens.schema.kinds import Integer
+from zlens.schema.validators import Integer
 
 NEEDS = "machine"
 FORMS = (

@@ -24,15 +24,15 @@ READERS = (
     "linux.sysinfo",
     "openmetrics.hmc",
     "openmetrics.dds",
-    "rmf.printed",
-    "listing.reports",
+    "rmf.listing",
+    "listing.source",
     "zos.text",
     "zvm.console",
     "linux.counters",
 )
 
 #: A light module whose `form_of` tells what no file of these readers is, before they are imported.
-FORMS = {"rmf.postprocessor": "rmf.form", "rmf.monitor3": "rmf.form"}
+FORMS = {"rmf.postprocessor": "rmf.xml_encoding", "rmf.monitor3": "rmf.xml_encoding"}
 
 #: The reader of folders that are one input, and its source.
 FOLDERS, FOLDER_SOURCE = "linux.sysinfo", "linux-sysinfo"

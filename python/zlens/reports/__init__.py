@@ -8,9 +8,9 @@ from pathlib import Path
 
 from zlens.catalog.reports.definition import FOLDER, Definition, load, names
 from zlens.errors import QueryError
-from zlens.reports.entries import Entry, listing, listing_text
-from zlens.reports.facts import check
-from zlens.reports.listed import listed
+from zlens.reports.column_facts import check
+from zlens.reports.from_listing import listed
+from zlens.reports.report_list import Entry, listing, listing_text
 from zlens.reports.rows import Session
 
 FORMATS = ("text", "csv", "json", "html")
@@ -64,23 +64,23 @@ def chunks(
     definition = load(report, folder) if isinstance(report, str) else report
     definition = listed(definition, session)
     if only:
-        from zlens.reports.only import narrowed
+        from zlens.reports.subject_filter import narrowed
 
         definition = narrowed(definition, only, session)
     now = now or datetime.now()
     # Imported on demand: a text report needs neither csv, json nor html.
     if format == "csv":
-        from zlens.reports import as_csv
+        from zlens.reports import csv_format
 
-        return as_csv.chunks(definition, session)
+        return csv_format.chunks(definition, session)
     if format == "json":
-        from zlens.reports import as_json
+        from zlens.reports import json_format
 
-        return as_json.chunks(definition, session)
+        return json_format.chunks(definition, session)
     if format == "html":
-        from zlens.reports import as_html
+        from zlens.reports import html_format
 
-        return as_html.chunks(definition, session, now=now)
-    from zlens.reports import as_text
+        return html_format.chunks(definition, session, now=now)
+    from zlens.reports import text_format
 
-    return as_text.chunks(definition, session, now=now, width=width)
+    return text_format.chunks(definition, session, now=now, width=width)

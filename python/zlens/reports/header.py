@@ -10,7 +10,7 @@ from zlens.catalog import caveats
 from zlens.catalog.reports.definition import REMARKABLE, Column, Definition
 from zlens.inputs.options import ALL
 from zlens.inputs.source import forgotten
-from zlens.reports import facts, style
+from zlens.reports import column_facts, style
 from zlens.reports.rows import Block, Session, dotted
 from zlens.version import VERSION
 
@@ -132,7 +132,7 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
             column
             for table, _ in block.shown
             for column in table.columns
-            if id(column) not in dots and facts.status(column) == status
+            if id(column) not in dots and column_facts.status(column) == status
         ]
         if columns:
             lines.append(f"{_STATUS[status]}: {_column_names(columns)}.")

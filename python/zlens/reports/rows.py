@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens import _native
-from zlens.catalog import aggregation, metrics
+from zlens.catalog import aggregation, measures
 from zlens.catalog.expressions import quote
 from zlens.catalog.reports.definition import Column, Definition, Rows, Table
 from zlens.catalog.reports.titles import filled
@@ -226,7 +226,7 @@ def _titled(table: Table, block: Block, titles: dict[object, dict[str, Value]], 
 
 
 def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
-    shown = ", ".join(quote(column.name) for column in metrics.table("system").columns)
+    shown = ", ".join(quote(column.name) for column in measures.table("system").columns)
     answer = session.sql(f'SELECT {shown} FROM "system" ORDER BY "system"')
     # With --every, shown intervals are buckets, which may end beyond the data; these are the recorded ones.
     spans = {

@@ -17,10 +17,10 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from zlens import _native
-from zlens.catalog.compile import kept
+from zlens.catalog.compile import compile_cache
 from zlens.errors import Cancelled, InputError, ZlensError
-from zlens.present.whole_file import whole_file
-from zlens.rig import observed
+from zlens.rendering.atomic_file import whole_file
+from zlens.rig import observed_values
 from zlens.rig.definition import Observation, Rig
 from zlens.rig.jobs import Job
 from zlens.rig.runners import Data, Runner
@@ -40,7 +40,7 @@ class Done(Struct, frozen=True):
 
     job: Job
     data: Data
-    values: observed.Values
+    values: observed_values.Values
     seconds: float
     error: str | None = None
 
@@ -119,7 +119,7 @@ def _one(job: Job, runner: Runner, observations: Sequence[Observation], folder: 
         reads = _reads(observations)
         if earlier and earlier[1] == reads:
             return Done(job, data, earlier[2], 0.0)
-        values = observed.values(data.files, data.throughput, observations)
+        values = observed_values.values(data.files, data.throughput, observations)
     except Cancelled:
         return Done(job, Data(()), {}, 0.0, "interrupted")
     except ZlensError as error:
@@ -131,13 +131,13 @@ def _one(job: Job, runner: Runner, observations: Sequence[Observation], folder: 
 def _reads(observations: Iterable[Observation]) -> str:
     """What the observed values depend on besides the data."""
     native = os.stat(_native.__file__ or "")
-    catalog = [kept.stamp(str(root)) for root in kept.ROOTS]
+    catalog = [compile_cache.stamp(str(root)) for root in compile_cache.ROOTS]
     return json.dumps(
         [VERSION, native.st_size, native.st_mtime_ns, catalog, [asdict(one) for one in observations]]
     )
 
 
-def _earlier(output: str, digest: str) -> tuple[Data, str, observed.Values] | None:
+def _earlier(output: str, digest: str) -> tuple[Data, str, observed_values.Values] | None:
     """Data and values of an earlier run with this digest, if all its files are there."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         found: dict[str, Any] = json.loads(Path(f"{output}.json").read_text(encoding="utf-8"))
@@ -150,7 +150,7 @@ def _earlier(output: str, digest: str) -> tuple[Data, str, observed.Values] | No
     return None
 
 
-def _keep(output: str, digest: str, data: Data, reads: str, values: observed.Values) -> None:
+def _keep(output: str, digest: str, data: Data, reads: str, values: observed_values.Values) -> None:
     folder = Path(output).parent
     found = {
         "digest": digest,

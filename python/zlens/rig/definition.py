@@ -9,11 +9,11 @@ from typing import Any
 from msgspec import Struct
 
 from zlens import models
-from zlens.catalog import aggregation, metrics
+from zlens.catalog import aggregation, measures
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.scenario import Values, put, read
 from zlens.schema.facts import FACTS
-from zlens.schema.kinds import (
+from zlens.schema.validators import (
     Anything,
     Choice,
     Either,
@@ -328,9 +328,9 @@ def _observation(entry: dict[str, Any], problem: Problem) -> Observation:
     if entry["expected"] != PUBLISHED and not entry["expected"].startswith(_SOLVER):
         raise problem.value(f"{where}.expected", entry["expected"], f'"{PUBLISHED}" or "{_SOLVER}..."')
     if entry["measure"] is not None:
-        if entry["measure"] not in metrics.tables():
-            raise problem.unknown(f"{where}.measure", entry["measure"], metrics.tables())
-        table = metrics.table(entry["measure"])
+        if entry["measure"] not in measures.tables():
+            raise problem.unknown(f"{where}.measure", entry["measure"], measures.tables())
+        table = measures.table(entry["measure"])
         names = [column.name for column in table.columns]
         for name in (entry["column"], entry["by"], *entry["where"]):
             if name is not None and name not in names:

@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from zlens.present.whole_file import whole_file
-from zlens.rig import as_data, as_html
+from zlens.rendering.atomic_file import whole_file
+from zlens.rig import data_format, html_format
 from zlens.rig.results import Result
 
 REPORT, RESULTS = "report.html", "results.json"
@@ -18,8 +18,8 @@ def write(results: Sequence[Result], folder: str) -> None:
     """Write report.html and results.json, which name today's date."""
     when = dt.date.today().isoformat()
     for name, text in (
-        (REPORT, as_html.render(results, when)),
-        (RESULTS, json.dumps(as_data.document(results, when))),
+        (REPORT, html_format.render(results, when)),
+        (RESULTS, json.dumps(data_format.document(results, when))),
     ):
         with whole_file(str(Path(folder) / name)) as path:
             Path(path).write_text(text, encoding="utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from zlens.errors import ZlensError
-from zlens.rig import batch, expected, jobs, verdict
+from zlens.rig import batch, expected_values, jobs, verdict
 from zlens.rig.batch import Done, Progress
 from zlens.rig.definition import Control, Policy, Rig
 from zlens.rig.jobs import Job
@@ -114,7 +114,7 @@ def _outcome(
     numbers = {}
     for case in rig.cases:
         try:
-            numbers[case.name] = expected.of_case(rig, case, control)
+            numbers[case.name] = expected_values.of_case(rig, case, control)
         except ZlensError as error:
             errors.append(str(error))
     verdicts = []

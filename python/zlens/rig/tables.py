@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from zlens.models.answer import Answer, Column, Table, Value
-from zlens.present.charts import Chart, Series
+from zlens.rendering.charts import Chart, Series
 from zlens.rig.definition import AREAS, PUBLISHED, Control, Rig
 from zlens.rig.results import Outcome, Result
 from zlens.rig.verdict import Verdict

@@ -9,7 +9,7 @@ from typing import Any
 
 from zlens.errors import CatalogError, ZlensError
 from zlens.schema import toml
-from zlens.schema.kinds import Kind, Problem
+from zlens.schema.validators import Kind, Problem
 
 _LINE = re.compile(r"\(at line (\d+)")
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from zlens.catalog import aggregation, metrics
+from zlens.catalog import aggregation, measures
 from zlens.catalog.aggregation import Question
 from zlens.catalog.expressions import quote
-from zlens.catalog.metrics import Column, Table
+from zlens.catalog.measures import Column, Table
 from zlens.errors import QueryError
-from zlens.server import buckets, courses, values
-from zlens.server.place import Place
-from zlens.server.windows import Windowed
+from zlens.server import buckets, json_values, time_series
+from zlens.server.window_queries import Windowed
+from zlens.server.workspace import Place
 
 #: Maximum rows of an answer.
 MOST = 100_000
@@ -53,16 +53,16 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     windowed = Windowed(place, table.name, read, buckets.window(request), groups)
 
     def query(of: Callable[[Question], str]) -> str:
-        rows = courses.sql(question, course, of(question), of(course)) if course else of(question)
+        rows = time_series.sql(question, course, of(question), of(course)) if course else of(question)
         return f"{rows}{_order(request, question)}"
 
     answer_rows = place.session.select(
         f"{query(windowed.sql)}\nLIMIT {request['limit'] + 1}", {table.name: read}
     )
-    rows, lines, axis = values.limited(answer_rows, request["limit"]), None, None
+    rows, lines, axis = json_values.limited(answer_rows, request["limit"]), None, None
     if course:
-        plain, lines, axis = courses.placed(json.loads(rows.text))
-        rows = replace(rows, text=values.text(plain))
+        plain, lines, axis = time_series.placed(json.loads(rows.text))
+        rows = replace(rows, text=json_values.text(plain))
     return {
         "columns": [*question.keys(), *(["t"] if time else []), *question.names()],
         "rows": rows,
@@ -132,9 +132,9 @@ def _largest(place: Place, question: Question, request: dict[str, Any], groups: 
 
 
 def measure(name: str) -> Table:
-    if name not in metrics.tables():
+    if name not in measures.tables():
         raise QueryError(f"there is no measure {name!r}", cure="SHOW TABLES lists them")
-    return metrics.table(name)
+    return measures.table(name)
 
 
 def _with_intervals(table: Table) -> Table:

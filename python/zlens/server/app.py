@@ -20,22 +20,22 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from zlens.catalog import metrics as catalog
-from zlens.engine.errors import out_of_memory
+from zlens.catalog import measures as catalog
+from zlens.engine.error_translation import out_of_memory
 from zlens.errors import CatalogError, InputError, QueryError, Wording, ZlensError
-from zlens.exposition import content
+from zlens.exposition import content_type
 from zlens.exposition import limits as exposition
-from zlens.schema.kinds import Many
-from zlens.server import endpoints, metrics, openapi, static_files, users, values
+from zlens.schema.validators import Many
+from zlens.server import current_user, endpoints, json_values, metrics, openapi, static_files
 from zlens.server import guard as guards
 from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterError
-from zlens.server.following import MOST, Events, Following, Served
 from zlens.server.guard import BODY, Guard, Refusal
-from zlens.server.place import Place
-from zlens.server.processes import GONE, GoneError, Ready, Server, Work
+from zlens.server.live_updates import MOST, Events, Following, Served
 from zlens.server.request_log import RequestLog
-from zlens.server.running import Running
-from zlens.server.sending import BusyError, Lines, Sending, TooManyError
+from zlens.server.response_bodies import BusyError, Lines, Sending, TooManyError
+from zlens.server.running_requests import Running
+from zlens.server.sql_workers import GONE, GoneError, Ready, Server, Work
+from zlens.server.workspace import Place
 
 #: Where clients learn of closed intervals.
 FOLLOW = f"{ROOT}/follow"
@@ -151,7 +151,7 @@ def _metrics(served: Served, running: Running, sending: Sending, pages: metrics.
     async def handle(request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             return _wrong_method(f"{guards.METRICS} accepts GET only")
-        openmetrics = content.wants_openmetrics(request.headers.get("accept"))
+        openmetrics = content_type.wants_openmetrics(request.headers.get("accept"))
         try:
             answer = await page(openmetrics=openmetrics)
             response = sending.response(answer.body, answer.status)
@@ -160,7 +160,7 @@ def _metrics(served: Served, running: Running, sending: Sending, pages: metrics.
         task = preparing.get(openmetrics)
         if isinstance(served, Following) and (task is None or task.done()):
             preparing[openmetrics] = asyncio.ensure_future(prepare(served, openmetrics=openmetrics))
-        response.headers["content-type"] = content.content_type(openmetrics=openmetrics)
+        response.headers["content-type"] = content_type.content_type(openmetrics=openmetrics)
         return response
 
     return _Any(handle)
@@ -201,7 +201,7 @@ def answer_apart(place: Place, request: dict[str, Any]) -> Ready:
     endpoint, parameters = endpoints.find("POST", request["name"]), request["parameters"]
     try:
         with place.of_run(parameters["run"]) as own:
-            body = values.body(endpoint.answer(own, parameters))
+            body = json_values.body(endpoint.answer(own, parameters))
             return Ready(200, len(own.session.problems), body)
     except Exception as error:
         return _ready(error, len(place.session.problems))
@@ -248,7 +248,7 @@ class _Any:
 async def _answer(endpoint: Endpoint, request: Request, served: Served, running: Running) -> Ready:
     def ready(answer: Any, place: Place = served.newest) -> Ready:
         # A file may change while it is served; the page then asks for the problems again.
-        return Ready(200, len(place.session.problems), values.body(answer))
+        return Ready(200, len(place.session.problems), json_values.body(answer))
 
     if endpoint.name == "openapi.json":
         return ready(openapi.document())
@@ -294,7 +294,7 @@ async def _streamed(endpoint: Endpoint, request: Request, served: Served, runnin
                 whole.of_systems(parameters) as own,
             ):
                 for part in endpoint.answer(own, parameters):
-                    put(values.body(part) + b"\n")
+                    put(json_values.body(part) + b"\n")
         finally:
             put(None)
 
@@ -388,7 +388,7 @@ async def _static(request: Request) -> Response:
 
 def _json(value: Any, status: int = 200) -> Response:
     headers = {"content-type": "application/json", "cache-control": "no-store"}
-    return Response(values.body(value), status_code=status, headers=headers)
+    return Response(json_values.body(value), status_code=status, headers=headers)
 
 
 def refused(refusal: Refusal) -> Response:
@@ -480,7 +480,7 @@ class Guarded:
             size += len(message.get("body", b""))
             await send(message)
 
-        named = users.USER.set(user)
+        named = current_user.USER.set(user)
         try:
             await self._answer(request, scope, receive, secured)
         except Exception as error:
@@ -488,7 +488,7 @@ class Guarded:
                 raise
             await unexpected(error)(scope, receive, secured)
         finally:
-            users.USER.reset(named)
+            current_user.USER.reset(named)
             if self._log is not None:
                 self._log.write(
                     user=user,

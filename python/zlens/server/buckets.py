@@ -7,10 +7,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zlens.catalog.blocks import Window
 from zlens.catalog.expressions import literal, quote
+from zlens.catalog.time_blocks import Window
 from zlens.errors import QueryError
-from zlens.server.place import Place, moment
+from zlens.server.workspace import Place, moment
 
 #: Columns that contain the time of a row, in order of preference.
 TIMES = ("interval_end", "time")

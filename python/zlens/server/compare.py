@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.compare import Choice, Side, as_html, as_text, compare, measure
-from zlens.compare.as_data import objects
-from zlens.engine import cancelling
+from zlens.compare import Choice, Side, compare, html_format, measure, text_format
+from zlens.compare.data_format import objects
+from zlens.engine import cancellation
 from zlens.errors import QueryError
-from zlens.server import values
-from zlens.server.place import Place
+from zlens.server import json_values
+from zlens.server.workspace import Place
 
 _WINDOW = ("system", "from", "to", "input", "source")
 
@@ -24,7 +24,7 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         raise QueryError("two sides have the same name", cure="rename one of them")
     sides = []
     for index, (name, window) in enumerate(zip(names, windows, strict=True)):
-        cancelling.tell(index, len(windows) + 1, f"measuring {name}")
+        cancellation.tell(index, len(windows) + 1, f"measuring {name}")
         key = tuple(window[part] for part in _WINDOW)
 
         def work(key: tuple[Any, ...] = key, name: str = name) -> Any:
@@ -38,23 +38,23 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         burg=request["burg"],
         across=request["across_generations"],
     )
-    cancelling.tell(len(windows), len(windows) + 1, "testing differences")
+    cancellation.tell(len(windows), len(windows) + 1, "testing differences")
     comparison = compare(sides, choice)
     if request["format"] == "html":
-        return {"html": as_html.render(comparison)}
+        return {"html": html_format.render(comparison)}
     by_kind: dict[str, list[Any]] = {"difference": [], "part": [], "warning": [], "note": []}
     for entry in objects(comparison):
-        by_kind[entry["kind"]].append(values.plain(entry))
+        by_kind[entry["kind"]].append(json_values.plain(entry))
     return {
         "sides": [
-            {"name": side.name, "systems": side.systems, **values.plain(_span(side))} for side in sides
+            {"name": side.name, "systems": side.systems, **json_values.plain(_span(side))} for side in sides
         ],
         "differences": by_kind["difference"],
         "waterfall": by_kind["part"],
         "warnings": by_kind["warning"],
         "notes": by_kind["note"],
         "criterion": [
-            line for system in comparison.systems for line in as_text.criterion_lines(system, names)
+            line for system in comparison.systems for line in text_format.criterion_lines(system, names)
         ],
     }
 

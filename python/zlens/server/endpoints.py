@@ -11,7 +11,7 @@ from zlens import models
 from zlens.catalog.aggregation import STATISTICS
 from zlens.compare import AGAINST, FORMS
 from zlens.errors import QueryError
-from zlens.schema.kinds import (
+from zlens.schema.validators import (
     Anything,
     Choice,
     Either,
@@ -26,7 +26,7 @@ from zlens.schema.kinds import (
     Text,
 )
 from zlens.server.aggregate import MOST
-from zlens.server.place import Place
+from zlens.server.workspace import Place
 
 ROOT = "/api/v1"
 _NAME = Text(120, 1)
@@ -137,7 +137,7 @@ ENDPOINTS = (
         "GET",
         "rig",
         "Results of the rig: scenarios with what is expected and observed, their charts and runs",
-        "runs:answer",
+        "rig_runs:answer",
         (),
         {
             "version": "of zlens that judged them",
@@ -380,7 +380,7 @@ ENDPOINTS = (
         "GET",
         "happened",
         "What happened: the busiest interval of a window, what grew with it, and the events around it",
-        "happened:answer",
+        "peaks:answer",
         (Key("system", _NAME, "the system"), _SOURCE, _FROM, _TO),
         {
             "lead": "the busiest interval: value, usual (the median of all intervals), unit, from and to; "
@@ -461,7 +461,7 @@ ENDPOINTS = (
         "GET",
         "moved",
         "Metrics that moved with busy in a window, up or down, strongest first",
-        "happened:moved",
+        "peaks:moved",
         (Key("system", _NAME, "the system"), _SOURCE, _FROM, _TO),
         {
             "rows": "metrics with their rank correlation with busy, their value in the peak of /happened and "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zlens.explain import names as explain
-from zlens.server.place import Place
+from zlens.server.workspace import Place
 
 
 def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:

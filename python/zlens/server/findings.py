@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from zlens.catalog.rules import CLASSES
-from zlens.engine import cancelling
-from zlens.engine.cancelling import held
+from zlens.engine import cancellation
+from zlens.engine.cancellation import held
 from zlens.findings import Finding, Findings
 from zlens.findings import evidence as evidences
 from zlens.findings.evaluate import find_in_stages
-from zlens.server import values
-from zlens.server.place import Place
+from zlens.server import json_values
+from zlens.server.workspace import Place
 
 
 def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def stream(place: Place, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _part(findings: Findings, system: str | None) -> dict[str, Any]:
     return {
-        "rows": [values.plain(row.row()) for row in _rows(findings, system)],
+        "rows": [json_values.plain(row.row()) for row in _rows(findings, system)],
         "asked": [
             {"rule": rule.id, "title": rule.title, "systems": _sorted(findings.systems[rule.id])}
             for rule in findings.asked
@@ -164,7 +164,7 @@ class _Machines(_Stages):
     def _evaluate(self) -> Iterator[Findings]:
         machines = self._place.machines()
         for at in range(len(self._done), len(machines)):
-            cancelling.tell(at, len(machines), f"findings of {machines[at][0]} and others of its machine")
+            cancellation.tell(at, len(machines), f"findings of {machines[at][0]} and others of its machine")
             with self._place.alone(machines[at], *self._window[:2]) as session:
                 findings = Findings(session)
                 for part in find_in_stages(session, classes=self._classes):
@@ -183,8 +183,8 @@ def evidence(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         "rule": result.rule.id,
         "unit": result.rule.unit or "",
         "sql": result.sql,
-        "t": [values.epoch(time) for time in times],
-        "value": values.plain(list(value)),
-        "threshold": values.plain(list(threshold)),
+        "t": [json_values.epoch(time) for time in times],
+        "value": json_values.plain(list(value)),
+        "threshold": json_values.plain(list(threshold)),
         "held": list(applied),
     }

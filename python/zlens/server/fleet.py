@@ -8,13 +8,13 @@ import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.errors import QueryError
 from zlens.models.constants import constant
-from zlens.server import values
+from zlens.server import json_values
 from zlens.server.buckets import instant
 from zlens.server.laboratory import as_data
-from zlens.server.place import Place
+from zlens.server.workspace import Place
 from zlens.studies import cluster, fleet, trend
 
 
@@ -44,8 +44,8 @@ def members(place: Place, request: dict[str, Any]) -> dict[str, Any]:
             "unit": of.unit(),
             "explain": f"{of.table}.{of.column}",
             "rows": [
-                [one.name, values.plain(one.together), len(one.members)]
-                + [values.plain(one.members.get(system)) for system in systems]
+                [one.name, json_values.plain(one.together), len(one.members)]
+                + [json_values.plain(one.members.get(system)) for system in systems]
                 for one in rows
             ],
         }
@@ -69,11 +69,11 @@ def machine(place: Place, request: dict[str, Any]) -> dict[str, Any]:
             return {
                 "partition": partition.name,
                 "cpu_type": partition.cpu_type,
-                "mean": values.plain(partition.mean),
+                "mean": json_values.plain(partition.mean),
                 "course": _course(partition.hours, axis),
             }
 
-        column = metrics.table(fleet.PARTITIONS).column(fleet.USED)
+        column = measures.table(fleet.PARTITIONS).column(fleet.USED)
         return {
             "unit": column.unit if column is not None else "",
             "explain": f"{fleet.PARTITIONS}.{fleet.USED}",
@@ -114,7 +114,7 @@ def _span(request: dict[str, Any]) -> fleet.Span:
 def _course(hours: list[tuple[dt.datetime, float]], axis: list[dt.datetime]) -> list[Any]:
     """The value of each hour of an axis."""
     known = dict(hours)
-    return [values.plain(known.get(end)) for end in axis]
+    return [json_values.plain(known.get(end)) for end in axis]
 
 
 def _kept(place: Place, key: tuple[Any, ...], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -137,12 +137,12 @@ def _systems(place: Place, members: list[fleet.Member]) -> dict[str, Any]:
             "sysplex": info.sysplex,
             "cluster": clusters.get(member.system),
             "release": info.release,
-            "mean": values.plain(member.mean),
-            "busiest": values.plain(member.busiest),
-            "at": values.plain(member.at),
-            "before": values.plain(member.before),
-            "change": values.plain(member.change),
-            "growth": values.plain(member.growth),
+            "mean": json_values.plain(member.mean),
+            "busiest": json_values.plain(member.busiest),
+            "at": json_values.plain(member.at),
+            "before": json_values.plain(member.before),
+            "change": json_values.plain(member.change),
+            "growth": json_values.plain(member.growth),
             "meets": member.meets,
             "course": _course(member.hours, axis),
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from zlens.server.place import Place
+from zlens.server.workspace import Place
 
 _SECOND_US = 1_000_000
 

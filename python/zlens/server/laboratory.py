@@ -7,16 +7,16 @@ import math
 from typing import Any
 
 from zlens import models
-from zlens.engine.bounds import memory_text
+from zlens.engine.memory_limits import memory_text
 from zlens.errors import InputError, QueryError, ScenarioError, Wording
-from zlens.models import moments, scenario, sweeps
+from zlens.models import interval_choice, scenario, sweeps
 from zlens.models.answer import Answer
 from zlens.plan import planning
-from zlens.present import charts
-from zlens.present.rows import iso
+from zlens.rendering import charts
+from zlens.rendering.rows import iso
 from zlens.schema import user_files
-from zlens.server import numbers, values
-from zlens.server.place import Place, moment
+from zlens.server import json_values, scenario_numbers
+from zlens.server.workspace import Place, moment
 
 #: Name of a sent scenario in messages.
 SENT = "scenario"
@@ -45,7 +45,7 @@ def _checked(request: dict[str, Any]) -> dict[str, Any]:
         scenario_values = _read(request)
         with user_files.sealed():
             checked = models.prepared(request["model"], scenario_values)
-            listed = numbers.of(spec, scenario_values)
+            listed = scenario_numbers.of(spec, scenario_values)
     except (ScenarioError, InputError, QueryError) as error:
         problem = {
             "message": error.message,
@@ -80,11 +80,11 @@ def expected(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     name = request["model"]
     module = models.measured(name)
     with user_files.sealed():
-        system = moments.system(place.session, module.TABLE, request["system"])
+        system = interval_choice.system(place.session, module.TABLE, request["system"])
         at = moment(request["at"]) if request["at"] is not None else None
-        end = moments.moment(place.session, system, at, module.busy(request["set"]))
+        end = interval_choice.moment(place.session, system, at, module.busy(request["set"]))
         answer: Answer = module.compare(place.session, system, end, request["set"])
-    return {"answer": as_data(answer), "system": system, "at": values.plain(end)}
+    return {"answer": as_data(answer), "system": system, "at": json_values.plain(end)}
 
 
 def plan(place: Place, request: dict[str, Any]) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
         "figures": [
             {
                 "key": figure.key,
-                "value": values.plain(figure.value),
+                "value": json_values.plain(figure.value),
                 "unit": figure.unit,
                 "text": figure.text,
                 "decimals": figure.decimals,
@@ -150,11 +150,11 @@ def as_data(answer: Answer) -> dict[str, Any]:
                     }
                     for index, column in enumerate(table.columns)
                 ],
-                "rows": values.rows(table.rows),
+                "rows": json_values.rows(table.rows),
             }
             for table in answer.tables
         ],
-        "charts": [values.plain(charts.as_data(chart)) for chart in answer.charts],
+        "charts": [json_values.plain(charts.as_data(chart)) for chart in answer.charts],
         "notes": list(answer.notes),
         "assumptions": [_assumption(assumption) for assumption in answer.assumptions],
     }
@@ -169,7 +169,7 @@ def _whole(cells: list[Any]) -> bool:
 def _assumption(assumption: Any) -> dict[str, Any]:
     return {
         "name": assumption.name,
-        "value": values.plain(assumption.value),
+        "value": json_values.plain(assumption.value),
         "unit": assumption.unit,
         "text": assumption.text,
         "status": assumption.status,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from zlens.engine import cancelling
+from zlens.engine import cancellation
 from zlens.exposition.limits import Limits
 from zlens.exposition.render import render
-from zlens.server.place import Place
+from zlens.server.workspace import Place
 
 
 class Pages:
@@ -23,7 +23,7 @@ class Pages:
     def page(self, place: Place, *, openmetrics: bool) -> bytes:
         """The metrics of the newest interval of each system."""
         # One at a time: a second scrape waits for the first one's page.
-        with cancelling.held(self._lock):
+        with cancellation.held(self._lock):
             intervals = newest(place)
             of, body = self._kept.get(openmetrics, (None, b""))
             if of != intervals:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.schema.kinds import Key
+from zlens.schema.validators import Key
 from zlens.server.endpoints import ENDPOINTS, Endpoint
-from zlens.server.sending import LINES
+from zlens.server.response_bodies import LINES
 from zlens.version import VERSION
 
 _ERROR = {

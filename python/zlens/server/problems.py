@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from zlens.inputs.problems import DAMAGE, Problem
-from zlens.server.place import Place
+from zlens.server.workspace import Place
 
 
 def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from zlens import _native, reports
 from zlens.catalog.reports.definition import Column, Definition, Table, load
-from zlens.reports import facts, header, style
+from zlens.reports import column_facts, header, style
 from zlens.reports.rows import Block, Part, fetch, printable, question
-from zlens.server import values
-from zlens.server.place import Place
+from zlens.server import json_values
+from zlens.server.workspace import Place
 from zlens.session.session import Session
 
 #: Maximum rows of a report returned as a table; the text forms contain all rows.
@@ -22,7 +22,7 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     definition = load(request["name"])
     with place.narrowed(request["system"], request["from"], request["to"], request["input"]) as session:
         if request["only"]:
-            from zlens.reports.only import narrowed
+            from zlens.reports.subject_filter import narrowed
 
             definition = narrowed(definition, request["only"], session)
         if request["format"] == "table":
@@ -74,7 +74,7 @@ def _rows(table: Table, part: Part) -> Iterator[list[Any]]:
     fixed = [[section.rows.cells.get(name) for name in names] for section in part]
     for chunk in _native.Lines.json(printable(part), leading, names, fixed, timed=bool(table.time)):
         for line in chunk.removeprefix(",\n").split(",\n"):
-            yield [values.plain(value) for value in json.loads(line).values()]
+            yield [json_values.plain(value) for value in json.loads(line).values()]
 
 
 def _facts(block: Block, session: Session) -> list[tuple[str, str]]:
@@ -110,10 +110,10 @@ def _column(column: Column) -> dict[str, Any]:
     return {
         "key": column.key,
         "heading": column.name,
-        "unit": facts.unit(column),
+        "unit": column_facts.unit(column),
         "type": column.type,
         "decimals": column.decimals,
         "measures": list(column.measures),
-        "status": facts.status(column),
-        "text": facts.text(column),
+        "status": column_facts.status(column),
+        "text": column_facts.text(column),
     }

@@ -6,9 +6,9 @@ from typing import Any
 
 from zlens.catalog.expressions import quote
 from zlens.errors import QueryError
-from zlens.server import buckets, values
+from zlens.server import buckets, json_values
 from zlens.server.aggregate import column_of, measure
-from zlens.server.place import Place
+from zlens.server.workspace import Place
 
 
 def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     read += [name for name in buckets.TIMES if name in types]
     place.kept(table.name, read)
     result = place.session.select(f"{sql}\nLIMIT {request['limit'] + 1}", {table.name: read})
-    rows = values.limited(result, request["limit"])
+    rows = json_values.limited(result, request["limit"])
     return {
         "columns": columns,
         "types": [types[name] for name in columns],

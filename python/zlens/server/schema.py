@@ -7,15 +7,15 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 from zlens import models
-from zlens.catalog import glossary, metrics, roles, subjects
+from zlens.catalog import glossary, measures, roles, subjects
 from zlens.catalog.reports import definition, menus
-from zlens.engine import cancelling
+from zlens.engine import cancellation
 from zlens.findings.evaluate import USUAL
 from zlens.inputs.source import SystemInfo, forgotten
-from zlens.present.rows import iso
-from zlens.reports import entries
-from zlens.server import hints
-from zlens.server.place import Place
+from zlens.rendering.rows import iso
+from zlens.reports import report_list
+from zlens.server import workload_hints
+from zlens.server.workspace import Place
 from zlens.session.shown import OfSource
 from zlens.version import VERSION
 
@@ -65,7 +65,7 @@ def _schema(place: Place) -> dict[str, Any]:
         "expected": list(models.MEASURED),
         "classes": list(USUAL),
         "every_s": session.options.every_s,
-        "hints": hints.regions(),
+        "hints": workload_hints.regions(),
         "glossary": [
             {"name": term.name, "text": term.text, "source": term.source, "of": term.of}
             for term in glossary.terms()
@@ -121,8 +121,8 @@ def _time(micro: int | None) -> str | None:
 def _tables(place: Place) -> list[dict[str, Any]]:
     session = place.session
     tables = []
-    for name in metrics.tables():
-        table = metrics.table(name)
+    for name in measures.tables():
+        table = measures.table(name)
         tables.append(
             {
                 "name": name,
@@ -149,7 +149,7 @@ def _tables(place: Place) -> list[dict[str, Any]]:
         )
     engine = session.engine
     for name in engine.raw_tables():
-        if name not in metrics.tables():
+        if name not in measures.tables():
             columns = [{"name": column, "type": type} for column, type in engine.raw_columns(name)]
             raw = {"name": name, "kind": "raw", "text": "", "key": [], "fills": True, "columns": columns}
             tables.append(raw)
@@ -178,7 +178,7 @@ def _reports(place: Place, own: Mapping[OfSource, frozenset[str]]) -> list[dict[
             filled[table] = place.session.fills(table)
         return filled[table]
 
-    tables = {*metrics.tables(), *(f"role.{name}" for name in roles.entities())}
+    tables = {*measures.tables(), *(f"role.{name}" for name in roles.entities())}
     engine = place.session.engine
     tables_of: dict[str, frozenset[str]] = {}
     for (system, _), raw in own.items():
@@ -224,11 +224,11 @@ def reports(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         listed = []
         names = definition.names()
         known: dict[str, list[int]] = {}
-        entries.expect(map(definition.load, names), place.session)
+        report_list.expect(map(definition.load, names), place.session)
         for done, name in enumerate(names):
-            cancelling.tell(done, len(names), f"report {name}")
+            cancellation.tell(done, len(names), f"report {name}")
             report = definition.load(name)
-            entry = entries.entry(report, entries.values(report, place.session, known).count)
+            entry = report_list.entry(report, report_list.values(report, place.session, known).count)
             listed.append({"name": name, "has": entry.available, "of": entry.known, "state": entry.state})
         return listed
 

@@ -6,10 +6,10 @@ import re
 import time
 from typing import Any
 
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.errors import QueryError
-from zlens.server import values
-from zlens.server.place import Place
+from zlens.server import json_values
+from zlens.server.workspace import Place
 
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -21,7 +21,7 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     return {
         "columns": result.columns,
         "types": result.types,
-        "rows": values.rows(rows),
+        "rows": json_values.rows(rows),
         "more": more,
         "seconds": round(time.perf_counter() - began, 4),
     }
@@ -33,9 +33,9 @@ def _kept(place: Place, query: str, keep: dict[str, list[str]]) -> str:
         return query
     tables = {}
     for table, columns in keep.items():
-        if table not in metrics.tables():
+        if table not in measures.tables():
             raise QueryError(f"keep names {table!r}, which is not a measure", cure="show tables lists them")
-        unknown = [name for name in columns if metrics.table(table).column(name) is None]
+        unknown = [name for name in columns if measures.table(table).column(name) is None]
         if unknown:
             raise QueryError(f"{table} has no column {unknown[0]!r}", cure=f"DESCRIBE {table} lists them")
         tables[table] = place.kept(table, columns)

@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
-from zlens.catalog.columns import Column
-from zlens.engine.cancelling import held
+from zlens.catalog.raw_columns import Column
+from zlens.engine.cancellation import held
 from zlens.errors import QueryError
 from zlens.inputs import record_intervals
 from zlens.inputs.options import ALL, Moment, Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, KeptTable, Progress, RawTable, Sized, Source, SystemInfo, table_of
 from zlens.schema.wording import say
-from zlens.session.opening import open_inputs
+from zlens.session.open_inputs import open_inputs
 
 if TYPE_CHECKING:
+    from zlens.catalog.formula_policy import Trust
     from zlens.catalog.groups import Groups
-    from zlens.catalog.trust import Trust
-    from zlens.engine.answers import Answer
     from zlens.engine.engine import Engine
+    from zlens.engine.results import Answer
     from zlens.readers.throughput.table import Throughput
     from zlens.session.busiest import Load
     from zlens.session.shown import OfSource
-    from zlens.session.throughput import Suggestion
+    from zlens.session.throughput_join import Suggestion
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SECOND = 1_000_000
@@ -92,7 +92,7 @@ class Session:
         self.sources, self._found = open_inputs([os.fspath(name) for name in inputs], self.options, progress)
         self._engine: Engine | None = None
         if self.throughput is not None:
-            from zlens.session.throughput import belongs
+            from zlens.session.throughput_join import belongs
 
             belongs(self.throughput, self.systems)
 
@@ -235,7 +235,7 @@ class Session:
     def _doubts(self) -> list[Problem]:
         """Problems that the measures show: counters withheld or doubtful, systems that moved."""
         # Cached: computing them takes longer than most queries, and the input does not change.
-        from zlens.inputs.doubts import doubts, views
+        from zlens.inputs.data_quality import doubts, views
 
         filled = {name for _, _, names in views() for name in names if self.engine.fills(f"role.{name}")}
         return doubts(self.engine.rows, filled) if filled else []
@@ -356,7 +356,7 @@ class Session:
         """The rows of the throughput file joined with intervals."""
         if self.throughput is None:
             return []
-        from zlens.session.throughput import joined
+        from zlens.session.throughput_join import joined
 
         return joined(self.throughput, intervals, self.options.tz, self.options.throughput_offset_s)
 
@@ -364,7 +364,7 @@ class Session:
         """For each source of a system, the clock offset with the best correlation of rate and busy."""
         if self.throughput is None:
             return []
-        from zlens.session.throughput import suggest
+        from zlens.session.throughput_join import suggest
 
         rows = self.sql(
             "SELECT system, source, interval_end, seconds, 'busy', busy_pct FROM load WHERE flag IS NULL "
@@ -388,7 +388,7 @@ class Session:
         """How the throughput file was interpreted, in lines, optionally with the suggested clock offset."""
         if self.throughput is None:
             return []
-        from zlens.session.throughput import describe
+        from zlens.session.throughput_join import describe
 
         intervals = self._selected_intervals()
         lines = describe(
@@ -534,7 +534,7 @@ class Session:
 
     def _may_end(self, info: SystemInfo, minutes: int) -> Callable[[Interval], bool]:
         """Whether the busiest stretch may end with an interval: buckets stay whole where they can."""
-        from zlens.session import tables as session_tables
+        from zlens.session import session_tables as session_tables
 
         every_s = self.options.every_s
         if not every_s or minutes * 60 % every_s:
@@ -553,7 +553,7 @@ class Session:
 
     def _open_engine(self, intervals: Callable[[], list[tuple[SystemInfo, Interval]]]) -> Engine:
         from zlens.engine.engine import Engine
-        from zlens.session import tables as session_tables
+        from zlens.session import session_tables as session_tables
 
         every = self.options.every_s
 
@@ -616,7 +616,7 @@ class Session:
 
     @cached_property
     def _trust(self) -> Trust:
-        from zlens.catalog.trust import Trust, Weights
+        from zlens.catalog.formula_policy import Trust, Weights
 
         weights = Weights()
         if self.options.weights:
@@ -697,8 +697,8 @@ def _span(session: Session, info: SystemInfo) -> str:
 
 def _busy_weight() -> str:
     """SQL of an interval's weight in a mean of busy; NULL for a stub or a gap."""
-    from zlens.catalog import aggregation, metrics
+    from zlens.catalog import aggregation, measures
 
-    column = metrics.table("load").column("busy_pct")
+    column = measures.table("load").column("busy_pct")
     assert column is not None
     return f"CASE WHEN {aggregation.kept()} THEN {aggregation.weight(column)} END"

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.catalog.expressions import literal, quote
-from zlens.engine.store import ROWS
+from zlens.engine.table_store import ROWS
 from zlens.inputs.source import Source, SystemInfo, table_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def fills(session: Session, own: Mapping[OfSource, frozenset[str]]) -> dict[OfSo
     by_source = {}
     for key, tables in own.items():
         if tables not in filled:
-            filled[tables] = [name for name in metrics.tables() if session.fills(name, tables)]
+            filled[tables] = [name for name in measures.tables() if session.fills(name, tables)]
         by_source[key] = filled[tables]
     return by_source
 
@@ -94,7 +94,7 @@ def _ordered(
 
 def _of_one_source(measure: str) -> bool:
     """Whether rows of a measure that sources say of the same system and time say the same."""
-    table = metrics.table(measure)
+    table = measures.table(measure)
     # Sources tell of different events.
     return not table.plain and bool(table.rows) and measure != "event"
 
@@ -115,7 +115,7 @@ def repeated(
     for level in _LEVELS:
         if table.endswith(level):
             measure, time = table.removesuffix(level), "bucket_end"
-    if measure not in metrics.tables() or not _of_one_source(measure):
+    if measure not in measures.tables() or not _of_one_source(measure):
         return None
     tests = []
     for system, infos in several.items():

@@ -21,16 +21,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens import _native, models, simulation
-from zlens.catalog import writing
+from zlens.catalog import writer_plans
 from zlens.errors import InputError, ScenarioError
-from zlens.models import moving
+from zlens.models import simulation_spec
 from zlens.models.answer import Assumption
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario, checked, put
 from zlens.models.system.spec import SPEC
-from zlens.present.whole_file import no_file, whole_file
-from zlens.schema.kinds import Key, Many, Spec
-from zlens.simulation.lower import Lowered, lower
+from zlens.rendering.atomic_file import no_file, whole_file
+from zlens.schema.validators import Key, Many, Spec
+from zlens.simulation.lowering import Lowered, lower
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -138,7 +138,7 @@ def _plain(value: Any) -> Any:
 
 def _constants(name: str, values: Mapping[str, Any], whole: Scenario) -> Iterator[Assumption]:
     """The constants that a simulation uses: those that the scenario sets, then the others."""
-    keys = (*moving.KEYS, *models.find(name).SPEC.keys)
+    keys = (*simulation_spec.KEYS, *models.find(name).SPEC.keys)
     given = dict(_set(keys, values))
     for constant_name, value in given.items():
         of_it = constant(constant_name).assumed()
@@ -164,7 +164,7 @@ def _set(keys: Iterable[Key], values: Mapping[str, Any]) -> Iterator[tuple[str, 
 @cache
 def layouts(release: str | None = None) -> str:
     """The layouts of the records that are written: of a release, or zlens' own."""
-    return json.dumps(writing.plan(_native.simulated_records(), release))
+    return json.dumps(writer_plans.plan(_native.simulated_records(), release))
 
 
 def simulate(

@@ -3,8 +3,8 @@
 `rollup` brings the measures of a lake by hour and day up to date, `export` those in another format.
 """
 
-from zlens.stores.exporting import Exported, export
-from zlens.stores.rolling import Rolled, rollup
-from zlens.stores.targets import TARGETS
+from zlens.stores.export_targets import TARGETS
+from zlens.stores.exporter import Exported, export
+from zlens.stores.rollup_builder import Rolled, rollup
 
 __all__ = ["TARGETS", "Exported", "Rolled", "export", "rollup"]

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from zlens.catalog import metrics, roles
+from zlens.catalog import measures as metrics
+from zlens.catalog import roles
 from zlens.errors import LakeError
 from zlens.lake.retained import Retained, retained
 from zlens.lake.rollups import DAY_US, day_name

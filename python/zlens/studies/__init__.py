@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 from zlens.errors import QueryError
 from zlens.models.answer import Answer
 from zlens.models.scenario import Scenario, checked
-from zlens.schema.kinds import Spec
+from zlens.schema.validators import Spec
 from zlens.schema.wording import say
 
 #: In the order in which they are listed.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from typing import NamedTuple
 
-from zlens.catalog import aggregation, metrics
+from zlens.catalog import aggregation, measures
 from zlens.catalog.expressions import literal, quote
 from zlens.session.session import Session
 from zlens.studies.fleet import Span
@@ -27,8 +27,8 @@ class Kind(NamedTuple):
     def unit(self) -> str:
         return self.measured().unit
 
-    def measured(self) -> metrics.Column:
-        column = metrics.table(self.table).column(self.column)
+    def measured(self) -> measures.Column:
+        column = measures.table(self.table).column(self.column)
         assert column is not None
         return column
 
@@ -73,7 +73,7 @@ def _added(one: object, other: float | None) -> float | None:
 
 def _query(kind: Kind, systems: Collection[str], span: Span) -> tuple[str, dict[str, list[str]]]:
     """SQL of system, source, name and mean of each subject, and the columns that it reads."""
-    table = metrics.table(kind.table)
+    table = measures.table(kind.table)
     name = table.column(kind.name)
     assert name is not None
     conditions = [f"system IN ({', '.join(map(literal, sorted(systems)))})"]

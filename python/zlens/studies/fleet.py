@@ -9,10 +9,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.models.constants import constant
 from zlens.session.session import Session
-from zlens.stores.hours import Hour, hours, hours_of_machine, mean
+from zlens.stores.hourly import Hour, hours, hours_of_machine, mean
 from zlens.studies import trend
 
 MEASURE, COLUMN = "load", "busy_pct"
@@ -87,7 +87,7 @@ def partitions(session: Session, machine: str, span: Span) -> list[Partition]:
 
 def unit() -> str:
     """The unit of what is compared."""
-    return metrics.table(MEASURE).column(COLUMN).unit  # type: ignore[union-attr]
+    return measures.table(MEASURE).column(COLUMN).unit  # type: ignore[union-attr]
 
 
 def clusters(session: Session) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from zlens.studies.measured import Measured
+from zlens.studies.measurement import Measured
 from zlens.studies.runs import Run
 
 #: Most items listed; the rest are counted.

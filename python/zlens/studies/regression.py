@@ -13,14 +13,14 @@ from msgspec import Struct
 from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.capacity import scaling
 from zlens.models.scenario import Scenario
-from zlens.present.charts import MOST_BARS, Chart, Series
-from zlens.schema.kinds import Key, Line, Many, Number, Spec
-from zlens.studies.measured import Measured
+from zlens.rendering.charts import MOST_BARS, Chart, Series
+from zlens.schema.validators import Key, Line, Many, Number, Spec
+from zlens.studies.measurement import Measured
 from zlens.studies.notes import AS_PUBLISHED, few, first, of_machines, of_runs
+from zlens.studies.ratio_statistics import Spread, scores, spread
 from zlens.studies.run_keys import KEYS, run_of
 from zlens.studies.run_tables import other_numbers, window
 from zlens.studies.runs import Run
-from zlens.studies.spread import Spread, scores, spread
 
 SUMMARY = "many workloads before and after a change: mean and spread of their ratios, outliers"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from zlens.errors import ZlensError
-from zlens.models.problem import Problem
-from zlens.schema.kinds import Key, Line, Named, Number, Spec
-from zlens.studies.measured import WINDOW, Measured, measured
+from zlens.models.scenario_errors import Problem
+from zlens.schema.validators import Key, Line, Named, Number, Spec
+from zlens.studies.measurement import WINDOW, Measured, measured
 from zlens.studies.runs import Run
 
 _PERCENT = "% of one logical processor"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from zlens.models.answer import Column, Table
-from zlens.studies.measured import Measured
+from zlens.studies.measurement import Measured
 from zlens.studies.runs import Run
 
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zlens.catalog.machines import Point
+from zlens.catalog.capacity_curves import Point
 from zlens.models.answer import Answer, Figure
-from zlens.models.capacity import measured_curve, scaling, usl
+from zlens.models.capacity import curve_sources, scaling, usl
 from zlens.models.scenario import Scenario
-from zlens.schema.kinds import Flag, Integer, Key, Line, Many, Named, Number, Spec
+from zlens.schema.validators import Flag, Integer, Key, Line, Many, Named, Number, Spec
 from zlens.studies import scaling_notes, scaling_tables
-from zlens.studies.beside import Beside
-from zlens.studies.measured import Measured, placed
+from zlens.studies.measurement import Measured, placed
 from zlens.studies.run_keys import NAMED, run_of
 from zlens.studies.runs import Run
+from zlens.studies.scaled_run import Beside
 
 SUMMARY = "a workload in partitions of increasing size, against the capability of the machine"
 
@@ -199,16 +199,14 @@ def _cores(run: Run) -> int:
     return max(1, round(run.cores))
 
 
-def _named_curve(scenario: Scenario) -> measured_curve.NamedCurve | None:
+def _named_curve(scenario: Scenario) -> curve_sources.NamedCurve | None:
     """The curve that the file selects; a data path is relative to the file."""
     data = scenario["data"]
     path = None if data is None else placed(data, scenario.problem.file)
-    return measured_curve.named_curve(Scenario({**scenario.values, "data": path}, scenario.problem))
+    return curve_sources.named_curve(Scenario({**scenario.values, "data": path}, scenario.problem))
 
 
-def _curve(
-    scenario: Scenario, named: measured_curve.NamedCurve | None, runs: list[Run]
-) -> list[Point] | None:
+def _curve(scenario: Scenario, named: curve_sources.NamedCurve | None, runs: list[Run]) -> list[Point] | None:
     """The factors of the machine and of runs; None if there are none."""
     points = dict(named.curve) if named else {}
     for at, run in enumerate(runs, 1):

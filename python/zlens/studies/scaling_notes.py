@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from zlens.models.capacity import measured_curve, scaling, usl
+from zlens.models.capacity import curve_sources, scaling, usl
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario
-from zlens.studies.beside import Beside
 from zlens.studies.notes import AS_PUBLISHED, few, first, of_machines, of_runs
+from zlens.studies.scaled_run import Beside
 
 
 def notes(
@@ -17,7 +17,7 @@ def notes(
     bends: list[scaling.Rolloff],
     fit: usl.Fit | None,
     scenario: Scenario,
-    curve: measured_curve.NamedCurve | None,
+    curve: curve_sources.NamedCurve | None,
     as_published: bool,
 ) -> Iterator[str]:
     """Notes on scaling, doubtful ratios and the source of the factors."""

@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from zlens.models.answer import Column, Table, Value
 from zlens.models.capacity import scaling, usl
-from zlens.present.charts import Chart, Series
-from zlens.studies.beside import Beside
+from zlens.rendering.charts import Chart, Series
 from zlens.studies.run_tables import other_numbers, window
+from zlens.studies.scaled_run import Beside
 
 
 class RunColumn(Struct, frozen=True):

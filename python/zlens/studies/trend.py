@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from zlens.catalog import metrics
+from zlens.catalog import measures
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import Options, Shift, parse_shift
 from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.scenario import Scenario
-from zlens.present.charts import Chart, Series
-from zlens.schema.kinds import Key, Line, Many, Named, Number, Spec, Text
+from zlens.rendering.charts import Chart, Series
+from zlens.schema.validators import Key, Line, Many, Named, Number, Spec, Text
 from zlens.schema.wording import say
 from zlens.studies.growth import Growth, growth
-from zlens.studies.measured import placed
+from zlens.studies.measurement import placed
 
 if TYPE_CHECKING:
     from zlens.session.session import Session
@@ -159,7 +159,7 @@ def _series(scenario: Scenario) -> Iterator[Hours]:
 def _measured(scenario: Scenario) -> Iterator[Hours]:
     import zlens
     from zlens.inputs.options import parse_moment
-    from zlens.lake.names import is_url
+    from zlens.lake.file_names import is_url
 
     if not scenario["data"]:
         raise ScenarioError("has no data", cure='write data = ["lake"], or [[series]] with numbers')
@@ -179,7 +179,7 @@ def measured(session: Session, measure: str, column: str, shifts: Mapping[str, s
 
     QueryError if the column has no value in the input.
     """
-    from zlens.stores.hours import hours
+    from zlens.stores.hourly import hours
 
     parsed: dict[str, Shift | None] = {key: parse_shift(text) for key, text in shifts.items()} or {ALL: None}
     by_system: dict[str, list[tuple[dt.datetime, float, float]]] = {}
@@ -198,7 +198,7 @@ def measured(session: Session, measure: str, column: str, shifts: Mapping[str, s
 def _unit(scenario: Scenario) -> str:
     """The unit of the column, also if its numbers are in the file."""
     measure, name = scenario["measure"], scenario["column"]
-    column = metrics.table(measure).column(name) if measure in metrics.tables() else None
+    column = measures.table(measure).column(name) if measure in measures.tables() else None
     if column is None:
         raise ScenarioError(f"there is no column {measure}.{name}", cure=say("columns_of"))
     return column.unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from zlens.catalog import cpumf, cpumf_formulas, expressions, generations, metrics
+from zlens.catalog import cpumf, cpumf_formulas, expressions, generations, measures
 from zlens.catalog.cpumf import Generation, Metric
 from zlens.catalog.generations import MachineType
 from zlens.errors import CatalogError
@@ -54,7 +54,7 @@ def _generation(name: str) -> Iterator[str]:
     for metric in set(facts.get("statuses", {})) & cpumf.own_metrics(name):
         yield f"{where}: the status of {metric} belongs with its formula"
     generation = cpumf.generation(name)
-    if generation.status not in metrics.STATUSES:
+    if generation.status not in measures.STATUSES:
         yield f"{where}: status is {generation.status!r}"
     names = [counter.name for counter in generation.counters.values()]
     for twice in sorted({counter_name for counter_name in names if names.count(counter_name) > 1}):
@@ -74,13 +74,13 @@ def _generation(name: str) -> Iterator[str]:
 def _type(machine: MachineType) -> Iterator[str]:
     if not machine.type.isdecimal() or len(machine.type) != 4:
         yield "is not a machine type"
-    if machine.ghz and machine.ghz_status not in metrics.STATUSES:
+    if machine.ghz and machine.ghz_status not in measures.STATUSES:
         yield f"ghz_status is {machine.ghz_status!r}"
 
 
 def _metric(generation: Generation, metric: Metric) -> Iterator[str]:
     for status in (metric.status, *(variant.status for variant in metric.variants)):
-        if status not in metrics.STATUSES:
+        if status not in measures.STATUSES:
             yield f"status is {status!r}"
     if metric.status == "unverified" and metric.formula:
         yield "an unverified formula is a variant"
@@ -90,14 +90,14 @@ def _metric(generation: Generation, metric: Metric) -> Iterator[str]:
         for name in expressions.names(formula) if formula else []:
             if cpumf.number_of(name) is None and name not in (*cpumf.names(), *generation.metrics):
                 yield f"{name} is neither a counter nor a metric"
-    if not any(metrics.table(table).column(metric.name) for table in TABLES):
+    if not any(measures.table(table).column(metric.name) for table in TABLES):
         yield "is not a column of any table"
 
 
 def _rest() -> Iterator[str]:
     computed = set(cpumf_formulas.columns())
     for table in TABLES:
-        for column in metrics.table(table).columns:
+        for column in measures.table(table).columns:
             if column.by and column.name not in computed:
                 yield f"metrics/{table}.toml: {column.name} depends on the machine, but no machine has it"
     hint_table = cpumf.hint_table()

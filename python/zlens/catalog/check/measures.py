@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from zlens.catalog import cpumf_formulas, expressions, metrics, roles
+from zlens.catalog import cpumf_formulas, expressions, measures, roles
 from zlens.catalog.check.records import Finding
 from zlens.catalog.compile import nodes
-from zlens.catalog.metrics import Column, Table
+from zlens.catalog.measures import Column, Table
 from zlens.errors import CatalogError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -29,13 +29,13 @@ _Problems = Iterator[tuple[str | None, str, str]]
 def check() -> list[Finding]:
     """Everything wrong in the files of the measures."""
     findings: list[Finding] = []
-    for name in metrics.tables():
-        path = metrics.root() / f"{name}.toml"
+    for name in measures.tables():
+        path = measures.root() / f"{name}.toml"
         findings += check_text(path.read_text(encoding="utf-8"), path)
-    path = metrics.root() / "aliases.toml"
+    path = measures.root() / "aliases.toml"
     try:
-        for alias, (ours, _) in metrics.aliases().items():
-            if not metrics.columns_named(ours):
+        for alias, (ours, _) in measures.aliases().items():
+            if not measures.columns_named(ours):
                 findings.append(
                     Finding(str(path), None, f"{alias} leads to {ours}", "name a column of a measure")
                 )
@@ -47,7 +47,7 @@ def check() -> list[Finding]:
 def check_text(text: str, path: Path) -> list[Finding]:
     """Everything wrong in the file of one measure."""
     try:
-        table = metrics.parse(text, str(path))
+        table = measures.parse(text, str(path))
     except CatalogError as error:
         return [Finding(str(path), None, error.message, f"expected {error.expected or 'another form'}")]
     lines = text.splitlines()
@@ -73,7 +73,7 @@ def _table(table: Table, name: str) -> _Problems:
             yield None, f"the key {key} is not a column", "name columns of the table"
         elif column.aggregate != "key":
             yield key, f"a key of the table has the aggregate {column.aggregate}", "make it key"
-    seen = {column.name for column in metrics.LEADING}
+    seen = {column.name for column in measures.LEADING}
     for column in table.columns:
         yield from _column(table, column, seen)
         seen.add(column.name)
@@ -92,8 +92,8 @@ def _aggregation(table: Table, column: Column) -> _Problems:
         yield name, f"{column.aggregate} has a weight", "leave it out"
     if column.unweighted and not ratio:
         yield name, f"{column.aggregate} has the key unweighted", "leave it out"
-    if column.across and column.across not in metrics.ACROSS and not column.across.startswith("by "):
-        yield name, f"across is {column.across!r}", f"use one of {', '.join(metrics.ACROSS)}, by FORMULA"
+    if column.across and column.across not in measures.ACROSS and not column.across.startswith("by "):
+        yield name, f"across is {column.across!r}", f"use one of {', '.join(measures.ACROSS)}, by FORMULA"
     for formula in (column.weight, column.among, column.across.partition("by ")[2]):
         if "." in formula:
             yield name, f"`{formula}` names a role", "name columns of the row: roles are not available here"
@@ -106,11 +106,11 @@ def _column(table: Table, column: Column, seen: set[str]) -> _Problems:
     if not _NAME.fullmatch(name):
         yield name, "a name may contain lower-case letters, digits and _", "rename it"
     for key, value, allowed in (
-        ("type", column.type, metrics.TYPES),
-        ("aggregate", column.aggregate, tuple(metrics.AGGREGATES)),
-        ("status", column.status, tuple(metrics.STATUSES)),
-        ("scope", column.scope, metrics.SCOPES),
-        ("unit", column.unit, tuple(sorted(metrics.UNITS))),
+        ("type", column.type, measures.TYPES),
+        ("aggregate", column.aggregate, tuple(measures.AGGREGATES)),
+        ("status", column.status, tuple(measures.STATUSES)),
+        ("scope", column.scope, measures.SCOPES),
+        ("unit", column.unit, tuple(sorted(measures.UNITS))),
     ):
         if value not in allowed:
             yield name, f"{key} is {value!r}", f"use one of {', '.join(filter(None, allowed))}"

@@ -9,12 +9,21 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from zlens.catalog import compared, cpumf, exposition, happened, machines, metrics, resets, roles, user_roles
+from zlens.catalog import (
+    capacity_curves,
+    comparison_metrics,
+    cpumf,
+    exposition,
+    measures,
+    peaks,
+    resets,
+    roles,
+    user_roles,
+)
 from zlens.catalog import layouts as catalog
 from zlens.catalog.check import cpumf as check_cpumf
 from zlens.catalog.check import sections as check_sections
 from zlens.catalog.check import smf as check_smf
-from zlens.catalog.columns import FIXED, field_parts
 from zlens.catalog.layouts import (
     BUILTIN,
     CLASSES,
@@ -32,6 +41,7 @@ from zlens.catalog.layouts import (
     RecordFile,
     Section,
 )
+from zlens.catalog.raw_columns import FIXED, field_parts
 from zlens.errors import CatalogError
 
 _PAGE = re.compile(r"MR[A-Z0-9]{3,8}")
@@ -77,14 +87,14 @@ def everything(root: Path | None = None) -> list[str]:
     problems += check_cpumf.check()
     problems += check_smf.check()
     problems += check_sections.check()
-    problems += machines.check()
+    problems += capacity_curves.check()
     problems += _differences(root)
-    problems += compared.check()
-    problems += happened.check()
+    problems += comparison_metrics.check()
+    problems += peaks.check()
     problems += exposition.check()
-    for name in metrics.tables():
+    for name in measures.tables():
         try:
-            metrics.table(name)
+            measures.table(name)
         except CatalogError as error:
             problems.append(str(error))
     return problems
@@ -97,7 +107,7 @@ def summary(root: Path | None = None) -> str:
         1 for layout in layouts for field in (*layout.fields, *_entry_fields(layout)) if not field.reserved
     )
     packs = len(catalog.packs(root))
-    details = f"{packs} packs, {len(roles.entities())} roles, {len(metrics.tables())} measures"
+    details = f"{packs} packs, {len(roles.entities())} roles, {len(measures.tables())} measures"
     details = f"{details}, {len(catalog.sim_records())} records of {SIM}"
     return f"{len(catalog.records(root))} records with {len(layouts)} layouts of {fields:,} fields, {details}"
 

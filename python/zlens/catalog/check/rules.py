@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from functools import cache
 
-from zlens.catalog import caveats, metrics, roles, rules
+from zlens.catalog import caveats, measures, roles, rules
 from zlens.catalog.check.records import Finding
 from zlens.catalog.rules import Rule
 from zlens.errors import CatalogError
@@ -45,7 +45,7 @@ def _is_column(name: str) -> bool:
         return entity in roles.entities() and column in roles.entity(entity).roles
     if table in OTHER_TABLES:
         return column in OTHER_TABLES[table]
-    return table in metrics.tables() and metrics.table(table).column(column) is not None
+    return table in measures.tables() and measures.table(table).column(column) is not None
 
 
 def _rule(rule: Rule, rules_by_id: dict[str, Rule]) -> _Problems:
@@ -62,10 +62,10 @@ def _rule(rule: Rule, rules_by_id: dict[str, Rule]) -> _Problems:
         yield "status", "a rule of our own cannot be verified in a document", "make it derived"
     if rule.kind == "note":
         return
-    for table in sorted({name.rpartition(".")[0] for name in rule.needs} & set(metrics.tables())):
-        flagged = metrics.table(table).column("flag") is not None and not metrics.table(table).plain
+    for table in sorted({name.rpartition(".")[0] for name in rule.needs} & set(measures.tables())):
+        flagged = measures.table(table).column("flag") is not None and not measures.table(table).plain
         if flagged and "flag IS NULL" not in rule.query:
             yield "query", f"{table} is read with flagged intervals", "add WHERE flag IS NULL"
             break
-    if rule.unit not in metrics.UNITS | {"ms"}:
+    if rule.unit not in measures.UNITS | {"ms"}:
         yield "unit", f"unit is {rule.unit!r}", "use one of the measures' units"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zlens.catalog import smf_sections
-from zlens.catalog.columns import FIXED
 from zlens.catalog.layouts import STATUS
+from zlens.catalog.raw_columns import FIXED
 from zlens.catalog.smf_sections import KINDS, Field, Layout, Section
 from zlens.errors import CatalogError
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from msgspec import Struct, field
 
-from zlens.catalog import expressions, metrics
-from zlens.catalog.compile.tree import Tree
+from zlens.catalog import expressions, measures
+from zlens.catalog.compile.sql_tree import Tree
+from zlens.catalog.formula_policy import Present, Trust
 from zlens.catalog.roles import SQL_TYPES
-from zlens.catalog.trust import Present, Trust
 from zlens.errors import CatalogError
 
 #: Every measure begins with these.
@@ -44,7 +44,7 @@ class Formulas:
 
     def __init__(
         self,
-        table: metrics.Table,
+        table: measures.Table,
         base: str = "",
         *,
         trust: Trust,
@@ -147,7 +147,7 @@ class Formulas:
     def _put(
         self,
         layer: list[str],
-        column: metrics.Column,
+        column: measures.Column,
         formula: str,
         resolve: expressions.Resolve,
         bounded: dict[str, str],
@@ -314,7 +314,7 @@ class Formulas:
 
 
 def of(
-    parsed: Tree, table: metrics.Table, *, trust: Trust, present: Present = None, published: bool = False
+    parsed: Tree, table: measures.Table, *, trust: Trust, present: Present = None, published: bool = False
 ) -> Formulas:
     """The formulas of a measure over the tree of its rows."""
     node = parsed["statements"][0]["node"]
@@ -339,7 +339,7 @@ def _names(formula: str) -> set[str]:
     return set(expressions.names(formula)) if formula else set()
 
 
-def _typed(sql: str, column: metrics.Column) -> str:
+def _typed(sql: str, column: measures.Column) -> str:
     return f"CAST({sql} AS {SQL_TYPES[column.type]}) AS {expressions.quote(column.name)}"
 
 
@@ -348,7 +348,7 @@ def _raw(name: str) -> str:
     return expressions.quote(f"#{name}")
 
 
-def _bounded(sql: str, column: metrics.Column) -> str:
+def _bounded(sql: str, column: measures.Column) -> str:
     """SQL of a column from its raw value."""
     if column.type == "float":
         return expressions.finite(sql)

@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
-from zlens.catalog import metrics
-from zlens.catalog.compile import formulas, nodes, roles, tree
+from zlens.catalog import measures
+from zlens.catalog.compile import formulas, nodes, roles, sql_tree
 from zlens.catalog.compile.nodes import ROLE, Nodes
-from zlens.catalog.compile.tree import Reads, Tree
+from zlens.catalog.compile.sql_tree import Reads, Tree
+from zlens.catalog.formula_policy import Trust
 from zlens.catalog.roles import Entity, entity
-from zlens.catalog.trust import Trust
 
 #: A column of a node: ("role.processor", "user_time").
 Place = tuple[str, str]
@@ -71,14 +71,14 @@ class Lineages:
 
     def references(self, measure: str, column: str) -> list[str]:
         """What the formulas of a column ultimately name: `table.column`, or a leading column."""
-        return formulas.Formulas(metrics.table(measure), trust=_TRUST).references(column)
+        return formulas.Formulas(measures.table(measure), trust=_TRUST).references(column)
 
     def named(self, measure: str, reference: str) -> list[Place]:
         """The columns of nodes that a reference means."""
         key = (measure, reference)
         if key not in self._named:
             parsed, measure_formulas = self._measure(measure)
-            reads = tree.values_of(parsed, [measure_formulas.path(reference)], self.nodes.columns)
+            reads = sql_tree.values_of(parsed, [measure_formulas.path(reference)], self.nodes.columns)
             self._named[key] = [
                 (node, column) for node, columns in sorted(reads.items()) for column in sorted(columns)
             ]
@@ -86,7 +86,7 @@ class Lineages:
 
     def computed(self, helper: str, column: str) -> list[Tree]:
         """The expressions by which a helper computes a column; none if it passes it on unchanged."""
-        return tree.computed(self.nodes.helper(helper, {column}, None), column, self.nodes.columns)
+        return sql_tree.computed(self.nodes.helper(helper, {column}, None), column, self.nodes.columns)
 
     def _behind(self, node: str, columns: set[str], *, rows: bool) -> Reads:
         """What some columns of a node are made from, for every node below; with `rows` all that is read."""
@@ -105,12 +105,12 @@ class Lineages:
         if key not in self._below:
             below: Reads = {}
             if nodes.is_helper(name):
-                read = tree.narrow if rows else tree.values
+                read = sql_tree.narrow if rows else sql_tree.values
                 below = read(self.nodes.helper(name, wanted, None), wanted, self.nodes.columns)
             elif nodes.fed(name):
                 parsed, measure_formulas = self._measure(name)
                 if rows:
-                    below = tree.narrow_to(
+                    below = sql_tree.narrow_to(
                         parsed, measure_formulas.select(wanted).paths(), self.nodes.columns
                     )
                 else:
@@ -119,7 +119,7 @@ class Lineages:
                         for column in wanted
                         for reference in measure_formulas.references(column)
                     )
-                    below = tree.values_of(parsed, [*paths], self.nodes.columns) if paths else {}
+                    below = sql_tree.values_of(parsed, [*paths], self.nodes.columns) if paths else {}
             self._below[key] = {}
             for read_name, columns in below.items():
                 _add(self._below[key], {nodes.plain(read_name): columns})
@@ -136,7 +136,7 @@ class Lineages:
 
     def _measure(self, name: str) -> tuple[Tree, formulas.Formulas]:
         parsed = self.nodes.tree(nodes.text(name))
-        return parsed, formulas.of(parsed, metrics.table(name), trust=_TRUST)
+        return parsed, formulas.of(parsed, measures.table(name), trust=_TRUST)
 
 
 def _add(reads: Reads, added: Reads) -> None:

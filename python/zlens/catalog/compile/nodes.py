@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import metrics
-from zlens.catalog.compile import roles, tree
-from zlens.catalog.compile.kept import Kept
-from zlens.catalog.compile.tree import ANY, Rows, Tree
+from zlens.catalog import measures
+from zlens.catalog.compile import roles, sql_tree
+from zlens.catalog.compile.compile_cache import Kept
+from zlens.catalog.compile.sql_tree import ANY, Rows, Tree
+from zlens.catalog.formula_policy import Present
 from zlens.catalog.interval_flags import GAP
 from zlens.catalog.roles import entity, read
-from zlens.catalog.trust import Present
 from zlens.errors import CatalogError
 
 ROOT = Path(__file__).parents[1] / "helpers"
@@ -52,12 +52,12 @@ def text(name: str) -> str:
         return sql.replace(_IMPOSSIBLE, roles.impossible_rows()) if _IMPOSSIBLE in sql else sql
     if name.startswith("_") or not fed(name):
         raise CatalogError(f"there is no measure helper {name!r}", expected=", ".join(helpers()))
-    return f'SELECT "{PLACE}" {metrics.table(name).rows}'
+    return f'SELECT "{PLACE}" {measures.table(name).rows}'
 
 
 def fed(name: str) -> bool:
     """Whether a measure is joined from roles and helpers: others are made otherwise, or by no reader yet."""
-    return is_helper(name) or (name in metrics.tables() and bool(metrics.table(name).rows))
+    return is_helper(name) or (name in measures.tables() and bool(measures.table(name).rows))
 
 
 class Nodes:
@@ -130,12 +130,12 @@ class Nodes:
             return [column for column, _ in roles.columns(name.removeprefix(ROLE))]
         if name in self.session:
             return [column for column, _ in self.session[name]]
-        if name in metrics.tables():
-            return [column.name for column in metrics.table(name).columns]
+        if name in measures.tables():
+            return [column.name for column in measures.table(name).columns]
         from zlens.catalog import cpumf_formulas
 
         sums = cpumf_formulas.summed_names() if "{counter_sums}" in text(name) else []
-        return [*tree.names(self.helper(name, None, None), self.columns), *sums]
+        return [*sql_tree.names(self.helper(name, None, None), self.columns), *sums]
 
     def read_by(self, name: str) -> frozenset[str]:
         """The nodes that a helper or a measure names."""
@@ -147,7 +147,7 @@ class Nodes:
     def _read_by(self, name: str) -> frozenset[str]:
         if name.startswith(ROLE) or not fed(name):
             return frozenset()
-        return tree.tables(self.helper(name, None, None))
+        return sql_tree.tables(self.helper(name, None, None))
 
     def depth(self, name: str) -> int:
         """The distance of a node from the raw tables: it reads only nodes with less depth."""
@@ -185,7 +185,7 @@ class Nodes:
         if name in self.session or not fed(name):
             return True
         if name not in self._rows:
-            self._rows[name] = tree.rows_of(self.helper(name, None, None))
+            self._rows[name] = sql_tree.rows_of(self.helper(name, None, None))
         return self.can_hold(self._rows[name], tables)
 
     def can_hold(self, needed: Rows, tables: Container[str]) -> bool:

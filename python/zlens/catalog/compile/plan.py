@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog import aggregation, events, expressions, groups, metrics
-from zlens.catalog.compile import absent, formulas, nodes, roles, tree
-from zlens.catalog.compile.kept import Kept, digest
+from zlens.catalog import aggregation, events, expressions, groups, measures
+from zlens.catalog.compile import formulas, missing_tables, nodes, roles, sql_tree
+from zlens.catalog.compile.compile_cache import Kept, digest
 from zlens.catalog.compile.nodes import ROLE, UNSUMMED, Nodes
-from zlens.catalog.compile.tree import Tree
+from zlens.catalog.compile.sql_tree import Tree
+from zlens.catalog.formula_policy import SURE, Present, Trust
 from zlens.catalog.groups import Groups
 from zlens.catalog.roles import SQL_TYPES, WHOLE
-from zlens.catalog.trust import SURE, Present, Trust
 
 #: Helpers that more than one measure reads: computed once per session, with the columns that are needed.
 KEPT = frozenset(
@@ -101,9 +101,9 @@ class Compiler:
 
     def percentiles(self, name: str) -> list[tuple[str, str]]:
         """The extra columns of a measure with --every: p50, p95 and maximum of each gauge."""
-        if not self.input.summed or name not in metrics.tables() or not nodes.fed(name):
+        if not self.input.summed or name not in measures.tables() or not nodes.fed(name):
             return []
-        gauges = [column for column in metrics.table(name).columns if column.aggregate == "gauge"]
+        gauges = [column for column in measures.table(name).columns if column.aggregate == "gauge"]
         return [(g.name + suffix, g.type) for g in gauges for suffix in ("_p50", "_p95", "_max")]
 
     def is_helper(self, name: str) -> bool:
@@ -121,7 +121,7 @@ class Compiler:
 
     def fills_query(self, parsed: Mapping[str, Any], tables: Container[str] | None = None) -> bool:
         """Whether a statement can have rows in the input, or if these are the raw tables."""
-        return self.nodes.can_hold(tree.rows_of(parsed), self.input.raw if tables is None else tables)
+        return self.nodes.can_hold(sql_tree.rows_of(parsed), self.input.raw if tables is None else tables)
 
     def raw_tables(self, name: str) -> set[str]:
         """The raw tables of the input that a measure reads with all its columns."""
@@ -210,12 +210,12 @@ class Compiler:
 
     def _compile(self, name: str, wanted: Collection[str], *, ordered: bool) -> Plan:
         plan = Plan()
-        if name in metrics.tables() and not (nodes.fed(name) and self.fills(name)):
-            typed = [(column.name, column.type) for column in metrics.table(name).columns]
+        if name in measures.tables() and not (nodes.fed(name) and self.fills(name)):
+            typed = [(column.name, column.type) for column in measures.table(name).columns]
             plan.select = _empty([*typed, *self.percentiles(name)], wanted)
             return plan
         demand = _Demand(self.nodes)
-        if name in metrics.tables():
+        if name in measures.tables():
             plan.select = self._measure(name, wanted, demand, ordered=ordered)
         else:
             # Its own WITH clause stays inside.
@@ -225,7 +225,7 @@ class Compiler:
             below, columns = demand.pop()
             if below in self.input.raw or below.removesuffix(WHOLE) in self.input.raw:
                 plan.reads.setdefault(below, set()).update(columns)
-            elif below in self.input.session or below in KEPT or below in metrics.tables():
+            elif below in self.input.session or below in KEPT or below in measures.tables():
                 plan.makes.setdefault(below, set()).update(columns)
             else:
                 queries.append((below, self._node(below, columns, demand)))
@@ -255,11 +255,11 @@ class Compiler:
         return self._present()
 
     def _narrow(self, parsed: Tree, wanted: Iterable[str], demand: _Demand, *, unsummed: bool = False) -> str:
-        reads = tree.narrow(parsed, wanted, self.nodes.columns)
-        absent.drop(parsed, reads, self._absent, self.nodes.tree)
+        reads = sql_tree.narrow(parsed, wanted, self.nodes.columns)
+        missing_tables.drop(parsed, reads, self._absent, self.nodes.tree)
         renamed = {name: _placed(name, unsummed=unsummed) for name in reads}
         demand.add({renamed[name]: columns for name, columns in reads.items()})
-        tree.rename(parsed, renamed)
+        sql_tree.rename(parsed, renamed)
         return self._render(parsed)
 
     def _absent(self, name: str) -> Mapping[str, str] | None:
@@ -277,12 +277,12 @@ class Compiler:
             if roles.origins(entity, self.input.raw):
                 return None
             return {column: SQL_TYPES[type] for column, type in roles.columns(entity)}
-        if name in metrics.tables():
+        if name in measures.tables():
             if not nodes.fed(name) or self.fills(name):
                 return None
-            return {column.name: SQL_TYPES[column.type] for column in metrics.table(name).columns}
+            return {column.name: SQL_TYPES[column.type] for column in measures.table(name).columns}
         node = self.nodes.helper(name, None, None)["statements"][0]["node"] if nodes.is_helper(name) else None
-        return {} if node is not None and absent.empty(node, self._absent) else None
+        return {} if node is not None and missing_tables.empty(node, self._absent) else None
 
     def _measure(self, name: str, wanted: Collection[str], demand: _Demand, *, ordered: bool) -> str:
         """SQL of a measure's rows, with groups and percentiles if the options ask for them."""
@@ -292,7 +292,7 @@ class Compiler:
         if grouped:
             own = self.nodes.columns(name)
             demand.add({"interval": {*aggregation.INTERVAL_READS}})
-        keys = metrics.table(name).key
+        keys = measures.table(name).key
         first = ("system", "source", "interval_end", *keys)
         needed = list(dict.fromkeys([*own, *(first if percentiles or ordered else ())]))
         rows = groups.sql(name, self._rows(name, needed, demand), self.input.groups)
@@ -312,7 +312,7 @@ class Compiler:
         parsed = self.nodes.tree(nodes.text(name))
         node = parsed["statements"][0]["node"]
         place = node["select_list"]
-        table = metrics.table(name)
+        table = measures.table(name)
         by_generation = any(column.by for column in table.columns if column.name in wanted)
         demand.by_generation |= by_generation
         columns = formulas.of(
@@ -322,11 +322,11 @@ class Compiler:
             present=self._present() if by_generation else None,
             published=self.input.published,
         ).select({*wanted})
-        reads = tree.narrow_to(parsed, columns.paths(), self.nodes.columns)
-        absent.drop(parsed, reads, self._absent, self.nodes.tree)
+        reads = sql_tree.narrow_to(parsed, columns.paths(), self.nodes.columns)
+        missing_tables.drop(parsed, reads, self._absent, self.nodes.tree)
         renamed = {read: _placed(read, unsummed=unsummed) for read in reads}
         demand.add({renamed[read]: names for read, names in reads.items()})
-        tree.rename(parsed, renamed)
+        sql_tree.rename(parsed, renamed)
         node["select_list"] = place
         sql = self._render(parsed).replace(f'"{nodes.PLACE}"', ", ".join(columns.first or ["1 AS one"]), 1)
         for layer in columns.above:
@@ -342,7 +342,7 @@ class Compiler:
         with_resets = events.reads_resets(kinds)
         rows = events.sql(listed, tables, resets=with_resets)
         if not rows:
-            typed = [(column.name, column.type) for column in metrics.table("event").columns]
+            typed = [(column.name, column.type) for column in measures.table("event").columns]
             return Plan(select=_empty(typed, wanted))
         selected = [expressions.quote(column) for column in self.nodes.columns("event") if column in wanted]
         resets = {"_reset": {column for column, _ in self.input.session["_reset"]}}
@@ -401,7 +401,7 @@ def _empty(columns: Iterable[tuple[str, str]], wanted: Collection[str]) -> str:
 def _with_percentiles(name: str, sql: str, unsummed: str, gauges: list[str]) -> str:
     """A summed measure with p50, p95 and maximum of its gauges over the unflagged original intervals."""
     quote = expressions.quote
-    quoted = [quote(key) for key in ("system", "source", *metrics.table(name).key)]
+    quoted = [quote(key) for key in ("system", "source", *measures.table(name).key)]
     stats = ", ".join(
         f"quantile_cont(b.{quote(g)}, 0.5) AS {quote(g + '_p50')}, "
         f"quantile_cont(b.{quote(g)}, 0.95) AS {quote(g + '_p95')}, "

@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens.catalog import expressions
-from zlens.catalog.columns import FIXED
 from zlens.catalog.layouts import release_key
+from zlens.catalog.raw_columns import FIXED
 from zlens.catalog.roles import (
     IMPOSSIBLE,
     SQL_TYPES,

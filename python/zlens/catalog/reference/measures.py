@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zlens.catalog import metrics
+from zlens.catalog import measures
 
 _INTRODUCTION = """\
 # Measures
@@ -17,32 +17,32 @@ be computed is NULL, never 0 and never a guess.
 
 def measures_page() -> str:
     """The page as Markdown: every measure, and what is known about each of its columns."""
-    names = metrics.tables()
+    names = measures.tables()
     lines = [_INTRODUCTION]
     lines += ["**Status** says how well a formula is known:", ""]
-    lines += [f"- {status}: {words}" for status, words in metrics.STATUSES.items()]
+    lines += [f"- {status}: {words}" for status, words in measures.STATUSES.items()]
     lines += ["", "**Over time** says how `--every` aggregates a column when it joins intervals:", ""]
-    lines += [f"- {aggregate}: {words}" for aggregate, words in metrics.AGGREGATES.items()]
-    plain = ", ".join(name for name in names if metrics.table(name).plain)
+    lines += [f"- {aggregate}: {words}" for aggregate, words in measures.AGGREGATES.items()]
+    plain = ", ".join(name for name in names if measures.table(name).plain)
     lines += [
         "",
         f"**Every table** begins with these columns, except {plain}, which list all of theirs:",
         "",
     ]
-    lines += _columns(metrics.LEADING)
+    lines += _columns(measures.LEADING)
     lines += ["", "| table | one row per | state |", "|---|---|---|"]
     for name in names:
-        table = metrics.table(name)
+        table = measures.table(name)
         filled = "no reader fills it yet" if table.empty else "filled"
         lines.append(f"| [{name}](#{name}) | {table.grain} | {filled} |")
     for name in names:
-        lines += _table(metrics.table(name))
+        lines += _table(measures.table(name))
     lines += _aliases()
     return "\n".join(lines) + "\n"
 
 
-def _table(table: metrics.Table) -> list[str]:
-    own = table.columns if table.plain else table.columns[len(metrics.LEADING) :]
+def _table(table: measures.Table) -> list[str]:
+    own = table.columns if table.plain else table.columns[len(measures.LEADING) :]
     key = [] if table.plain else ["system", "source", "interval_end"]
     lines = ["", f"## {table.name}", "", table.text]
     lines += ["", f"One row per {table.grain}." + (f" Key: {', '.join([*key, *table.key])}." if key else "")]
@@ -51,7 +51,7 @@ def _table(table: metrics.Table) -> list[str]:
     return [*lines, "", *_columns(own)]
 
 
-def _columns(columns: tuple[metrics.Column, ...]) -> list[str]:
+def _columns(columns: tuple[measures.Column, ...]) -> list[str]:
     lines = [
         "| column | type | what it is | formula | over time | status | source |",
         "|---|---|---|---|---|---|---|",
@@ -83,6 +83,6 @@ def _aliases() -> list[str]:
     lines = ["", "## Names of other sources", "", "`zlens explain` accepts these names too.", ""]
     lines += ["| name | is | in |", "|---|---|---|"]
     lines += [
-        f"| {name} | `{ours}` | {source} |" for name, (ours, source) in sorted(metrics.aliases().items())
+        f"| {name} | `{ours}` | {source} |" for name, (ours, source) in sorted(measures.aliases().items())
     ]
     return lines

@@ -16,7 +16,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zlens.catalog import aggregation, metrics
+from zlens.catalog import aggregation
+from zlens.catalog import measures as catalog_measures
 from zlens.catalog.reports import menus
 from zlens.errors import CatalogError, QueryError
 from zlens.schema.facts import FACTS
@@ -25,7 +26,7 @@ from zlens.schema.wording import say
 FOLDER = FACTS / "reports"
 
 #: How certain it is that a column shows what its heading says; the catalog's statuses.
-STATUSES = tuple(metrics.STATUSES)
+STATUSES = tuple(catalog_measures.STATUSES)
 #: Statuses that add a footnote to the report.
 REMARKABLE = ("constructed", "derived", "unverified")
 TYPES = ("number", "id", "text", "time", "bool")
@@ -68,11 +69,11 @@ class Column(Struct, frozen=True):
     missing: str  # why it may be dotted, and what would give it, beyond what the measures need
 
     @property
-    def declared(self) -> metrics.Column | None:
+    def declared(self) -> catalog_measures.Column | None:
         """The measure whose rule averages it; a column without measures is weighted by interval length."""
         if not self.measures:
-            return replace(metrics.LEADING[0], name=self.column, type="float", aggregate="gauge")
-        measured = metrics.columns_named(self.measures[0])
+            return replace(catalog_measures.LEADING[0], name=self.column, type="float", aggregate="gauge")
+        measured = catalog_measures.columns_named(self.measures[0])
         return next((column for _, column in measured if "mean" in aggregation.gives(column)), None)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zlens.catalog import aggregation, metrics
+from zlens.catalog import aggregation, measures
 from zlens.catalog.reports.definition import (
     KINDS,
     LABEL_WIDTH,
@@ -32,7 +32,7 @@ from zlens.catalog.reports.definition import (
 from zlens.catalog.reports.titles import IN_TITLE
 from zlens.errors import CatalogError
 from zlens.schema import document
-from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Named, Problem, Prose, Spec, Text
+from zlens.schema.validators import Choice, Flag, Integer, Key, Line, Many, Named, Problem, Prose, Spec, Text
 
 #: Keys and columns are quoted in SQL: only plain lower-case names are allowed.
 _NAME = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*"), "a name of lower-case letters, digits and _")
@@ -278,7 +278,7 @@ def _check_rows(table: Table, mean: str, where: str, problem: Problem) -> None:
     kinds = {rows.kind for rows in table.rows}
     if mean == "mean" and "mean" in kinds:
         for number, column in enumerate(table.columns, 1):
-            measured = any(metrics.columns_named(name) for name in column.measures)
+            measured = any(measures.columns_named(name) for name in column.measures)
             if not column.mean and measured and column.declared is None:
                 here = f"{where}.columns[{number}]"
                 message = f"{here} ({column.key}) is of a measure that has no mean"

@@ -14,11 +14,11 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.models.aliases import dasd
+from zlens.models.allocation import water_fill
 from zlens.models.answer import Answer, Column, Figure, Table
-from zlens.models.fill import water_fill
 from zlens.models.scenario import Scenario
-from zlens.present.charts import Chart, Series
-from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Number, Spec
+from zlens.rendering.charts import Chart, Series
+from zlens.schema.validators import Choice, Integer, Key, Line, Many, Number, Spec
 
 SUMMARY = "HyperPAV aliases: shares of a pool, and response of volumes with a base and aliases"
 

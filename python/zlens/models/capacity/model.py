@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from zlens.catalog import machines
-from zlens.catalog.machines import Point
+from zlens.catalog import capacity_curves
+from zlens.catalog.capacity_curves import Point
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.capacity import runs as capacity_runs
 from zlens.models.capacity import scaling
-from zlens.models.capacity.measured_curve import NamedCurve, named_curve
+from zlens.models.capacity.curve_sources import NamedCurve, named_curve
 from zlens.models.scenario import Scenario
-from zlens.present.charts import Chart, Series
-from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Named, Number, Spec
+from zlens.rendering.charts import Chart, Series
+from zlens.schema.validators import Choice, Integer, Key, Line, Many, Named, Number, Spec
 
 SUMMARY = (
     "capability of n processors in one partition or several, and how runs of a workload scale against it"
@@ -171,7 +171,7 @@ def solve(scenario: Scenario) -> Answer:
         raise scenario.problem.wrong(
             "the scenario has neither curve nor run",
             "write machine = ..., factors, adjustments or data",
-            f"a machine of the catalog: {', '.join(machines.machines())}",
+            f"a machine of the catalog: {', '.join(capacity_curves.machines())}",
         )
     if source is not None:
         _curve(scenario, source, answer)
@@ -205,7 +205,7 @@ def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
     answer.tables.append(Table("sizes", f"Partitions of {source.text}", _SIZES, _size_rows(curve, sizes)))
     if scenario["processors"] is not None:
         total = scenario["processors"]
-        factor = scaling.factor(curve, total, machines.complete())
+        factor = scaling.factor(curve, total, capacity_curves.complete())
         capability = None if factor.value is None else total * factor.value
         answer.figures += [
             Figure("factor", factor.value, "", "Factor of the processors in one partition", 4),
@@ -294,7 +294,7 @@ def _own_sizes(scenario: Scenario, curve: Sequence[Point]) -> list[int]:
 def _size_rows(curve: Sequence[Point], sizes: Sequence[int]) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
     for n in sizes:
-        factor = scaling.factor(curve, n, machines.complete())
+        factor = scaling.factor(curve, n, capacity_curves.complete())
         capability = None if factor.value is None else n * factor.value
         rows.append(
             (
@@ -316,7 +316,7 @@ def _deployment_rows(scenario: Scenario, curve: Sequence[Point]) -> list[tuple[A
     for partitions in scenario["partitions"]:
         if partitions > total:
             continue
-        deployment = scaling.deployment(curve, total, partitions, machines.complete())
+        deployment = scaling.deployment(curve, total, partitions, capacity_curves.complete())
         first = deployment.capability if not rows else first
         gain = scaling.ratio(deployment.capability, first)
         rows.append(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from zlens.catalog.machines import Point
+from zlens.catalog.capacity_curves import Point
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.capacity import scaling, usl
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario
-from zlens.present.charts import Chart, Series
+from zlens.rendering.charts import Chart, Series
 
 _RUNS = (
     Column("name", "Run"),

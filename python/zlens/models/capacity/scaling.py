@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from zlens.catalog.machines import Point
+from zlens.catalog.capacity_curves import Point
 
 #: A curve with a value for every number of processors.
 Curve = Mapping[int, float]

@@ -8,8 +8,8 @@ from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.paging import page_space
 from zlens.models.paging.page_space import GB, PAGE
 from zlens.models.scenario import Scenario
-from zlens.present.charts import Chart, Series
-from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Number, Spec
+from zlens.rendering.charts import Chart, Series
+from zlens.schema.validators import Choice, Integer, Key, Line, Many, Number, Spec
 
 SUMMARY = "paging: space that guests can need, how full it gets, and pages per I/O on the paging volumes"
 

@@ -16,8 +16,8 @@ from zlens.models.partitions import prsm, tables, zvm_limits
 from zlens.models.partitions.prsm import Claim
 from zlens.models.partitions.tables import NEGLIGIBLE, Member, Pool
 from zlens.models.scenario import Scenario
-from zlens.present.charts import Chart, Series
-from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Named, Number, Spec
+from zlens.rendering.charts import Chart, Series
+from zlens.schema.validators import Choice, Flag, Integer, Key, Line, Many, Named, Number, Spec
 
 SUMMARY = (
     "PR/SM partitions: weights, caps, entitlement, excess, polarity of cores, vertical-lows, z/VM's limits"

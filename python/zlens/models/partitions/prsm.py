@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from zlens.models.fill import Group, crossing_fill, group_fill
-from zlens.models.published import number
+from zlens.models.allocation import Group, crossing_fill, group_fill
+from zlens.models.published_numbers import number
 
 #: Tolerance for an entitlement to count as a whole number: the rounding error of a division.
 _WHOLE = 1e-9

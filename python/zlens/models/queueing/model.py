@@ -8,8 +8,8 @@ from typing import Any
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.queueing import queues
 from zlens.models.scenario import Scenario
-from zlens.present.charts import Chart, Series
-from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Named, Number, Spec
+from zlens.rendering.charts import Chart, Series
+from zlens.schema.validators import Choice, Integer, Key, Line, Many, Named, Number, Spec
 
 SUMMARY = "queues: throughput, response and utilization, exact for open, closed and mixed systems"
 

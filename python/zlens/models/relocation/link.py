@@ -9,7 +9,7 @@ from typing import Any
 from zlens.models.answer import Column, Figure, Table
 from zlens.models.relocation import isfc
 from zlens.models.scenario import Scenario
-from zlens.schema.kinds import Integer, Key, Line, Many, Number, Spec
+from zlens.schema.validators import Integer, Key, Line, Many, Number, Spec
 
 #: A MiB in MB of 10^6 bytes.
 MB_IN_MIB = 1.048576

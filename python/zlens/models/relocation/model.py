@@ -19,8 +19,8 @@ from zlens.models.constants import constant
 from zlens.models.relocation import dirtying, precopy
 from zlens.models.relocation import link as relocation_link
 from zlens.models.scenario import Scenario
-from zlens.present.charts import COLORS, Chart, Series
-from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Number, NumberOr, Spec
+from zlens.rendering.charts import COLORS, Chart, Series
+from zlens.schema.validators import Choice, Flag, Integer, Key, Line, Many, Number, NumberOr, Spec
 
 SUMMARY = "live guest relocation: passes, quiesce and total time, cancellation, the ISFC link"
 

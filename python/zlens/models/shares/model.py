@@ -14,11 +14,11 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.catalog import processor_types
+from zlens.models.allocation import Group, group_fill
 from zlens.models.answer import Answer, Column, Figure, Table
-from zlens.models.fill import Group, group_fill
 from zlens.models.scenario import Scenario
-from zlens.present.charts import Chart, Series
-from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Named, Number, Spec
+from zlens.rendering.charts import Chart, Series
+from zlens.schema.validators import Choice, Integer, Key, Line, Many, Named, Number, Spec
 
 SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what limits each user"
 

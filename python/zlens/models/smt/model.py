@@ -14,8 +14,8 @@ from zlens.models.scenario import Scenario
 from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt import throughput as smt_throughput
 from zlens.models.smt.metrics import Counted, Metrics, Times
-from zlens.present.charts import Chart, Series
-from zlens.schema.kinds import Choice, Key, Line, Many, Number, Spec
+from zlens.rendering.charts import Chart, Series
+from zlens.schema.validators import Choice, Key, Line, Many, Number, Spec
 from zlens.schema.wording import say
 
 SUMMARY = "multithreading: core metrics, CPU times, capacity left, bounds on throughput"

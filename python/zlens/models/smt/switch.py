@@ -16,16 +16,16 @@ from msgspec.structs import replace
 from zlens.catalog import processor_types
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
-from zlens.models import moments
+from zlens.models import interval_choice
 from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.constants import constant
-from zlens.models.moments import Asked, at_end
-from zlens.models.problem import Problem
+from zlens.models.interval_choice import Asked, at_end
+from zlens.models.scenario_errors import Problem
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import tables as smt_tables
 from zlens.models.smt.bounds import Bound, Part
 from zlens.models.smt.throughput import MISSES
-from zlens.schema.kinds import Integer, Number
+from zlens.schema.validators import Integer, Number
 
 #: Two threads never do more than twice the work of one.
 _TWICE = 2.0
@@ -138,7 +138,7 @@ def switched(
     source = min(sources, default="")
     where += f" AND source = {literal(source)}"
     switch = "on" if threads == 2 else "off"
-    ended = moments.local_time(session, system, end)
+    ended = interval_choice.local_time(session, system, end)
     title = f"Multithreading {switch}: possible throughput of {system}, interval that ended {ended}"
     answer = Answer("smt", title, [])
     types_of_cores = list(_cores(session, where, system, chosen))

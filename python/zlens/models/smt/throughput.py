@@ -17,8 +17,8 @@ from zlens.models.scenario import Scenario
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt.bounds import Bound, Part
 from zlens.models.smt.tables import AGAINST, BOUNDS, DEMANDS, RUNS, published
-from zlens.present.charts import Chart, Series
-from zlens.schema.kinds import Integer, Key, Line, Many, Number, Spec
+from zlens.rendering.charts import Chart, Series
+from zlens.schema.validators import Integer, Key, Line, Many, Number, Spec
 
 #: Rounding of printed percentages can exceed 1 or 2 threads by this much.
 _ROUNDING = 0.02

@@ -13,8 +13,8 @@ from zlens.models.answer import Answer, Figure
 from zlens.models.partitions import model as partitions
 from zlens.models.scenario import Scenario
 from zlens.models.shares import model as shares
-from zlens.models.system import parts as system_parts
-from zlens.models.system.parts import Entry, Part
+from zlens.models.system import partitions as system_parts
+from zlens.models.system.partitions import Entry, Part
 from zlens.models.system.spec import EXAMPLE as EXAMPLE
 from zlens.models.system.spec import SPEC as SPEC
 

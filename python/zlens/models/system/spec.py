@@ -5,14 +5,14 @@ Partitions, users and pools have the keys of their own models; the rest says wha
 
 from __future__ import annotations
 
-from zlens.catalog import processor_types, writing
-from zlens.models import moving
-from zlens.models.moving import PROFILE, VARIATION
+from zlens.catalog import processor_types, writer_plans
+from zlens.models import simulation_spec
 from zlens.models.partitions import model as partitions
-from zlens.models.problem import Moving
 from zlens.models.relocation import link as relocation_link
+from zlens.models.scenario_errors import Moving
 from zlens.models.shares import model as shares
-from zlens.schema.kinds import (
+from zlens.models.simulation_spec import PROFILE, VARIATION
+from zlens.schema.validators import (
     Choice,
     Either,
     Flag,
@@ -65,13 +65,13 @@ PARTITION = Spec(
         *partitions.PARTITION.keys,
         Key("number", Integer(1, 255), "its number; if left out, its place", default=None),
         Key("system", Line(), "name of its z/VM system; if left out, that of the partition", default=None),
-        Key("records", Choice(writing.RELEASES), "release in whose records its system is recorded; if left "
+        Key("records", Choice(writer_plans.RELEASES), "release in whose records its system is recorded; if left "
             "out, in those of zlens itself, with all fields", default=None),
         Key("transaction_ends", Flag(), "record what users used at the end of each transaction (D4R9)",
             default=None),
         Key("storage", Number(0, 1e9, above=True), "its storage", "MiB", default=None),
         Key("ipl", Moment(), "when its system was IPLed; if left out, a day before the start", default=None),
-        Key("cp", moving.CP, "CP in this partition, instead of the common [cp]", default=None),
+        Key("cp", simulation_spec.CP, "CP in this partition, instead of the common [cp]", default=None),
         Key("load", LOAD, "how it uses what it demands, if it has no users", default=None),
     )
 )  # fmt: skip
@@ -318,7 +318,7 @@ SPEC = Spec(
         Key("link", LINK, "ISFC logical link of the relocations: rate or chpids", default=None),
         Key("relocation", Many(RELOCATION), "a relocation to another member, in order", default=[]),
         Key("command", Many(COMMAND), "a command of an operator", default=[]),
-        *moving.KEYS,
+        *simulation_spec.KEYS,
     )
 )
 

@@ -8,11 +8,11 @@ from statistics import fmean
 from typing import Any
 
 from zlens.models.answer import Answer, Column, Figure, Table
-from zlens.models.published import number
+from zlens.models.published_numbers import number
 from zlens.models.scenario import Scenario
 from zlens.models.unparking import policies
-from zlens.present.charts import Chart, Series
-from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Number, Spec
+from zlens.rendering.charts import Chart, Series
+from zlens.schema.validators import Choice, Flag, Integer, Key, Line, Many, Number, Spec
 
 SUMMARY = "unparking: cores that z/VM runs in (LARGE, MEDIUM, SMALL), and the rules of Linux and z/OS"
 

@@ -14,8 +14,8 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from zlens.models.fill import water_fill
-from zlens.models.published import number
+from zlens.models.allocation import water_fill
+from zlens.models.published_numbers import number
 
 #: Seconds between decisions of z/VM and Linux.
 ZVM_SECONDS, LINUX_SECONDS = number("zvm_decides_each"), number("linux_decides_each")

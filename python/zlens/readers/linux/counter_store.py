@@ -15,10 +15,10 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens.catalog import cpumf
-from zlens.catalog.columns import Column
+from zlens.catalog.raw_columns import Column
 from zlens.inputs.source import SystemInfo
 from zlens.readers.linux import perf
-from zlens.readers.rows import ComputedTable
+from zlens.readers.row_tables import ComputedTable
 
 NAME = "linux-counters"
 

@@ -27,10 +27,10 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import NO_END, total_size, unreadable
 from zlens.readers.linux import lshwc, perf
+from zlens.readers.linux.clock import LAST_US, Clock
 from zlens.readers.linux.counter_store import NAME, Moment, Run, Store, tables
 from zlens.readers.linux.lshwc import Facility
 from zlens.readers.linux.perf import Count, Reading
-from zlens.readers.linux.times import LAST_US, Clock
 from zlens.readers.recognition import FOLDER_SOURCE
 
 __all__ = ["NAME", "LinuxCounterSource", "detect", "open_files"]

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog.columns import Column
+from zlens.catalog.raw_columns import Column
 from zlens.catalog.sysinfo import facts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -26,7 +26,7 @@ from zlens.readers.linux import sysinfo_text as texts
 from zlens.readers.linux import sysinfo_tree
 from zlens.readers.linux.sysinfo_tree import CPUS, SYSINFO, Tree
 from zlens.readers.recognition import FOLDER_SOURCE
-from zlens.readers.rows import Row, RowTable
+from zlens.readers.row_tables import Row, RowTable
 
 NAME = FOLDER_SOURCE
 

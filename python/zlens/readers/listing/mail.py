@@ -7,7 +7,7 @@ import quopri
 import re
 from typing import BinaryIO, NamedTuple
 
-from zlens.readers import textlines
+from zlens.readers import text_lines
 from zlens.readers.listing.header import RULE, begin
 
 #: Bytes from which the form is known, and the largest file that is put together in memory.
@@ -42,7 +42,7 @@ def restored(file: BinaryIO) -> Restored:
     if quoted:
         head = quopri.decodestring(head)
         changes.append("decoded from quoted-printable")
-    wrap = _wrap(textlines.decoded(head).splitlines())
+    wrap = _wrap(text_lines.decoded(head).splitlines())
     if wrap is not None:
         changes.append(f"rejoined, because its lines were wrapped at {wrap.width} characters")
         ordered = wrap.words
@@ -52,7 +52,7 @@ def restored(file: BinaryIO) -> Restored:
     if quoted:
         data = quopri.decodestring(data)
     if wrap is not None:
-        data = "\n".join(_joined(textlines.decoded(data).splitlines(), wrap)).encode()
+        data = "\n".join(_joined(text_lines.decoded(data).splitlines(), wrap)).encode()
     change = f"the text was {' and '.join(changes)}; line numbers refer to the result"
     if file.read(1):
         change += f"; only its first {MAX_BYTES // 2**20} MB are read"

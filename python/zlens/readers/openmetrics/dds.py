@@ -5,7 +5,7 @@ from __future__ import annotations
 from zlens.inputs.options import Options
 from zlens.inputs.source import Progress
 from zlens.readers.openmetrics import source
-from zlens.readers.openmetrics.following import Scrapes
+from zlens.readers.openmetrics.streaming import Scrapes
 
 NAME = "dds"
 FORM = Scrapes(NAME)

@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from zlens.catalog.columns import Column
 from zlens.catalog.openmetrics import Exporter, Label, Metric, Part, exporter
+from zlens.catalog.raw_columns import Column
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import NO_END, unreadable
 from zlens.readers.openmetrics.text import LONGEST_S, Descriptions, labels, number, sample
-from zlens.readers.rows import Row, RowTable
+from zlens.readers.row_tables import Row, RowTable
 
 MAX_LINE = 8 * 1024
 MAX_SAMPLES = 2_000_000

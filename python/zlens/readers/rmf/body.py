@@ -8,7 +8,7 @@ from typing import Any
 from zlens.catalog.rmf_reports import Report, Section
 from zlens.readers.rmf.columns import Columns, Rows
 from zlens.readers.rmf.interval import ReportInterval, SectionCount
-from zlens.readers.rmf.notes import Notes
+from zlens.readers.rmf.problem_list import Notes
 from zlens.readers.rmf.values import Converter
 
 MAX_CELLS = 256

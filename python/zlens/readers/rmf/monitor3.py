@@ -16,10 +16,10 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress
 from zlens.readers.rmf import values
-from zlens.readers.rmf.form import is_report
 from zlens.readers.rmf.interval import ReportInterval
-from zlens.readers.rmf.notes import Notes
+from zlens.readers.rmf.problem_list import Notes
 from zlens.readers.rmf.source import MAX_GAPS, RmfSource, Times, minute_text
+from zlens.readers.rmf.xml_encoding import is_report
 
 NAME = "rmf3-xml"
 

@@ -9,7 +9,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from zlens.catalog.rmf_printed import Page, Printed, Table
+from zlens.catalog.rmf_listings import Page, Printed, Table
 from zlens.readers.rmf import values
 
 #: A title has a blank between letters: C P U   A C T I V I T Y

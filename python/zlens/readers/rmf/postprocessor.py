@@ -15,10 +15,10 @@ from collections.abc import Callable
 from zlens.inputs.options import Options
 from zlens.inputs.source import Progress
 from zlens.readers.rmf import values
-from zlens.readers.rmf.form import is_report
 from zlens.readers.rmf.interval import ReportInterval
-from zlens.readers.rmf.notes import Notes
+from zlens.readers.rmf.problem_list import Notes
 from zlens.readers.rmf.source import MAX_NAMES, RmfSource, Times
+from zlens.readers.rmf.xml_encoding import is_report
 
 NAME = "rmf-xml"
 

@@ -14,19 +14,19 @@ from typing import Any, Self
 
 from msgspec import Struct, field
 
-from zlens.catalog.columns import Column
+from zlens.catalog.raw_columns import Column
 from zlens.catalog.rmf_reports import ReportTable, Section, report
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import total_size, unreadable
 from zlens.readers.rmf import values
-from zlens.readers.rmf.form import form_of
+from zlens.readers.rmf.column_store import StoredTable, Texts
 from zlens.readers.rmf.interval import ReportInterval, TableRow
-from zlens.readers.rmf.notes import Notes
-from zlens.readers.rmf.parse import Parser
-from zlens.readers.rmf.store import StoredTable, Texts
+from zlens.readers.rmf.problem_list import Notes
 from zlens.readers.rmf.values import Converter
+from zlens.readers.rmf.xml_encoding import form_of
+from zlens.readers.rmf.xml_parser import Parser
 
 #: Rows kept from one input: centuries of half-hours, and a limit for files that are not reports.
 MAX_ROWS = 4_000_000

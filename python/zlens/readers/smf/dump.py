@@ -18,13 +18,13 @@ from typing import Any
 
 from zlens import _native
 from zlens.catalog import smf, smf_identity, smf_sections
-from zlens.catalog.columns import Column
+from zlens.catalog.raw_columns import Column
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, Stretch, SystemInfo, moves
 from zlens.readers.files import open_each
-from zlens.readers.rows import RowTable
+from zlens.readers.row_tables import RowTable
 from zlens.readers.smf import sections as section_tables
 from zlens.readers.smf import streams
 from zlens.readers.smf import systems as smf_systems

@@ -13,8 +13,8 @@ from typing import Any
 
 from zlens import _native
 from zlens.catalog import codes, processor_types, smf_record, smf_sections
-from zlens.catalog.columns import Column
 from zlens.catalog.interval_flags import SHORT
+from zlens.catalog.raw_columns import Column
 from zlens.inputs import record_intervals
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, RawTable

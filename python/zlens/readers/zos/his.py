@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from zlens.catalog import cpumf
-from zlens.catalog.columns import Column
-from zlens.catalog.zos_texts import ASKED, Label, facts
-from zlens.readers.rows import Row
-from zlens.readers.zos.lines import COUNTERS, HIS, Begin, Line, Note, bodies
+from zlens.catalog.raw_columns import Column
+from zlens.catalog.zos_messages import ASKED, Label, facts
+from zlens.readers.row_tables import Row
+from zlens.readers.zos.log_lines import COUNTERS, HIS, Begin, Line, Note, bodies
 
 #: More processors and counters than any machine has.
 MAX_CPUS, MAX_NUMBER, MAX_VALUES = 1024, 1 << 16, 500_000

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog.columns import Column
-from zlens.catalog.zos_texts import facts
-from zlens.readers.rows import Row
-from zlens.readers.zos.lines import Begin, Line, Note, bodies
+from zlens.catalog.raw_columns import Column
+from zlens.catalog.zos_messages import facts
+from zlens.readers.row_tables import Row
+from zlens.readers.zos.log_lines import Begin, Line, Note, bodies
 
 #: More cores than any machine has.
 MAX_CORES = 4096

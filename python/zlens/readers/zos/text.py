@@ -18,18 +18,18 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens import _native
-from zlens.catalog.columns import Column
+from zlens.catalog.raw_columns import Column
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import total_size, unreadable
-from zlens.readers.rows import Row, RowTable
+from zlens.readers.row_tables import Row, RowTable
 from zlens.readers.smf import systems as smf_systems
 from zlens.readers.zos import his, notices, processors
-from zlens.readers.zos import lines as texts
+from zlens.readers.zos import log_lines as texts
 from zlens.readers.zos.his import Run
-from zlens.readers.zos.lines import Begin, Line
+from zlens.readers.zos.log_lines import Begin, Line
 from zlens.readers.zos.notices import Notice
 from zlens.readers.zos.processors import Display
 

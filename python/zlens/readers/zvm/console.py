@@ -13,14 +13,14 @@ from typing import Any, BinaryIO
 
 from msgspec import Struct, field
 
-from zlens.catalog import console
-from zlens.catalog.columns import Column
+from zlens.catalog import cp_commands
+from zlens.catalog.raw_columns import Column
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import unreadable
-from zlens.readers.rows import Row, RowTable
+from zlens.readers.row_tables import Row, RowTable
 
 NAME = "cp-text"
 TABLE, RESPONSES = "cp_capability", "cp_response"
@@ -59,7 +59,7 @@ _OF_RESPONSES = (
     Column("text", "text", "", "the value as text, or the line"),
 )
 _TYPES = {column.name: column.type for column in COLUMNS}
-(_CAPABILITY,) = (command for command in console.commands() if command.labels)
+(_CAPABILITY,) = (command for command in cp_commands.commands() if command.labels)
 _STAMP = r"(?:\d\d:\d\d:\d\d[ \t]+)?[ \t]*"
 _STAMPED = re.compile(r"(?:(\d\d:\d\d:\d\d)(?:[ \t]+|\Z))?[ \t]*")
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?")
@@ -69,10 +69,10 @@ _LINE = re.compile(rf"(?:(?:{_LABELS})\s+\S+\s*)+")
 _FIRST, *_ = _CAPABILITY.labels
 _COMMANDS = tuple(
     (command, re.compile(rf"(?:CP\s+)?{command.verb}\s+{command.word}", re.IGNORECASE))
-    for command in console.commands()
+    for command in cp_commands.commands()
 )
-_STARTS = tuple((command, re.compile(command.begins)) for command in console.commands() if command.begins)
-_TYPED = "|".join(rf"{command.verb}\s+{command.word}" for command in console.commands())
+_STARTS = tuple((command, re.compile(command.begins)) for command in cp_commands.commands() if command.begins)
+_TYPED = "|".join(rf"{command.verb}\s+{command.word}" for command in cp_commands.commands())
 _ANSWERS = "|".join(form.pattern.removeprefix("(?i)") for _, form in _STARTS)
 _BEGINS = re.compile(
     rf"(?im)^{_STAMP}(?:{re.escape(_FIRST)}\s+\d|{_ANSWERS}|(?:CP\s+)?(?:{_TYPED})\s*$)".encode()
@@ -106,7 +106,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
 class _Block(Struct):
     """The response to a command: of a known form, its values; of another, the number of its lines."""
 
-    command: console.Command
+    command: cp_commands.Command
     offset: int
     row: Row = field(default_factory=dict)
     lines: int = 0
@@ -252,7 +252,8 @@ class ConsoleSource:
             unread.detail if unread else "it contains no response to a command that zlens knows",
             file=path,
             offset=(unread.offset if unread else None) or 0,
-            expected="the response to one of " + ", ".join(command.name for command in console.commands()),
+            expected="the response to one of "
+            + ", ".join(command.name for command in cp_commands.commands()),
         )
 
     # -- systems -------------------------------------------------------------------------------------

@@ -18,17 +18,17 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from zlens import _native
-from zlens.catalog import layout_choice, layouts, plans, roles
-from zlens.catalog.columns import Column
+from zlens.catalog import layout_selection, layouts, plans, roles
+from zlens.catalog.raw_columns import Column
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, SystemInfo, machine_name
 from zlens.readers.files import open_each
-from zlens.readers.zvm import lost as monwrite_lost
+from zlens.readers.zvm import intervals as monwrite_times
+from zlens.readers.zvm import lost_events as monwrite_lost
 from zlens.readers.zvm import resets as monwrite_resets
-from zlens.readers.zvm import times as monwrite_times
-from zlens.readers.zvm.times import NAME, Group
+from zlens.readers.zvm.intervals import NAME, Group
 
 #: First columns of every raw table; the native decoder writes them.
 HEADER = (
@@ -149,7 +149,7 @@ class MonwriteSource:
         self._options = options
         self._leap = options.leap or 0
         self._problems = problems
-        self._choices: dict[tuple[str, str], dict[int, layout_choice.Choice]] = {}
+        self._choices: dict[tuple[str, str], dict[int, layout_selection.Choice]] = {}
         self._plans: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._decoders: dict[tuple[str, str], _native.Decoder] = {}
         self._types: dict[str, dict[str, dict[int, int]]] = {}
@@ -242,12 +242,12 @@ class MonwriteSource:
 
     def _identity_of(self, data: bytes) -> tuple[Any, ...] | None:
         """Name, machine type and serial number in a system configuration record."""
-        layout = layout_choice.choose("D1R4", len(data)).layout
+        layout = layout_selection.choose("D1R4", len(data)).layout
         if layout is None:
             return None
         values = plans.decode(layout, data)
         if roles.value_of("system_config", "release", values) == layouts.SIM_MARK:
-            layout = layout_choice.choose("D1R4", len(data), release=layouts.SIM).layout
+            layout = layout_selection.choose("D1R4", len(data), release=layouts.SIM).layout
             values = plans.decode(layout, data) if layout is not None else values
         return tuple(
             roles.value_of("system_config", role, values) for role in ("system_id", "machine_type", "serial")
@@ -285,7 +285,7 @@ class MonwriteSource:
         if not records:
             return None
         _, data = records[0]
-        layout = layout_choice.choose(record, len(data), release=release).layout
+        layout = layout_selection.choose(record, len(data), release=release).layout
         if layout is None:
             return None
         values = plans.decode(layout, data)
@@ -326,12 +326,12 @@ class MonwriteSource:
         """The same, of one system that has the record."""
         return [plan["table"] for plan in self.plans(group, record)]
 
-    def choices(self, group: Group, record: str) -> dict[int, layout_choice.Choice]:
+    def choices(self, group: Group, record: str) -> dict[int, layout_selection.Choice]:
         """The layout of each length of a record of one system."""
         key = (group.info.system, record)
         if key not in self._choices:
             self._choices[key] = {
-                length: layout_choice.choose(
+                length: layout_selection.choose(
                     record, length, callevel=group.call_level, release=group.info.release
                 )
                 for length in self.types(group)[record]

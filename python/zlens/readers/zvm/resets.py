@@ -13,8 +13,8 @@ from zlens.catalog import layouts, plans
 from zlens.catalog.resets import ALL, Evidence, evidence
 
 if TYPE_CHECKING:
+    from zlens.readers.zvm.intervals import Group
     from zlens.readers.zvm.monwrite import MonwriteSource
-    from zlens.readers.zvm.times import Group
 
 #: Moment (TOD), table, subject (None: the whole table), description of the evidence.
 Reset = tuple[int, str, str | None, str]

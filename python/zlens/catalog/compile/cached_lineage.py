@@ -1,0 +1,131 @@
+"""Cached lineage: once a column has been looked up, no SQL parser is needed for it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from zlens.catalog import expressions, measures, session_columns
+from zlens.catalog.compile import nodes, sql_tree
+from zlens.catalog.compile.compile_cache import Kept
+from zlens.catalog.compile.lineage import Lineages
+from zlens.catalog.compile.nodes import ROLE, Nodes, Parse
+from zlens.catalog.compile.sql_tree import Tree
+
+Columns = Mapping[str, Collection[str]]
+
+
+class Source(Struct, frozen=True):
+    """A column of a role or a helper that a formula names.
+
+    computed  how a helper computes it; '' if it passes it on unchanged
+    roles     the roles behind it, as entity and role
+    """
+
+    node: str
+    column: str
+    computed: str
+    roles: list[tuple[str, str]]
+
+
+class KeptLineage:
+    """The lineage of columns of measures. `render` gives the text of an expression, `kept` caches entries."""
+
+    def __init__(self, parse: Parse, render: Callable[[Tree], str], kept: Kept) -> None:
+        self._parse = parse
+        self._render = render
+        self._kept = kept
+
+    @cached_property
+    def lineages(self) -> Lineages:
+        """The graph itself, for what is not cached yet."""
+        session = {
+            name: [(column.name, column.type) for column in columns]
+            for name, columns in session_columns.always().items()
+        }
+        return Lineages(Nodes(self._parse, session, self._kept))
+
+    def entities(self, query: str) -> list[str]:
+        """The entities of roles that a statement reads, directly or through measures and their helpers."""
+        graph = self.lineages.nodes
+        entities: set[str] = set()
+        for name in sql_tree.tables(graph.tree(query)):
+            if name.startswith(ROLE) or nodes.fed(name):
+                entities |= graph.entities(name)
+        return sorted(entities)
+
+    def roles(self, measure: str, column: str) -> list[tuple[str, str]]:
+        """The roles that a measure's value is computed from, through earlier columns and helpers."""
+        return [(entity, role) for entity, role in self._all_roles.get(f"{measure}.{column}", ())]
+
+    def uses(self, entity: str, role: str) -> list[str]:
+        """The columns of measures that a role's value feeds."""
+        return [name for name, roles in self._all_roles.items() if [entity, role] in roles]
+
+    @cached_property
+    def _all_roles(self) -> dict[str, list[list[str]]]:
+        def compute() -> dict[str, list[list[str]]]:
+            return {
+                f"{table.name}.{column.name}": [
+                    [*place] for place in self.lineages.roles(table.name, [column.name])
+                ]
+                for table, column in measures.all_columns()
+                if nodes.fed(table.name)
+            }
+
+        roles: dict[str, list[list[str]]] = self._cached(compute, "roles")
+        return roles
+
+    def sources(self, table: measures.Table, column: measures.Column) -> dict[str, list[Source]]:
+        """What a column's formula ultimately names, and the columns of roles or helpers behind each name.
+
+        For a column that differs by machine, only what its `given` names: counters are too many.
+        """
+
+        def compute() -> dict[str, list[tuple[Any, ...]]]:
+            graph = self.lineages
+            if column.by:
+                names = expressions.names(column.given) if column.given else []
+            else:
+                names = graph.references(table.name, column.name)
+            return {
+                name: [
+                    (node, read_column, self._computed(node, read_column), graph.roles(node, [read_column]))
+                    for node, read_column in (graph.named(table.name, name) if "." in name else ())
+                ]
+                for name in names
+            }
+
+        if not (column.given if column.by else column.formula):
+            return {}
+        return {
+            name: [
+                Source(node, read_column, computed, [(entity, role) for entity, role in roles])
+                for node, read_column, computed, roles in entries
+            ]
+            for name, entries in self._cached(compute, "sources", table.name, column.name).items()
+        }
+
+    def _computed(self, node: str, column: str) -> str:
+        trees = self.lineages.computed(node, column) if nodes.is_helper(node) else []
+        return " or ".join(dict.fromkeys(map(self._render, trees)))
+
+    def raw(self, measure: str, column: str) -> tuple[Columns, Columns]:
+        """The columns of raw tables that give a column's values, and those that determine its rows."""
+
+        def compute() -> list[Columns]:
+            lineage = self.lineages.of(measure, column)
+            return [lineage.raw, lineage.rows]
+
+        values, rows = self._cached(compute, "raw", measure, column)
+        return values, rows
+
+    def _cached(self, compute: Callable[[], Any], *depends: str) -> Any:
+        entry = self._kept.read(*depends)
+        if entry is None:
+            entry = compute()
+            self._kept.write(entry, *depends)
+        return entry

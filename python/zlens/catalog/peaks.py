@@ -1,0 +1,162 @@
+"""What the overview shows around the busiest interval: subjects that may grow, and views that show them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from zlens.catalog import aggregation, measures
+from zlens.errors import CatalogError
+from zlens.schema import document
+from zlens.schema.facts import FACTS
+from zlens.schema.validators import Choice, Either, Integer, Key, Many, Named, Number, Spec, Text
+
+_FILE = FACTS / "happened.toml"
+_NAME = re.compile(r"\{(\w+)\}")
+
+
+class Group(Struct, frozen=True):
+    """Subjects of one measure that may grow.
+
+    statistic   total: an amount per second of elapsed time; mean: a value compared with its median
+    name        text of a subject, with {column} for the columns of `by`
+    event       text of the subject of its events; "" if it has none
+    scale       factor that converts the value to its unit
+    settings    settings of the view that select the subject
+    """
+
+    title: str
+    table: str
+    column: str
+    statistic: str
+    by: tuple[str, ...]
+    name: str
+    view: str
+    unit: str
+    scale: float
+    event: str
+    where: Mapping[str, Any]
+    settings: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        return f"{self.table}.{self.column}"
+
+
+class Shown(Struct, frozen=True):
+    """The view that shows the subject of an event, and the setting that selects it."""
+
+    subject: str
+    view: str
+    setting: str
+
+
+class Happened(Struct, frozen=True):
+    """The facts of the file, which explains each."""
+
+    minutes: float
+    rows: int
+    frequent: int
+    moved: int
+    correlation: float
+    parts: tuple[str, ...]
+    groups: tuple[Group, ...]
+    views: Mapping[str, str]
+    events: tuple[Shown, ...]
+
+    def view_of(self, table: str, column: str) -> str | None:
+        """The view that shows a column of a measure."""
+        return self.views.get(f"{table}.{column}") or self.views.get(table)
+
+    def view_of_event(self, subject: str) -> tuple[str, dict[str, str]] | None:
+        """The view and its settings for the subject of an event, such as `user LINUX01`."""
+        kind, _, name = subject.partition(" ")
+        shown = next((shown for shown in self.events if shown.subject == kind), None)
+        return None if shown is None or not name else (shown.view, {shown.setting: name.split()[0]})
+
+
+def filled(text: str, values: Mapping[str, Any]) -> str:
+    """A text with its {columns} replaced; a missing value leaves nothing."""
+
+    def text_of(match: re.Match[str]) -> str:
+        value = values.get(match[1])
+        return "" if value is None else str(value)
+
+    return " ".join(_NAME.sub(text_of, text).split())
+
+
+_TEXT = Text()
+_GROUP = Spec(
+    (
+        Key("title", _TEXT, "what the subjects are called"),
+        Key("table", _TEXT, "the measure"),
+        Key("column", _TEXT, "the column that grows"),
+        Key("statistic", Choice(("total", "mean")), "its statistic"),
+        Key("by", Many(_TEXT, 1, into=tuple), "columns that name a subject"),
+        Key("name", _TEXT, "text of a subject"),
+        Key("view", _TEXT, "the view that shows it"),
+        Key("unit", _TEXT, "unit after scaling; default: the unit of the column", default=None),
+        Key("scale", Number(), "factor that converts the value to its unit", default=1.0),
+        Key("event", _TEXT, "text of the subject of its events", default=""),
+        Key("where", Named(Either(Many(_TEXT), _TEXT), 0), "values that columns must have", default={}),
+        Key("settings", Named(_TEXT, 0), "settings of the view that select the subject", default={}),
+    )
+)
+_SHOWN = Spec(
+    (
+        Key("subject", _TEXT, "the first word of the subject of an event"),
+        Key("view", _TEXT, "the view that shows it"),
+        Key("setting", _TEXT, "the setting that selects it"),
+    ),
+    Shown,
+)
+_FACTS = Spec(
+    (
+        Key("minutes", Number(0), "events this close to the peak are shown"),
+        Key("rows", Integer(1), "most subjects of a group"),
+        Key("frequent", Integer(1), "events from which a kind is left out"),
+        Key("moved", Integer(1), "most metrics that moved with busy"),
+        Key("correlation", Number(0, 1), "rank correlation from which a metric moved with busy"),
+        Key("parts", Many(_TEXT, into=tuple), "columns that are parts of busy"),
+        Key("group", Many(_GROUP), "subjects that may grow"),
+        Key("views", Named(_TEXT), "the view that shows a measure or a column"),
+        Key("event", Many(_SHOWN), "the view that shows the subject of an event"),
+    )
+)
+
+
+@cache
+def declared() -> Happened:
+    """The facts; CatalogError if the file is wrong."""
+    data = document.load(_FILE, _FACTS, "the file")
+    groups = tuple(_group(entry) for entry in data.pop("group"))
+    return Happened(groups=groups, events=tuple(data.pop("event")), **data)
+
+
+def _group(entry: dict[str, Any]) -> Group:
+    table = measures.table(entry["table"])
+    column = table.column(entry["column"])
+    where = f"{entry['table']}.{entry['column']}"
+    if column is None or entry["statistic"] not in aggregation.gives(column):
+        raise CatalogError(f"{where} has no {entry['statistic']}", file=str(_FILE))
+    for name in (*entry["by"], *entry["where"]):
+        if table.column(name) is None:
+            raise CatalogError(f"{where}: {table.name} has no column {name!r}", file=str(_FILE))
+    texts = [entry["name"], entry["event"], *entry["settings"].values()]
+    strange = {name for text in texts for name in _NAME.findall(text)} - set(entry["by"])
+    if strange:
+        raise CatalogError(f"{where}: {min(strange)} is not in by", file=str(_FILE))
+    return Group(**entry | {"unit": column.unit if entry["unit"] is None else entry["unit"]})
+
+
+def check() -> list[str]:
+    """Everything wrong in the file, one sentence each."""
+    try:
+        declared()
+    except CatalogError as error:
+        return [str(error)]
+    return []

@@ -1,0 +1,115 @@
+"""Compiles layouts into the plan with which the simulator writes records.
+
+A simulated file uses zlens' own layouts where the real positions of fields are not public, and those of
+z/VM 5.3 otherwise; or as a system of a release, only the layouts of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from zlens.catalog import layouts
+from zlens.catalog.layouts import Field, Layout, Section
+from zlens.catalog.raw_columns import column_type
+from zlens.errors import CatalogError
+
+#: The release whose layouts are used where zlens has none of its own.
+RELEASE = "5.3"
+#: Releases with so many public layouts that a system can be recorded with these alone.
+RELEASES = (RELEASE,)
+#: Records that another one replaced in the releases after these.
+_REPLACED = {"D5R3": "D5R17"}
+#: A field that is known, but not in this layout.
+_NOWHERE = {"at": 0, "length": 0, "count": 0, "form": "number", "absent": True}
+#: How a value becomes bytes, by the type of its column.
+_FORMS = {"text": "ebcdic", "ascii": "ascii", "hex": "bytes"}
+
+
+def layout(record: str) -> Layout:
+    """The layout with which a simulated file writes a record; CatalogError if there is none."""
+    for candidate in layouts.sim_layouts(record):
+        return candidate
+    for candidate in layouts.layouts(record):
+        if candidate.pack == layouts.BUILTIN and candidate.release == RELEASE:
+            return candidate
+    raise CatalogError(f"{record} has no layout to write it with", expected=f"one of zlens or of {RELEASE}")
+
+
+def mark(release: str | None) -> str:
+    """The release that the records of such a system name."""
+    return layouts.SIM_MARK if release is None else f"{release}.0"
+
+
+def plan(records: Iterable[str], release: str | None = None) -> list[dict[str, Any]]:
+    """The layouts of records as the simulator reads them: fields by name, without their record's prefix.
+
+    With a release, those of that release; records, sections and fields that it lacks are marked as absent.
+    """
+    return [_of_release(record, release) if release else _own(record) for record in records]
+
+
+def _own(record: str) -> dict[str, Any]:
+    return {**_record(layout(record)), **({"absent": True} if record in _REPLACED else {})}
+
+
+def _of_release(record: str, release: str) -> dict[str, Any]:
+    own = _record(layout(record))
+    for candidate in layouts.layouts(record):
+        if candidate.pack == layouts.BUILTIN and candidate.release == release:
+            return _with_absent(_record(candidate), own)
+    return {**own, "absent": True}
+
+
+def _with_absent(found: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """A layout in which what only another one has is marked as absent."""
+    for part in ("fields", "sections"):
+        for name in own[part].keys() - found[part].keys():
+            found[part][name] = _NOWHERE if part == "fields" else {**own[part][name], "absent": True}
+    for name, section in found["sections"].items():
+        fields = own["sections"].get(name, section)["fields"]
+        section["fields"] |= dict.fromkeys(fields.keys() - section["fields"].keys(), _NOWHERE)
+    return found
+
+
+def _record(layout: Layout) -> dict[str, Any]:
+    prefix = layout.dsect.removeprefix("MR") + "_"
+    return {
+        "record": layout.record,
+        "domain": layout.domain,
+        "number": layout.number,
+        "length": layout.length,
+        "fields": _fields(layout.fields, prefix),
+        # Sections whose records are joined have their bytes in a field that runs to the record's end.
+        "sections": {
+            section.name: _section(section, prefix) for section in layout.sections if section.join is None
+        },
+    }
+
+
+def _fields(fields: Sequence[Field], prefix: str) -> dict[str, dict[str, Any]]:
+    return {
+        field.name.removeprefix(prefix): {
+            "at": field.offset,
+            "length": field.length,
+            "count": field.count,
+            "form": _FORMS.get(column_type(field), "number"),
+        }
+        for field in fields
+    }
+
+
+def _section(section: Section, prefix: str) -> dict[str, Any]:
+    def place(value: str | int | None) -> str | int | None:
+        return value.removeprefix(prefix) if isinstance(value, str) else value
+
+    return {
+        "length": section.length,
+        "stride": place(section.stride),
+        "offset": place(section.offset),
+        "count": place(section.count),
+        "match": None if section.match is None else (place(section.match[0]), section.match[1]),
+        "bound": place(section.bound),
+        "within": section.within,
+        "fields": _fields(section.fields, prefix),
+    }

@@ -1,0 +1,107 @@
+"""What z/OS texts report about its processors and hardware instrumentation: `zos/texts.toml`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from zlens.catalog.raw_columns import Column
+from zlens.errors import CatalogError
+from zlens.schema import document
+from zlens.schema.facts import FACTS
+
+#: How the value of a label ends, and its type.
+FORMS = ("word", "text", "rest", "int", "list", "truth")
+_TYPES = {"int": "int", "truth": "bool"}
+
+
+class Label(Struct, frozen=True):
+    """A label of a text. joins: a line without a label continues it; bare: it needs no sign after it."""
+
+    label: str
+    column: Column
+    form: str
+    joins: bool
+    bare: bool
+
+
+class NoticeText(Struct, frozen=True):
+    """A form of a message of one line; words in braces are columns of the table zos_notice."""
+
+    id: str
+    text: str
+    title: str
+    source: str
+    status: str
+
+
+class Facts(Struct, frozen=True):
+    """The labels by name (those of the service by section and name), and the meaning of short codes."""
+
+    run: dict[str, Label]
+    service: dict[tuple[str, str], Label]
+    machine: dict[str, Label]
+    notices: tuple[NoticeText, ...]
+    headings: tuple[str, ...]
+    alone: tuple[str, ...]
+    operands: dict[str, str]
+    sets: dict[str, str]
+    states: dict[str, str]
+    types: dict[str, str]
+    polarities: dict[str, str]
+    modes: dict[str, str]
+    source: str
+    status: str
+
+
+@cache
+def facts() -> Facts:
+    """The facts of the catalog."""
+    path = FACTS / "zos" / "texts.toml"
+    data = document.facts(path)
+    his = data["his"]
+    run = {label.label: label for label in _labels(data["run"], path)}
+    if unknown := {*his["operands"].values()} - {label.column.name for label in run.values()} - {ASKED}:
+        raise CatalogError(f"operands give no column {', '.join(sorted(unknown))}", file=str(path))
+    sections = [entry["section"] for entry in data["service"]]
+    return Facts(
+        run=run,
+        service={
+            (section, label.label): label
+            for section, label in zip(sections, _labels(data["service"], path), strict=True)
+        },
+        machine={label.label: label for label in _labels(data["machine"], path)},
+        notices=tuple(NoticeText(**entry) for entry in data["notice"]),
+        headings=tuple(his["headings"]),
+        alone=tuple(his["alone"]),
+        operands=his["operands"],
+        sets=his["sets"],
+        states=data["states"],
+        types=data["types"],
+        polarities=data["polarities"],
+        modes=data["modes"],
+        source=data["source"],
+        status=data["status"],
+    )
+
+
+#: The column with the counter sets that the command asked for, which no parameter states.
+ASKED = "counter_sets_asked"
+
+
+def _labels(entries: Iterable[dict[str, Any]], path: Path) -> Iterable[Label]:
+    names: set[str] = set()
+    for entry in entries:
+        label, form, column = entry["label"], entry.get("form", "text"), Column(**entry["column"])
+        if form not in FORMS or column.type != _TYPES.get(form, "text") or column.name in names:
+            raise CatalogError(
+                f"label {label!r}: its form or type is wrong, or its column is defined twice",
+                file=str(path),
+                expected=", ".join(FORMS),
+            )
+        names.add(column.name)
+        yield Label(label, column, form, entry.get("joins", False), entry.get("bare", False))

@@ -1,0 +1,129 @@
+"""Code shared by `solve` and `study`: a small TOML file goes in, an answer comes out."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from zlens.errors import QueryError, ScenarioError, Wording
+
+if TYPE_CHECKING:
+    from zlens.models.answer import Answer
+
+
+def configure(parser: argparse.ArgumentParser, plural: str, file: str, setting: str) -> None:
+    """Add the options of both; `plural`, `file` and `setting` (an example of --set) fill the help."""
+    parser.add_argument("--list", action="store_true", help=f"list all {plural}")
+    parser.add_argument("--example", action="store_true", help=f"print an example of {file}")
+    parser.add_argument("--keys", action="store_true", help=f"list the keys of {file}")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help=f"set a key to another value: {setting}; may be repeated",
+    )
+
+
+def described(command: str, name: str, find: Callable[[str], Any], solve: Callable[..., Answer]) -> str:
+    """Help on one model or study: its purpose, keys and example of its file, and the fields of the answer."""
+    import tomllib
+
+    from zlens.models import scenario
+
+    model = find(name)
+    answer = solve(name, tomllib.loads(model.EXAMPLE))
+    usage = f"usage: zlens {command} {name} FILE.toml [options]; zlens {command} --help lists the options"
+    lines = [usage, "", f"{name}: {model.SUMMARY}", "", "Keys:"]
+    lines += [f"  {line}" for line in "".join(scenario.described(model.SPEC)).splitlines()]
+    lines += ["", "Example:"]
+    lines += [f"  {line}".rstrip() for line in model.EXAMPLE.splitlines()]
+    lines += ["", "Answer (by these names in JSON and CSV):"]
+    lines += _fields("figures", [(figure.key, figure.unit, figure.text) for figure in answer.figures])
+    for table in answer.tables:
+        fields = [(column.key, column.unit, column.text or column.heading) for column in table.columns]
+        lines += _fields(f"{table.key}: {table.title}", fields)
+    return "\n".join(lines) + "\n"
+
+
+def _fields(title: str, fields: Iterable[tuple[str, str, str]]) -> list[str]:
+    rows = list(fields)
+    width = max((len(key) for key, _, _ in rows), default=0)
+    return [
+        f"  {title}",
+        *(f"    {key:<{width}}  {text}{f', {unit}' if unit else ''}" for key, unit, text in rows),
+    ]
+
+
+def configure_output(parser: argparse.ArgumentParser) -> None:
+    """Add --format and --output."""
+    parser.add_argument(
+        "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+
+
+def run(
+    arguments: argparse.Namespace,
+    name: str | None,
+    names: Iterable[str],
+    find: Callable[[str], Any],
+    answer: Callable[[], Answer],
+) -> int:
+    """Print --list, --example or --keys of a model or study, or its answer; `find` looks it up by name."""
+    from zlens.cli import output
+    from zlens.models import scenario
+
+    if arguments.list:
+        width = max(map(len, names))
+        text = "".join(f"{entry:<{width}}  {find(entry).SUMMARY}\n" for entry in names)
+    elif name is None:
+        kind = "model" if arguments.command == "solve" else "study"
+        raise QueryError(f"which {kind}?", cure=f"zlens {arguments.command} --list lists them")
+    elif arguments.example:
+        text = find(name).EXAMPLE
+    elif arguments.keys:
+        text = "".join(scenario.described(find(name).SPEC))
+    else:
+        find(name)
+        text = rendered(answer(), arguments.format)
+    with output.opened(arguments.output) as out:
+        out.write(text)
+    return 0
+
+
+def values(arguments: argparse.Namespace, name: str, file: str | None, missing: str) -> dict[str, Any]:
+    """The values of the file with the changes of --set; `missing` is the error if no file is named."""
+    from zlens.models import scenario
+
+    example = f"zlens {arguments.command} {name} --example prints"
+    if file is None:
+        raise QueryError(missing, cure=f"{example} one to start from")
+    try:
+        scenario_values = scenario.read("/dev/stdin" if file == "-" else file)
+    except ScenarioError as error:
+        error.cure = f"follow the example that {example}"
+        raise
+    for setting in arguments.set:
+        scenario_values = scenario.changed(scenario_values, setting)
+    return scenario_values
+
+
+def rendered(answer: Answer, form: str) -> str:
+    """The answer as text, csv, json or html."""
+    answer = answer.worded(Wording.as_command)
+    from zlens.models import data_format, html_format, text_format
+    from zlens.rendering import rows
+
+    if form == "html":
+        return html_format.render(answer)
+    if form == "text":
+        return text_format.render(answer)
+    out = io.StringIO()
+    if form == "csv":
+        rows.write_csv(out, *data_format.flat(answer))
+    else:
+        out.write(data_format.to_json(answer))
+    return out.getvalue()

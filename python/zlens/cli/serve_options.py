@@ -1,0 +1,231 @@
+"""Where the page is served, and who may ask: the options that all commands with a page share."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from zlens.cli import listen_socket
+from zlens.errors import InputError, QueryError
+from zlens.exposition import limits as exposition
+from zlens.server.limits import Limits
+
+if TYPE_CHECKING:
+    from zlens.server.guard import Guard
+    from zlens.server.proxy import Proxy, PublicUrl
+    from zlens.server.request_log import RequestLog
+
+#: A token shorter than this can be guessed.
+_SHORTEST = 16
+_TOKEN_CURE = "leave --token-file out to generate a token"
+_GB = 1024**3
+LIMITS = Limits()
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where the page is served, to whom, and what questions may take."""
+    where = parser.add_argument_group("address")
+    where.add_argument(
+        "--port",
+        type=int,
+        metavar="N",
+        help=f"port on this machine ({listen_socket.PORT}, or the next free one)",
+    )
+    where.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help="serve other machines too: 0.0.0.0:8017; needs a token. unix:FILE: a Unix socket, for a proxy",
+    )
+    where.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="read the token from FILE (default: generate and print one)",
+    )
+    where.add_argument("--open", action="store_true", help="open the page in the browser")
+    team = parser.add_argument_group("behind a proxy")
+    team.add_argument(
+        "--public-url", metavar="URL", help="the address that users see: https://perf.example/zlens"
+    )
+    team.add_argument(
+        "--user-header",
+        metavar="NAME",
+        help="the header in which the proxy names the user: X-Forwarded-User; needs --trust-proxy",
+    )
+    team.add_argument(
+        "--trust-proxy",
+        metavar="ADDRESS",
+        action="append",
+        default=[],
+        help="believe that header from this address or network, or from the Unix socket (unix); repeatable",
+    )
+    team.add_argument(
+        "--log",
+        metavar="FILE",
+        help="append a line of JSON per request: who asked what, without any data; - is standard error",
+    )
+    limits = parser.add_argument_group("limits")
+    limits.add_argument(
+        "--metrics-rows",
+        type=int,
+        default=exposition.ROWS,
+        metavar="N",
+        help="rows of each measure and system in /metrics, the largest (%(default)s); 0: all",
+    )
+    limits.add_argument(
+        "--user-questions",
+        type=int,
+        metavar="N",
+        default=LIMITS.questions,
+        help="requests that a user of --user-header may have in progress (%(default)s); of SQL and scenarios "
+        "one at a time",
+    )
+    limits.add_argument(
+        "--question-memory",
+        type=float,
+        metavar="GB",
+        default=LIMITS.memory / _GB,
+        help="memory of a question in SQL, or of a scenario (%(default)g)",
+    )
+    limits.add_argument(
+        "--question-time",
+        type=float,
+        metavar="SECONDS",
+        default=LIMITS.seconds,
+        help="time of any question (%(default)g)",
+    )
+
+
+class Address(Struct, frozen=True):
+    """Where the page is served.
+
+    listener   the bound socket
+    token      what requests must present, if anything
+    printed    whether the token is printed
+    public     the address that users see, where a proxy is in front
+    proxy      the proxy that names users
+    limits     what questions may take
+    exported   how much of the measures /metrics contains
+    log        where requests are logged
+    """
+
+    listener: socket.socket
+    token: str | None
+    printed: bool
+    public: PublicUrl | None
+    proxy: Proxy | None
+    limits: Limits
+    exported: exposition.Limits
+    log: RequestLog | None
+
+    def guard(self) -> Guard:
+        """What checks requests."""
+        from zlens.server.guard import Guard, own_names
+
+        _, host, port = listen_socket.address(self.listener)
+        hosts = frozenset({host, *own_names()}) if self.token is not None else frozenset()
+        return Guard(hosts, self.token, f"zlens_{port}", self.public, self.proxy)
+
+    def show(self, *, open: bool, view: str = "") -> None:
+        """Print the address, and open it in the browser."""
+        printed, _, _ = listen_socket.address(self.listener)
+        address = str(self.public) if self.public is not None else printed
+        print(address + view, flush=True)
+        if self.printed:
+            print(f"token: {self.token}", flush=True)
+        if open:
+            import webbrowser
+
+            webbrowser.open(address + view)
+
+
+@contextmanager
+def opened(arguments: argparse.Namespace) -> Iterator[Address]:
+    """The address that the options name, with its socket bound and its log open."""
+    public, proxy = _proxy(arguments)
+    limits, exported = _limits(arguments), _rows(arguments.metrics_rows)
+    token, printed = _token(arguments, proxy)
+    with listen_socket.opened(arguments) as listener, _log(arguments) as log:
+        yield Address(listener, token, printed, public, proxy, limits, exported, log)
+
+
+def _proxy(arguments: argparse.Namespace) -> tuple[PublicUrl | None, Proxy | None]:
+    """The address that users see and the proxy that names them, if there is a proxy."""
+    from zlens.server.proxy import Proxy, PublicUrl
+
+    public = None if arguments.public_url is None else PublicUrl.read(arguments.public_url)
+    if arguments.user_header is None:
+        if arguments.trust_proxy:
+            raise QueryError("--trust-proxy needs --user-header", cure="name the header that the proxy sets")
+        return public, None
+    if not arguments.trust_proxy:
+        raise QueryError(
+            "--user-header needs --trust-proxy",
+            cure="name the address of the proxy, or unix: anybody else could name a user",
+        )
+    return public, Proxy.read(arguments.user_header, arguments.trust_proxy)
+
+
+def _limits(arguments: argparse.Namespace) -> Limits:
+    for name, value, least, most in (
+        ("--user-questions", arguments.user_questions, 1, 64),
+        ("--question-memory", arguments.question_memory, 0.25, 1024),
+        ("--question-time", arguments.question_time, 1, 86400),
+    ):
+        if not least <= value <= most:
+            raise QueryError(f"{name} {value:g} is out of range", expected=f"{least:g} to {most:g}")
+    return Limits(arguments.question_time, int(arguments.question_memory * _GB), arguments.user_questions)
+
+
+@contextmanager
+def _log(arguments: argparse.Namespace) -> Iterator[RequestLog | None]:
+    if arguments.log is None:
+        yield None
+        return
+    from zlens.server.request_log import RequestLog
+
+    with closing(RequestLog(arguments.log)) as log:
+        yield log
+
+
+def _rows(number: int) -> exposition.Limits:
+    """The rows of each measure and system that are exported."""
+    if number < 0:
+        raise QueryError(f"--metrics-rows {number} is not a number of rows", expected="0 (all) or more")
+    return exposition.Limits(number or None)
+
+
+def _token(arguments: argparse.Namespace, proxy: Proxy | None) -> tuple[str | None, bool]:
+    """The required token, if any, and whether to print it.
+
+    Where a proxy names the users, or the rights of a Unix socket say who may connect, none is needed.
+    """
+    if arguments.listen is None:
+        if arguments.token_file is not None:
+            raise QueryError("--token-file needs --listen", cure="leave --token-file out")
+        return None, False
+    if arguments.port is not None:
+        raise QueryError("--listen includes the port", cure="leave --port out")
+    if arguments.token_file is None:
+        if proxy is not None or arguments.listen.startswith(listen_socket.UNIX):
+            return None, False
+        return secrets.token_urlsafe(24), True
+    from zlens.schema import user_files
+
+    try:
+        text = user_files.content(arguments.token_file, 4096, "token", _TOKEN_CURE).decode("ascii").strip()
+    except UnicodeDecodeError:
+        text = ""
+    if len(text) < _SHORTEST or not all(char.isalnum() or char in "-_.~" for char in text):
+        raise InputError(
+            "contains no token",
+            file=arguments.token_file,
+            expected=f"one line of {_SHORTEST} or more letters, digits and -_.~",
+            cure=_TOKEN_CURE,
+        )
+    return text, False

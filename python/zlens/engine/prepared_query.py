@@ -1,0 +1,78 @@
+"""A query with its tables ready: names and types of its answer, and its rows in the requested form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from zlens.catalog import expressions
+from zlens.engine import cancellation
+from zlens.engine.cancellation import interruptible
+from zlens.engine.connection import Connection, Relation
+from zlens.engine.results import Form
+
+
+class Asked:
+    """One statement on the connection that will compute it.
+
+    A statement with cached names and types is bound only when it is computed.
+
+    rows     SQL of tables that the statement reads and the connection lacks
+    working  what to interrupt: the connection, and others that give it rows
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        text: str,
+        names: list[str],
+        types: list[str],
+        relation: Relation | None = None,
+        rows: Mapping[str, str] | None = None,
+        working: cancellation.Connection | None = None,
+    ) -> None:
+        self.connection = connection
+        self.working: cancellation.Connection = working or connection
+        self.names = names
+        self.types = types
+        self._text = text
+        self._rows = rows or {}
+        self._relation = relation
+
+    @classmethod
+    def bound(
+        cls, connection: Connection, text: str, working: cancellation.Connection | None = None
+    ) -> Asked:
+        """A statement with unknown names and types; an EXPLAIN ANALYZE is executed here."""
+        relation = interruptible(working or connection, lambda: connection.sql(text))
+        types = [str(type) for type in relation.types]
+        return cls(connection, text, list(relation.columns), types, relation, working=working)
+
+    def relation(self, form: Form) -> Relation:
+        """The rows, with columns in the form that `form` gives for a place and a type."""
+        forms = self._forms(form)
+        if self._relation is None:
+            return self.connection.sql(self._projection(forms))
+        return self._relation.project(", ".join(forms)) if forms else self._relation
+
+    def rows(self, form: Form) -> list[tuple[Any, ...]]:
+        """All rows in that form."""
+        if self._relation is not None:
+            return self.relation(form).fetchall()
+        return self.connection.execute(self._projection(self._forms(form))).fetchall()
+
+    def _projection(self, forms: list[str]) -> str:
+        if not forms and not self._rows:
+            return self._text
+        # Not as views: a view is bound when it is created, and again when it is read.
+        tables = ", ".join(f"{expressions.quote(name)} AS ({sql})" for name, sql in self._rows.items())
+        start = f"WITH {tables} " if tables else ""
+        return f"{start}SELECT {', '.join(forms) or '*'} FROM ({self._text}\n)"
+
+    def _forms(self, form: Form) -> list[str]:
+        """SQL of every column; empty if all stay as they are."""
+        # By position: a projection by name cannot distinguish two columns with the same name.
+        forms = [form(f"#{number}", type) for number, type in enumerate(self.types, 1)]
+        if all(sql == f"#{number}" for number, sql in enumerate(forms, 1)):
+            return []
+        return [f"{sql} AS {expressions.quote(name)}" for sql, name in zip(forms, self.names, strict=True)]

@@ -1,0 +1,243 @@
+"""Answers to queries: names and types of their columns, their rows, and how they leave the program."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Literal, TypeVar
+
+from zlens._native import AnswerText, ArrowTable
+from zlens.engine.cancellation import Connection, interruptible
+from zlens.errors import QueryError
+
+_T = TypeVar("_T")
+#: SQL that converts a result column of some type.
+Form = Callable[[str, str], str]
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_NUMBERS = ("DOUBLE", "FLOAT", "DECIMAL")
+#: The longest text that `first` returns, and the largest number of values.
+LONGEST = 10_000
+MOST = 4_000_000
+#: Rows fetched from the engine at a time.
+_BLOCK = 2048
+
+
+def _type_of(sql_type: str) -> str:
+    name = sql_type.upper()
+    if name.endswith("]"):
+        # A list of any type.
+        return "text"
+    if name.startswith("TIMESTAMP"):
+        return "time"
+    if name == "BOOLEAN":
+        return "bool"
+    if name.startswith(_NUMBERS):
+        return "float"
+    if name.endswith("INT") or name in ("INTEGER", "BIGINT", "HUGEINT", "UHUGEINT"):
+        return "int"
+    return "text"
+
+
+def type_name(sql_type: Any) -> str:
+    """int, float, text, bool or time for a type of the engine; other types are shown as text."""
+    return _type_of(str(sql_type))
+
+
+class Answer:
+    """The answer to a query; it is computed when its rows are read or taken as an Arrow stream.
+
+    columns, types: names, and int, float, text, bool or time of each. Times are aware datetimes in UTC.
+    """
+
+    def __init__(
+        self,
+        columns: list[str],
+        types: list[str],
+        rows: Callable[[], list[tuple[Any, ...]]],
+        stream: Callable[[Form], Any],
+        first: Callable[[int, int, int], tuple[list[tuple[Any, ...]], bool]] | None = None,
+        working: Callable[[Callable[[], Any]], Any] | None = None,
+    ) -> None:
+        self.columns = columns
+        self.types = types
+        self._work = rows
+        self._rows: list[tuple[Any, ...]] | None = None
+        self._stream = stream
+        self._first = first
+        self._working = working
+        #: Makes the HTML that a notebook shows.
+        self.html: Callable[[], str] | None = None
+
+    def first(
+        self, count: int, *, longest: int = LONGEST, most: int = MOST
+    ) -> tuple[list[tuple[Any, ...]], bool]:
+        """The first rows, and whether there are more; a large answer is never held in full.
+
+        Texts longer than `longest` characters are cut and end in dots. Fewer rows are returned if these
+        have more than `most` values, where a text counts as one for each 16 characters.
+        """
+        if self._first is None or self._rows is not None:
+            return self.rows[:count], len(self.rows) > count
+        return self._first(count, longest, most)
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """All rows; QueryError if they cannot be computed."""
+        if self._rows is None:
+            self._rows = self._work()
+        return self._rows
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; None leaves it to `repr`."""
+        return None if self.html is None else self.html()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The stream for pandas, Polars and others: int64, float64, bool, string and UTC timestamps."""
+        return self._stream(leaving).__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        """The schema of the stream; computes no rows."""
+        return self._stream(leaving).__arrow_c_schema__()
+
+    def read(self, work: Callable[[Any], _T]) -> _T:
+        """Pass an Arrow stream to work that reads it to its end; a Cancel or an interrupt ends that.
+
+        Its integers are exact: those of types wider than 64 bits come as text.
+        """
+        return self._guarded(lambda: work(self._stream(exact)))
+
+    def text(self, form: Literal["csv", "json"]) -> Iterator[str]:
+        """All rows as CSV or as JSON, in chunks, never all held at once."""
+        writer = self.read(
+            lambda stream: (
+                AnswerText.csv(stream, self.columns, self.types)
+                if form == "csv"
+                else AnswerText.json(stream, distinct(self.columns), self.types)
+            )
+        )
+        while (chunk := self._guarded(writer.next)) is not None:
+            yield chunk
+
+    def _guarded(self, work: Callable[[], _T]) -> _T:
+        result: _T = self._working(work) if self._working is not None else work()
+        return result
+
+
+def distinct(columns: Sequence[str]) -> list[str]:
+    """The names, with _1, _2, ... added to repeated ones: an object can have each key only once."""
+    given_names = set(columns)
+    names: list[str] = []
+    for name in columns:
+        number, unique = 0, name
+        while unique in names or (number and unique in given_names):
+            number += 1
+            unique = f"{name}_{number}"
+        names.append(unique)
+    return names
+
+
+class Stream:
+    """The rows of a relation with columns of the types of `leaving`, computed each time that they are read.
+
+    The engine asks for the schema before it reads; of a relation alone it would compute all rows to find it.
+    """
+
+    def __init__(self, relation: Any) -> None:
+        self._relation = relation
+
+    def __arrow_c_schema__(self) -> object:
+        columns = zip(self._relation.columns, self._relation.types, strict=True)
+        return ArrowTable([(name, _ARROW[str(type)]) for name, type in columns], []).__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._relation.__arrow_c_stream__(requested_schema)
+
+
+def plain(place: str, type: str) -> str:
+    """SQL that converts a result column for Python: times as microseconds, decimals as floats."""
+    kind = type_name(type)
+    if kind == "time":
+        return f"epoch_us({place})"
+    if type.startswith("DECIMAL"):
+        return f"CAST({place} AS DOUBLE)"
+    if kind == "text" and type != "VARCHAR":
+        return f"CAST({place} AS VARCHAR)"
+    return place
+
+
+def cut(longest: int) -> Callable[[str, str], str]:
+    """Like `plain`, with texts cut to a length."""
+
+    def form(place: str, type: str) -> str:
+        text = plain(place, type)
+        if type_name(type) != "text":
+            return text
+        return f"CASE WHEN length({text}) > {longest} THEN left({text}, {longest}) || '...' ELSE {text} END"
+
+    return form
+
+
+def first_rows(
+    connection: Connection, relation: Any, count: int, most: int, times: list[int]
+) -> tuple[list[tuple[Any, ...]], bool]:
+    """The first rows of a relation, block by block, and whether there are more."""
+    limited = relation.limit(count + 1)
+
+    def take() -> tuple[list[tuple[Any, ...]], bool]:
+        rows: list[tuple[Any, ...]] = []
+        value_count = 0
+        for row in limited.iter_rows(_BLOCK):
+            value_count += sum(1 + len(value) // 16 if isinstance(value, str) else 1 for value in row)
+            if len(rows) == count or (value_count > most and rows):
+                return rows, True
+            rows.append(row)
+        return rows, False
+
+    rows, more = interruptible(connection, take)
+    return ([with_times(row, times) for row in rows] if times else rows), more
+
+
+#: The types of answers outside the program, by their name here.
+_LEAVING = {"int": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "bool": "BOOLEAN", "time": "TIMESTAMPTZ"}
+#: The names of these types by the engine's.
+_ARROW = {type: name for name, type in _LEAVING.items()} | {"TIMESTAMP WITH TIME ZONE": "time"}
+
+
+def leaving(place: str, type: str) -> str:
+    """SQL that converts a result column to one of the types that other programs know."""
+    target = _LEAVING[type_name(type)]
+    unchanged = type == target or (type, target) == ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
+    return place if unchanged else f"CAST({place} AS {target})"
+
+
+#: Integer types that fit into 64 bits.
+_NARROW = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+
+
+def exact(place: str, type: str) -> str:
+    """Like `leaving`, with integers of wider types as text."""
+    if type_name(type) == "int" and type not in _NARROW:
+        return f"CAST({place} AS VARCHAR)"
+    return leaving(place, type)
+
+
+def with_times(row: tuple[Any, ...], times: list[int]) -> tuple[Any, ...]:
+    values = list(row)
+    for index in times:
+        if values[index] is not None:
+            values[index] = time_of(values[index])
+    return tuple(values)
+
+
+@lru_cache(4096)
+def time_of(microseconds: int) -> dt.datetime:
+    """A time as Python has it; QueryError if it has none. Rows of many systems have the same few."""
+    try:
+        return _EPOCH + dt.timedelta(microseconds=microseconds)
+    except OverflowError:
+        raise QueryError(
+            "an answer has a time that is not in the years 1 to 9999",
+            cure="CAST it AS VARCHAR, or leave it out with WHERE",
+        ) from None

@@ -1,0 +1,463 @@
+"""Tables that queries share: made when first needed, and extended by the columns that others need."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import count
+
+from zlens.catalog import expressions, measures
+from zlens.catalog.compile import roles as role_sql
+from zlens.catalog.compile.compile_cache import Kept
+from zlens.catalog.compile.plan import KEPT, Compiler, Input, Kinds, Plan
+from zlens.catalog.compile.sql_tree import Tree
+from zlens.catalog.formula_policy import Present
+from zlens.catalog.raw_columns import Column
+from zlens.catalog.roles import SQL_TYPES, WHOLE, entities, entity
+from zlens.engine.cancellation import check, held, interruptible
+from zlens.engine.connection import RELEASE, Connection
+from zlens.inputs.source import KeptTable, ParquetTable, RawTable
+
+#: A condition on the rows of a raw table with some columns: our own SQL, and the columns it names.
+Condition = Callable[[Iterable[Column]], tuple[str, set[str]] | None]
+
+#: The name of all rows of a table in a condition on them.
+ROWS = "rows#"
+#: A condition for rows of a table to leave out: our own SQL, and the columns it names.
+Repeated = Callable[[str], tuple[str, set[str]] | None]
+
+#: What a table costs beside the bytes it reads.
+_TABLE = 1_000_000
+_TREES: dict[str, str] = {}
+_MOST_TREES = 500
+
+
+class Store:
+    """The tables of one engine on its connection.
+
+    raw        tables of the sources by name; several with the same name are parts of one table
+    session    tables that the session makes
+    condition  gives the rows of a raw table that the options select
+    repeated   gives the rows of a table that repeat those of another source
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        raw: Mapping[str, list[RawTable]],
+        session: Mapping[str, RawTable],
+        condition: Condition,
+        repeated: Repeated,
+        facts: Callable[[Mapping[str, Collection[str]]], Input],
+    ) -> None:
+        self._connection = connection
+        self._raw = raw
+        self._session = session
+        self._condition = condition
+        self._repeated = repeated
+        self._lock = threading.RLock()
+        self._making: dict[str, threading.RLock] = {}
+        self._made: dict[str, frozenset[str]] = {}
+        self._announced: dict[str, set[str]] = {}
+        self._derived: dict[str, str] = {}
+        self._is_raw: dict[object, bool] = {}
+        self._columns: dict[str, dict[str, str]] = {}
+        self._typed: dict[str, list[tuple[str, str]] | None] = {}
+        self._present: Present = None
+        #: Streams have unique names: one query may read a table for several of its measures.
+        self._numbers = count()
+        self.compiler = Compiler(
+            facts(_RawColumns(self)), self._parse, self.rendered, self._generations, Kept("plans", RELEASE)
+        )
+
+    # -- the tables ----------------------------------------------------------------------------------
+
+    def raw_columns(self, name: str) -> dict[str, str]:
+        """Names and types of a raw table's columns over all its parts."""
+        if name not in self._columns:
+            merged: dict[str, str] = {}
+            # Parts of a lake share their columns; kept, as a number of an object may be used again.
+            done: dict[int, object] = {}
+            for part in self._raw[name]:
+                columns = part.columns
+                if id(columns) in done:
+                    continue
+                done[id(columns)] = columns
+                for column in columns:
+                    merged.setdefault(column.name, column.type)
+            self._columns[name] = merged
+        return self._columns[name]
+
+    def is_raw(self, name: object) -> bool:
+        # Called hundreds of times; what sources give does not change.
+        if name not in self._is_raw:
+            self._is_raw[name] = name in self._raw and name not in self._session
+        return self._is_raw[name]
+
+    def raw_names(self) -> list[str]:
+        return [name for name in self._raw if name not in self._session]
+
+    def is_table(self, name: str) -> bool:
+        """Whether a query may name a table: ours, or one made of rows that no measure has."""
+        return self.is_derived(name) or self.names(name) is not None
+
+    def is_derived(self, name: str) -> bool:
+        """Whether a table has rows of a query, which no measure has."""
+        return name.startswith("derived#") and name in self._derived.values()
+
+    def columns(self, name: str) -> list[tuple[str, str]] | None:
+        """Names and SQL types of a table that a query may name; None if it is not ours."""
+        if name not in self._typed:
+            self._typed[name] = self._typed_columns(name)
+        return self._typed[name]
+
+    def names(self, name: str) -> list[str] | None:
+        """Names of the columns of a table that a query may name; None if it is not ours."""
+        # Types of a helper take making what it reads.
+        if self.compiler.is_helper(name):
+            return self.compiler.columns(name)
+        typed = self.columns(name)
+        return None if typed is None else [column for column, _ in typed]
+
+    def _typed_columns(self, name: str) -> list[tuple[str, str]] | None:
+        if name in self._session:
+            return [(column.name, SQL_TYPES[column.type]) for column in self._session[name].columns]
+        if name in measures.tables():
+            typed = [(column.name, SQL_TYPES[column.type]) for column in measures.table(name).columns]
+            return typed + [(column, SQL_TYPES[type]) for column, type in self.compiler.percentiles(name)]
+        if name.startswith("role."):
+            if name[5:] not in entities():
+                return None
+            return [(column, SQL_TYPES[type]) for column, type in role_sql.columns(name[5:])]
+        if name in self._raw:
+            return [(column, SQL_TYPES[type]) for column, type in self.raw_columns(name).items()]
+        return self._helper_columns(name) if self.compiler.is_helper(name) else None
+
+    def _helper_columns(self, name: str) -> list[tuple[str, str]]:
+        """The columns of a helper; their types follow from its SQL, and only the engine knows them."""
+        cursor = self.cursor()
+        select = self.ready(cursor, self.compiler.plan(name, self.compiler.columns(name)))
+        shape = cursor.sql(select)
+        return list(zip(shape.columns, map(str, shape.types), strict=True))
+
+    def streams(self, name: str) -> bool:
+        """Whether a table is computed for every query, as far as that needs it, and not kept."""
+        if name in self._session or name in KEPT:
+            return False
+        return name not in measures.tables() or (measures.table(name).lazy and not self.compiler.input.summed)
+
+    def has(self, name: str, columns: Collection[str]) -> bool:
+        """Whether a table is made with some columns."""
+        columns_made = self._made.get(name)
+        return columns_made is not None and columns_made.issuperset(columns)
+
+    # -- making --------------------------------------------------------------------------------------
+
+    def make(self, name: str, columns: Collection[str]) -> None:
+        """Make a table with some columns, and those that others needed before."""
+        # A caller whose columns exist does not wait while the table is made with more of them.
+        if self.has(name, columns):
+            return
+        with held(self._lock):
+            lock = self._making.setdefault(name, threading.RLock())
+        with held(lock):
+            if self.has(name, columns):
+                return
+            whole = name in self._session and not isinstance(self._session[name], KeptTable)
+            wanted = self._order(name) if whole else self._extend_columns(name, columns)
+            self._create(name, wanted)
+            self._made[name] = frozenset(wanted)
+
+    def announce(self, name: str, columns: Collection[str]) -> None:
+        """Columns that will be needed of a table: it is made with them when the first ones are needed."""
+        self._announced.setdefault(name, set()).update(columns)
+
+    def make_in_stages(
+        self,
+        wanted: Mapping[str, Collection[str]],
+        kept: Container[str],
+        size_of: Callable[[str], int],
+        kinds: Kinds = None,
+    ) -> Iterator[str]:
+        """Make tables, and each of those below them once, with all columns that they need.
+
+        Yields the name of each wanted table when everything it reads is made, the cheapest first: a table
+        costs what it reads of the input, by `size_of` a raw table. Of those not `kept` only what is below
+        them is made: of events, for these kinds.
+        """
+        pending = {name: {*columns} for name, columns in wanted.items() if not self.is_raw(name)}
+        below: dict[str, set[str]] = {}
+        columns_of: dict[str, set[str]] = {}
+        costs: dict[str, int] = {}
+        order: list[str] = []
+        while pending:
+            name = max(pending, key=self._height)
+            columns = pending.pop(name)
+            if self.has(name, columns):
+                continue
+            order.append(name)
+            columns_of[name] = columns
+            plans = [*self._plans_for(name, columns, None if name in kept else kinds)]
+            below[name] = {table for plan in plans for table in plan.makes}
+            costs[name] = _TABLE + sum(size_of(table) for plan in plans for table in plan.reads)
+            for plan in plans:
+                for table, table_columns in plan.makes.items():
+                    pending.setdefault(table, set()).update(table_columns)
+        for name in order:
+            if name not in self._session and (name not in wanted or name in kept):
+                self.announce(name, columns_of[name])
+        needs: dict[str, set[str]] = {}
+        for name in reversed(order):
+            needs[name] = {name}.union(*(needs.get(table, ()) for table in below[name]))
+        left = dict.fromkeys(wanted)
+        done: set[str] = set()
+
+        def cost(name: str) -> tuple[int, str]:
+            if self.is_raw(name):
+                return size_of(name), name
+            return sum(costs[table] for table in needs.get(name, set()) - done), name
+
+        while left:
+            name = min(left, key=cost)
+            del left[name]
+            for table in reversed(order):
+                if table not in done and table in needs.get(name, ()):
+                    check()
+                    if table not in wanted or table in kept:
+                        self.make(table, columns_of[table])
+                    done.add(table)
+            yield name
+
+    def _height(self, name: str) -> tuple[int, str]:
+        """A rank: a table reads only lower ones, including through a session's own tables."""
+        helpers = [helper for helper, _, _ in _helpers(self._session.get(name))]
+        return max((self.compiler.nodes.depth(node) for node in [*helpers, name]), default=0), name
+
+    def _plans_for(self, name: str, columns: Collection[str], kinds: Kinds) -> Iterator[Plan]:
+        if name not in self._session:
+            extended = self._extend_columns(name, columns)
+            yield self.compiler.plan(name, extended, ordered=not self.streams(name), kinds=kinds)
+            return
+        for helper, helper_columns, helper_roles in _helpers(self._session[name]):
+            if any(self.compiler.fills(f"role.{role}") for role in helper_roles):
+                yield self.compiler.plan(helper, helper_columns)
+
+    def _extend_columns(self, name: str, columns: Collection[str]) -> list[str]:
+        """Columns, those that a table was made with before, and those that will be needed of it."""
+        extended = {*columns, *self._made.get(name, ()), *self._announced.get(name, ())}
+        return [column for column in self._order(name) if column in extended]
+
+    def _create(self, name: str, columns: list[str]) -> None:
+        cursor = self.cursor()
+        if name in self._session:
+            select = self._once(name, columns, lambda read: self._from_session(cursor, name, read))
+        else:
+            select = self.rows(cursor, name, columns, ordered=not self.streams(name))
+        self._create_as(cursor, name, select)
+
+    def derive(self, query: str, rows: Callable[[Connection], str]) -> str:
+        """Make a table of rows that no measure has; returns its name. The same query gives the same table.
+
+        `rows` gives the SQL of the query on a cursor.
+        """
+        with held(self._lock):
+            name = self._derived.setdefault(query, f"derived#{len(self._derived)}")
+            lock = self._making.setdefault(name, threading.RLock())
+        with held(lock):
+            if name not in self._made:
+                cursor = self.cursor()
+                self._create_as(cursor, name, rows(cursor))
+                self._made[name] = frozenset()
+        return name
+
+    @staticmethod
+    def _create_as(cursor: Connection, name: str, select: str) -> None:
+        create = f"CREATE OR REPLACE TABLE memory.main.{expressions.quote(name)} AS {select}"
+        interruptible(cursor, lambda: cursor.execute(create))
+        cursor.close()
+
+    def _order(self, name: str) -> list[str]:
+        if name in self._session:
+            return [column.name for column in self._session[name].columns]
+        return self.compiler.columns(name)
+
+    def _from_session(self, cursor: Connection, name: str, columns: Sequence[str]) -> str:
+        table = self._session[name]
+        condition = None if name.startswith("_") else self._condition(table.columns)
+        read = {*columns, *(condition[1] if condition else ())} or {table.columns[0].name}
+        cursor.register("session#", table.stream([c.name for c in table.columns if c.name in read]))
+        selected = ", ".join(map(expressions.quote, columns)) or "1 AS one"
+        if condition is None:
+            return f'SELECT {selected} FROM "session#"'
+        if "_interval" in condition[0]:
+            self.make("_interval", ())
+        return f'SELECT {selected} FROM "session#" WHERE {condition[0]}'
+
+    def rows(
+        self,
+        cursor: Connection,
+        name: str,
+        wanted: Collection[str],
+        *,
+        ordered: bool = False,
+        fill: bool = False,
+        kinds: Kinds = None,
+    ) -> str:
+        """SQL of some columns of a table's rows, with everything it reads available on a cursor.
+
+        With `fill` all other columns of a raw table are present too, as NULL.
+        """
+        if self.is_raw(name):
+            shown = [*self.raw_columns(name)] if fill else wanted
+            return self._once(name, shown, lambda read: self.raw_rows(cursor, name, read, fill=fill))
+
+        def rows(read: Collection[str]) -> str:
+            return self.ready(cursor, self.compiler.plan(name, read, ordered=ordered, kinds=kinds))
+
+        return self._once(name, wanted, rows)
+
+    def _once(self, name: str, wanted: Collection[str], rows: Callable[[Sequence[str]], str]) -> str:
+        """SQL of some columns of a table, without the rows that repeat those of another source.
+
+        `rows` gives the SQL of columns of all rows.
+        """
+        repeated = self._repeated(name)
+        if repeated is None:
+            return rows([*wanted])
+        test, named = repeated
+        selected = ", ".join(map(expressions.quote, wanted)) or "1 AS one"
+        every = rows([*wanted, *sorted(named.difference(wanted))])
+        table = expressions.quote(ROWS)
+        return f"WITH {table} AS MATERIALIZED ({every}) SELECT {selected} FROM {table} WHERE NOT {test}"
+
+    def ready(self, cursor: Connection, plan: Plan) -> str:
+        """The text of a plan, with everything it reads available on a cursor."""
+        for name, columns in plan.makes.items():
+            self.make(name, columns)
+        before = [(name, self.raw_rows(cursor, name, columns)) for name, columns in plan.reads.items()]
+        return plan.sql(before)
+
+    def cursor(self) -> Connection:
+        """A connection to the tables made so far: one for every statement."""
+        with held(self._lock):
+            return self._connection.cursor()
+
+    def raw_rows(
+        self,
+        cursor: Connection,
+        name: str,
+        wanted: Collection[str],
+        *,
+        fill: bool = False,
+        selected: bool = True,
+    ) -> str:
+        """SQL of the rows of a raw table with the wanted columns, streamed to a cursor.
+
+        A table whose name ends with WHOLE has the rows of all times: lasting states may be older than what
+        the options select. With `fill` all other columns are present too, as NULL. Without `selected` the
+        options leave out nothing.
+        """
+        all_times = name.endswith(WHOLE)
+        table = name.removesuffix(WHOLE)
+        types = self.raw_columns(table)
+        condition = None
+        if selected and not table.startswith("_"):
+            raw_columns = self._raw[table][0].columns
+            condition = self._condition(
+                [column for column in raw_columns if not all_times or column.name != "interval_end"]
+            )
+        needed = {*wanted, *(condition[1] if condition else ())}
+        shown = [column for column in types if column in needed or fill]
+        selects = []
+        for part in self._raw[table]:
+            available = [column.name for column in part.columns if column.name in needed]
+            if isinstance(part, ParquetTable):
+                if not part.paths:
+                    continue
+                rows = f"({part.sql(available)})"
+            else:
+                # If no column is asked for, rows are counted by their first one.
+                stream = f"{table}#{next(self._numbers)}"
+                cursor.register(stream, part.stream(available or [part.columns[0].name]))
+                rows = expressions.quote(stream)
+            if available and len(self._raw[table]) == 1 and len(available) == len(shown):
+                # The stream has these columns and no others; a list of them takes long to parse.
+                selects.append(f"SELECT * FROM {rows}")
+                continue
+            columns = (
+                expressions.quote(column) if column in available else _null(types[column], column)
+                for column in shown
+            )
+            selects.append(f"SELECT {', '.join(columns) or '1 AS one'} FROM {rows}")
+        if not selects:
+            nulls = ", ".join(_null(types[column], column) for column in shown)
+            return f"SELECT {nulls or '1 AS one'} WHERE false"
+        union = " UNION ALL ".join(selects)
+        if condition is None:
+            return union
+        if "_interval" in condition[0]:
+            self.make("_interval", ())
+        rows = union if len(selects) == 1 and union.startswith("SELECT *") else f"SELECT * FROM ({union})"
+        return f"{rows} WHERE {condition[0]}"
+
+    # -- for the compiler ----------------------------------------------------------------------------
+
+    def _parse(self, sql: str) -> str:
+        # The parsed tree of a catalog text is the same in every session.
+        if sql not in _TREES:
+            if len(_TREES) >= _MOST_TREES:
+                _TREES.clear()
+            _TREES[sql] = str(self._scalar("SELECT json_serialize_sql(?)", sql))
+        return _TREES[sql]
+
+    def rendered(self, tree: Tree) -> str:
+        """The text of a statement's tree."""
+        return str(self._scalar("SELECT json_deserialize_sql(?)", json.dumps(tree)))
+
+    def _scalar(self, query: str, parameter: str) -> object:
+        return self.cursor().execute(query, [parameter]).fetchall()[0][0]
+
+    def _generations(self) -> Present:
+        """The machine generations of the counters in the input."""
+        if self._present is None:
+            origins = entity("counter").origins
+            if not any(origin.table in self._raw for origin in origins):
+                self._present = frozenset()
+                return self._present
+            cursor = self.cursor()
+            select = self.ready(cursor, self.compiler.plan("_generations", {"generation"}))
+            rows = interruptible(cursor, lambda: cursor.execute(select).fetchall())
+            self._present = frozenset(row[0] for row in rows)
+        return self._present
+
+
+def _helpers(table: RawTable | None) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
+    """The helpers that a session table reads from the engine itself: helper, columns, roles that feed it."""
+    helpers: Sequence[tuple[str, Sequence[str], Sequence[str]]] = getattr(table, "helpers", tuple)()
+    return helpers
+
+
+def _null(type: str, column: str) -> str:
+    return f"NULL::{SQL_TYPES[type]} AS {expressions.quote(column)}"
+
+
+class _RawColumns(Mapping[str, Collection[str]]):
+    """The columns of raw tables, looked up on request."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __contains__(self, name: object) -> bool:
+        return self._store.is_raw(name)
+
+    def __getitem__(self, name: str) -> Collection[str]:
+        if name not in self:
+            raise KeyError(name)
+        return self._store.raw_columns(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._store.raw_names())
+
+    def __len__(self) -> int:
+        return len(self._store.raw_names())

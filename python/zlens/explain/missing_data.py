@@ -1,0 +1,226 @@
+"""What a report is missing for an input: records that it does not contain, and roles without a field.
+
+A column without a value is traced from the report to its measures, from their formulas to the roles they
+need, and from each role to the raw tables and fields that provide it.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from zlens.catalog import layouts, roles
+from zlens.catalog.reports.definition import FOLDER, Column, load, names
+from zlens.explain.lineage import column_lineage
+from zlens.reports.report_list import Entry, entry, expect, values
+from zlens.reports.rows import Session
+
+#: Names of fields in zlens' own pack without a known public name.
+_OURS = re.compile(r"_ZL[A-Z0-9]+$")
+_RECORD = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
+
+
+class Input(Struct, frozen=True):
+    """The contents of an input: raw tables with their columns, and the records, decoded or not."""
+
+    tables: Mapping[str, frozenset[str]]
+    records: frozenset[str]
+
+
+class Missing(Struct, frozen=True):
+    """A role that columns need but that has no values, and why."""
+
+    role: str
+    #: Records that contain it but are not in the input.
+    records: tuple[str, ...]
+    #: Why records of the input do not provide it; '' if none should.
+    why: str
+
+
+class Lacks(Struct):
+    """A report for an input: how many columns have values, and what the others are missing."""
+
+    entry: Entry
+    columns: list[str] = field(default_factory=list)
+    missing: dict[str, Missing] = field(default_factory=dict)
+
+    @property
+    def records(self) -> list[str]:
+        """Records that are not in the input and would provide values."""
+        return sorted({record for missing in self.missing.values() for record in missing.records}, key=_order)
+
+    @property
+    def roles(self) -> list[str]:
+        """Roles that records of the input should provide but do not."""
+        return sorted(name for name, missing in self.missing.items() if missing.why)
+
+
+def lacks(session: Session, available: Input, folder: Path | None = None) -> list[Lacks]:
+    """All reports (of a folder) by group and name, with what they are missing for an input."""
+    reports = []
+    # Many columns depend on the same roles.
+    known: dict[tuple[str, str], Missing | None] = {}
+    report_folder = folder or FOLDER
+    counted: dict[str, list[int]] = {}
+    definitions = [load(name, report_folder) for name in names(report_folder)]
+    expect(definitions, session)
+    for definition in definitions:
+        found = values(definition, session, counted)
+        report = Lacks(entry(definition, found.count))
+        for table in definition.tables:
+            for column in table.columns:
+                if (table.key, column.key) not in found.columns:
+                    report.columns.append(column.name)
+                    report.missing.update(_missing(column, available, known))
+            if not report.missing and not found.columns:
+                # No column names a measure: use the entities that its query reads.
+                for entity in column_lineage().entities(table.query):
+                    report.missing.update(_entity(entity, available))
+        reports.append(report)
+    return sorted(reports, key=lambda report: (report.entry.group, report.entry.name))
+
+
+def _entity(entity: str, available: Input) -> dict[str, Missing]:
+    """The entity as missing, if the input has none of its records."""
+    if any(origin.table in available.tables for origin in roles.entity(entity).origins):
+        return {}
+    missing = _role(entity, "", available)
+    return {entity: replace(missing, role=entity)} if missing else {}
+
+
+def _missing(
+    column: Column, available: Input, known: dict[tuple[str, str], Missing | None]
+) -> dict[str, Missing]:
+    by_role = {}
+    for measure in column.measures:
+        table, _, name = measure.partition(".")
+        for entity, role in column_lineage().roles(table, name):
+            if (entity, role) not in known:
+                known[entity, role] = _role(entity, role, available)
+            missing = known[entity, role]
+            if missing is not None:
+                by_role[missing.role] = missing
+    return by_role
+
+
+def _role(entity: str, role: str, available: Input) -> Missing | None:
+    """Why a role has no values; None if no reason is known."""
+    # Only z/VM monitor records can be reported as not recorded.
+    origins = [origin for origin in roles.entity(entity).origins if _record(origin.table)]
+    bound = [origin for origin in origins if role in origin.roles] or origins
+    reasons = []
+    for origin in roles.entity(entity).origins:
+        if origin.table not in available.tables:
+            record = _record(origin.table)
+            if record in available.records and origin in bound:
+                reasons.append(f"no layout of {record} is known{_page(origin.table)}")
+            continue
+        rule = origin.roles.get(role)
+        if rule is None:
+            reasons.append(f"no field of {_label(origin.table)} is known to contain it{_page(origin.table)}")
+            continue
+        missing_fields = _fields(rule, available.tables[origin.table])
+        if not missing_fields:
+            return None
+        reasons.append(_why(origin.table, missing_fields))
+    missing_records = [
+        record for origin in bound if (record := _record(origin.table)) and record not in available.records
+    ]
+    if not reasons and not missing_records:
+        return None
+    return Missing(
+        f"{entity}.{role}", tuple(dict.fromkeys(missing_records)), "; ".join(dict.fromkeys(reasons))
+    )
+
+
+def _why(table: str, fields: list[str]) -> str:
+    label, page = _label(table), _page(table)
+    public = [name for name in fields if not _OURS.search(name)]
+    if public:
+        return f"the layout used for {label} has no {' or '.join(public)}{page}"
+    # The names are zlens' own: the field exists, but its public name is not known.
+    return f"the field of {label} has no public name{page}"
+
+
+def _page(table: str) -> str:
+    record = _record(table)
+    head = layouts.head(record) if record else None
+    return f" (page {head.dsect})" if head else ""
+
+
+def _fields(rule: Mapping[str, Any], columns: frozenset[str]) -> list[str]:
+    """The fields that a role needs if the table has none of them; [] if it has one."""
+    suffix = "_d" if rule.get("take") == "difference" else ""
+    names = roles.fields(rule)
+    if not names or any(name.lower() + suffix in columns or name == "seconds" for name in names):
+        return []
+    alternative = rule.get("else")
+    if alternative is not None and not _fields(alternative, columns):
+        return []
+    undifferenced = [name for name in names if name.lower() in columns]
+    return [f"difference of {name}" for name in undifferenced] or names
+
+
+def _record(table: str) -> str | None:
+    match = _RECORD.match(table)
+    return layouts.record_id(int(match[1]), int(match[2])) if match else None
+
+
+def _label(table: str) -> str:
+    return _record(table) or table
+
+
+def _order(record: str) -> tuple[int, int]:
+    return layouts.record_key(record)
+
+
+def text(reports: list[Lacks]) -> str:
+    """The reports as text, with what each is missing, and the reasons once for all."""
+    lines = ["Reports of this input"]
+    width = max((len(report.entry.name) for report in reports), default=0)
+    for report in reports:
+        state = {"none": "no data", "partial": "partial"}.get(report.entry.state)
+        counted = f"{report.entry.available} of {report.entry.known} columns"
+        absent = report.entry.known - report.entry.columns
+        remarks = [part for part in (state, f"{absent} have no public source" if absent else "") if part]
+        remark = f" ({', '.join(remarks)})" if remarks else ""
+        lines.append(f"  {report.entry.name:<{width}}  {counted}{remark}")
+        missing_parts = [", ".join(part) for part in (report.records, report.roles) if part]
+        if missing_parts:
+            lines += _wrapped(f"missing: {'; '.join(missing_parts)}", " " * (width + 4))
+        elif report.columns:
+            lines += _wrapped(
+                f"zlens explain {report.entry.name} shows what its columns need", " " * (width + 4)
+            )
+    records = sorted({record for report in reports for record in report.records}, key=_order)
+    if records:
+        lines += ["", "Records that are not in the input"]
+    for record in records:
+        head = layouts.head(record)
+        lines.append(f"  {record:<7} {head.title if head else 'not known to the catalog'}")
+    missing = {name: report.missing[name] for report in reports for name in report.roles}
+    if missing:
+        lines += ["", "Roles without a field"]
+    for name, role in sorted(missing.items()):
+        lines.append(f"  {name}")
+        lines += _wrapped(role.why, "      ")
+    if missing:
+        lines += ["Imported record pages may contain their fields; roles.toml binds fields with other names."]
+    return "\n".join(lines) + "\n"
+
+
+def _wrapped(words: str, head: str) -> list[str]:
+    return textwrap.wrap(
+        words,
+        100,
+        initial_indent=head,
+        subsequent_indent=head,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

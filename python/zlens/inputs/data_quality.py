@@ -1,0 +1,48 @@
+"""Problems that measures add to the table `problem`: values withheld or doubtful, systems that moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
+from typing import Any
+
+from zlens.catalog import roles
+from zlens.catalog.compile.compile_cache import Kept
+from zlens.inputs.problems import Problem
+
+#: Rows of a helper with some columns.
+Rows = Callable[[str, Sequence[str]], list[tuple[Any, ...]]]
+#: The columns read from each view.
+COLUMNS = ("system", "source", "kind", "detail")
+
+
+@cache
+def views() -> tuple[tuple[str, str | None, tuple[str, ...]], ...]:
+    """Helpers that find problems, the records concerned, and the roles without which they find nothing."""
+    return (
+        ("_doubt", "CPU MF", ("counter",)),
+        ("_moved", None, ("counter", "own_partition")),
+        ("_impossible", None, _bounded()),
+    )
+
+
+def _bounded() -> tuple[str, ...]:
+    """The entities with bounds; to find them takes reading all."""
+    kept = Kept("roles", "")
+    names = kept.read("bounded")
+    if names is None:
+        names = roles.bounded()
+        kept.write(names, "bounded")
+    return tuple(names)
+
+
+def doubts(rows: Rows, filled: Collection[str]) -> list[Problem]:
+    """The problems of an input; `rows` is Engine.rows, `filled` the roles that the input fills."""
+    problems = []
+    for view, record, needed in views():
+        if any(entity in filled for entity in needed):
+            problems += [
+                Problem(system, source, "", None, record, kind, text)
+                for system, source, kind, text in sorted(rows(view, COLUMNS))
+            ]
+    return problems

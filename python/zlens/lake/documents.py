@@ -1,0 +1,587 @@
+"""The document of an input: facts and files. The document of a seam: the files that replace others."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cached_property
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import asdict, astuple
+
+from zlens.catalog.raw_columns import Column
+from zlens.inputs.problems import Problem, printable
+from zlens.inputs.source import Interval, InventoryRow, SystemInfo
+from zlens.lake import file_names, validators
+from zlens.lake.retained import RETAINED, Retained
+from zlens.lake.row_lists import Lists
+from zlens.readers.boundaries import Digest, Mark
+from zlens.schema.validators import Choice, Flag, Key, Many, Maybe, Named, Number, Raw, Row, Spec, Text
+from zlens.schema.validators import Problem as Errors
+
+NAME = "document.json"
+INVENTORY, PROBLEMS, RESETS = "inventory.json", "problems.json", "resets.json"
+
+#: system, microseconds UTC, table, subject, evidence
+Reset = tuple[str, int, str, str, str]
+
+_KINDS = ("main", "edge")
+_MOST = 2**63
+#: Stored facts of a system; the others follow from its parts.
+_SYSTEM = (
+    "machine_type", "model", "serial", "release", "lpar", "lpar_number", "sysplex", "utc_offset_s",
+    "leap_s", "local_time", "nominal_s", "threads",
+)  # fmt: skip
+
+
+class File(Struct, frozen=True):
+    """One Parquet file. `first_us` and `last_us` are its interval ends, `open` the rows without one.
+
+    kind is `main`, or `edge` for rows that depend on other inputs: the first of every subject, and those
+    after the last interval end. With a key, the file replaces the one without.
+    """
+
+    table: str
+    day: str
+    kind: str
+    rows: int
+    bytes: int
+    sha256: str
+    first_us: int | None
+    last_us: int | None
+    open: int
+    key: str | None = None
+    #: Digest of its footer, by which a query knows it; None: imported before there were any.
+    foot: str | None = None
+
+    def name(self, sha256: str, system: str) -> str:
+        """Its place in the lake, as part of an input and system."""
+        return file_names.data(self.table, system, self.day, sha256, self.kind, self.key)
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """What a file with a key and the one it replaces have in common."""
+        return self.table, self.day, self.kind
+
+
+class Span(Struct):
+    """The intervals of one source of a part: their usual length, and the time that they cover."""
+
+    source: str
+    nominal_s: float | None = None
+    first_us: int | None = None
+    last_us: int | None = None
+
+
+class PartDocument(Struct, dict=True):
+    """One system of an input: its facts, the schema of each table, the files.
+
+    `listed` are the files as they were written, checked when they are first needed: most questions of a lake
+    of many systems need those of a few. `spans` has the sources of a part whose rows are of several, such as
+    a listing with reports by time and of the whole time. The first one is that of `info`.
+    """
+
+    info: SystemInfo
+    schemas: dict[str, str] = field(default_factory=dict)
+    #: Columns that name the subject of a row, for tables whose rows depend on other inputs.
+    subjects: dict[str, list[str]] = field(default_factory=dict)
+    listed: _Listed | None = None
+    spans: list[Span] = field(default_factory=list)
+
+    @cached_property
+    def tables_key(self) -> str:
+        """A digest of the tables and their schemas."""
+        return hashlib.sha256(dump(sorted(self.schemas.items()))).hexdigest()[:16]
+
+    @cached_property
+    def files(self) -> list[File]:
+        """The files; InputError if zlens cannot have written them."""
+        files = [] if self.listed is None else self.listed.files(self.schemas)
+        self.listed = None
+        return files
+
+
+def _rare(part: PartDocument) -> dict[str, Any]:
+    """What is written only if it says something: older releases do not know it."""
+    made = {"made": True} if part.info.made else {}
+    return made | ({"spans": [asdict(span) for span in part.spans]} if part.spans else {})
+
+
+class Document(Struct):
+    """An imported input. `side`: bytes and SHA-256 of the files next to this one."""
+
+    info: list[dict[str, Any]]
+    parts: list[PartDocument]
+    side: dict[str, tuple[int, str]]
+
+    def dump(self) -> bytes:
+        return dump(
+            {
+                "info": self.info,
+                "side": {name: list(facts) for name, facts in self.side.items()},
+                "parts": [
+                    {
+                        "system": part.info.system,
+                        "source": part.info.source,
+                        **{name: getattr(part.info, name) for name in _SYSTEM},
+                        "schemas": part.schemas,
+                        "subjects": part.subjects,
+                        "files": [_file_row(file) for file in part.files],
+                        **_rare(part),
+                    }
+                    for part in self.parts
+                ],
+            }
+        )
+
+
+class SeamDocument(Struct):
+    """How the parts around a part change its rows."""
+
+    files: list[File]
+    resets: list[Reset] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    #: Replace those that the import found.
+    intervals: list[Interval] | None = None
+
+    def dump(self) -> bytes:
+        return dump(
+            {
+                "files": [_file_row(file) for file in self.files],
+                "resets": self.resets,
+                "problems": [astuple(problem) for problem in self.problems],
+                "intervals": None if self.intervals is None else _interval_rows(self.intervals),
+            }
+        )
+
+
+def dump(value: Any) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if printable(text) != text:
+        # Names of files that are no text.
+        value = json.loads(printable(text))
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+class _FileRow(Struct, frozen=True):
+    """The row of a file. A lake has thousands of them, and most queries need all: checks are plain code."""
+
+    key: str | None = None
+
+    def words(self) -> str:
+        return (
+            "table, day, kind, rows, bytes, digest, first and last interval, open rows, digest of the footer"
+        )
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "minItems": 9, "maxItems": 10}
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Errors) -> File:
+        try:
+            table, day, kind, rows, size, sha256, first, last, waiting, *more = value
+            (foot,) = more or (None,)
+            valid = (
+                file_names.TABLE.fullmatch(table)
+                and file_names.DAY.fullmatch(day)
+                and kind in _KINDS
+                and file_names.SHA256.fullmatch(sha256)
+                and type(rows) is type(size) is type(waiting) is int
+                and 0 <= rows < _MOST
+                and 0 <= size < _MOST
+                and 0 <= waiting < _MOST
+                and (first is None or (type(first) is int and -_MOST < first < _MOST))
+                and (last is None or (type(last) is int and -_MOST < last < _MOST))
+                and (foot is None or file_names.KEY.fullmatch(foot))
+            )
+        except (TypeError, ValueError):
+            valid = False
+        if not valid:
+            raise problem.value(where, value, self.words())
+        return File(table, day, kind, rows, size, sha256, first, last, waiting, self.key, foot)
+
+
+class _Listed(Struct, frozen=True):
+    """Rows of files that are not checked yet, perhaps not even parsed, and where they are."""
+
+    rows: Any
+    where: str
+    problem: Errors
+
+    def files(self, schemas: dict[str, str]) -> list[File]:
+        files: list[File] = _FILES.check(_parsed(self.rows, self.problem), self.where, self.problem)
+        if unknown := {file.table for file in files} - schemas.keys():
+            where = f"{self.where.removesuffix('files')}schemas"
+            raise self.problem.wrong(f"{where} lacks {min(unknown)}", expected="a schema for every table")
+        return files
+
+
+class _Later(Struct, frozen=True):
+    """Rows of files, to be checked later."""
+
+    def words(self) -> str:
+        return _FILES.words()
+
+    def schema(self) -> dict[str, Any]:
+        return _FILES.schema()
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Errors) -> _Listed:
+        return _Listed(value, where, problem)
+
+
+class _Alike(Struct, frozen=True):
+    """A table that is the same for most systems, checked once for all that are."""
+
+    of: Named
+    known: dict[bytes, dict[str, Any]] = field(default_factory=dict)
+
+    def words(self) -> str:
+        return self.of.words()
+
+    def schema(self) -> dict[str, Any]:
+        return self.of.schema()
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Errors) -> dict[str, Any]:
+        data = bytes(value) if isinstance(value, msgspec.Raw) else b""
+        if not 0 < len(data) <= _LONGEST_ALIKE:
+            return self.of.check(_parsed(value, problem), where, problem)
+        if data not in self.known:
+            checked = self.of.check(_parsed(value, problem), where, problem)
+            if len(self.known) >= _MOST_ALIKE:
+                self.known.clear()
+            self.known[data] = checked
+        return self.known[data]
+
+
+def _parsed(value: Any, problem: Errors) -> Any:
+    """A value, parsed if it is not."""
+    if not isinstance(value, msgspec.Raw):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (ValueError, RecursionError):
+        raise problem.wrong("is not JSON", "write it again") from None
+
+
+class _Unparsed(Struct, forbid_unknown_fields=True):
+    """A document whose parts are not parsed yet."""
+
+    info: Any
+    side: Any
+    parts: list[dict[str, msgspec.Raw]]
+
+
+#: Different tables of schemas that are kept, and the most bytes of one.
+_MOST_ALIKE, _LONGEST_ALIKE = 64, 64 * 1024
+
+
+def _part(
+    schemas: dict[str, str], subjects: dict[str, list[str]], files: _Listed, spans: list[Span], **info: Any
+) -> PartDocument:
+    return PartDocument(SystemInfo(**info), schemas, subjects, files, spans)
+
+
+_FILES = validators.many(_FileRow())
+
+
+_TABLES = Named(validators.TEXT, 0)
+_SYSTEM_KEYS = (
+    Key("system", validators.TEXT),
+    Key("source", validators.TEXT),
+    *(
+        Key(name, validators.TEXT, default=None)
+        for name in ("machine_type", "model", "serial", "release", "lpar")
+    ),
+    Key("lpar_number", validators.WHOLE, default=None),
+    Key("sysplex", validators.TEXT, default=None),
+    Key("utc_offset_s", validators.WHOLE, default=None),
+    Key("leap_s", validators.WHOLE),
+    Key("local_time", Flag()),
+    Key("made", Flag(), default=False),
+    Key("nominal_s", Number(), default=None),
+    Key("threads", Named(validators.COUNT, 0), default={}),
+)
+_SPAN = Spec(
+    (
+        Key("source", validators.TEXT),
+        Key("nominal_s", Number(), default=None),
+        Key("first_us", validators.WHOLE, default=None),
+        Key("last_us", validators.WHOLE, default=None),
+    ),
+    Span,
+)
+_PART = Spec(
+    (
+        *_SYSTEM_KEYS,
+        Key("schemas", _Alike(Named(validators.KEY, 0))),
+        Key("subjects", _Alike(Named(Many(validators.TEXT), 0))),
+        Key("files", _Later()),
+        Key("spans", Many(_SPAN), default=()),
+    ),
+    _part,
+)
+_SIDE = Named(
+    Row((validators.COUNT, validators.SHA256), "size and digest of a file"), 0, names=file_names.SIDE
+)
+_DOCUMENT = Spec(
+    (Key("info", Many(Named(Raw(), 0))), Key("parts", validators.many(_PART)), Key("side", _SIDE)), Document
+)
+
+
+def load(data: bytes, file: str) -> Document:
+    """The document of an input; InputError if zlens cannot have written it."""
+    loaded: Document
+    errors = validators.problem(file)
+    try:
+        parsed = msgspec.json.decode(data, type=_Unparsed)
+    except (ValueError, RecursionError):
+        # Says what is wrong.
+        loaded = validators.loaded(data, file, _DOCUMENT)
+        return loaded
+    later = ("files", "schemas", "subjects")
+    parts = [
+        {name: raw if name in later else _parsed(raw, errors) for name, raw in part.items()}
+        for part in parsed.parts
+    ]
+    loaded = _DOCUMENT.check({"info": parsed.info, "parts": parts, "side": parsed.side}, "", errors)
+    return loaded
+
+
+def load_seam(data: bytes, file: str, key: str) -> SeamDocument:
+    """The document of a seam, whose files replace others by the key; InputError as above."""
+    keys = (
+        Key("files", validators.many(_FileRow(key))),
+        Key("resets", validators.many(_ROWS[RESETS])),
+        Key("problems", validators.many(_ROWS[PROBLEMS])),
+        Key("intervals", validators.many(_INTERVAL), default=None),
+    )
+    seam: SeamDocument = validators.loaded(data, file, Spec(keys, SeamDocument))
+    return seam
+
+
+def _file_row(file: File) -> list[Any]:
+    return [
+        file.table, file.day, file.kind, file.rows, file.bytes, file.sha256, file.first_us, file.last_us,
+        file.open, *([file.foot] if file.foot else []),
+    ]  # fmt: skip
+
+
+# Measures ---------------------------------------------------------------------------------------
+
+
+class MeasuresFile(Struct, frozen=True):
+    """A Parquet file with a measure of one system and day, by hour or by day."""
+
+    table: str
+    rows: int
+    bytes: int
+    sha256: str
+    foot: str
+
+
+class MeasuresDocument(Struct):
+    """The measures of one day of a system: the inputs of its machine, the schema of each table, the files.
+
+    retained   the intervals that they have rows of; empty if an earlier release computed them
+    """
+
+    inputs: list[str] = field(default_factory=list)
+    schemas: dict[str, str] = field(default_factory=dict)
+    files: list[MeasuresFile] = field(default_factory=list)
+    retained: Retained = field(default_factory=Retained)
+
+    def dump(self) -> bytes:
+        files = [_measures_row(file) for file in self.files]
+        value = {"inputs": self.inputs, "schemas": self.schemas, "files": files}
+        return dump(value | {"retained": self.retained.facts()})
+
+
+class GatheredDocument(Struct):
+    """The measures of one day of many systems: each system with the state of its measures, and the files."""
+
+    members: list[tuple[str, str]] = field(default_factory=list)
+    schemas: dict[str, str] = field(default_factory=dict)
+    files: list[MeasuresFile] = field(default_factory=list)
+
+    def dump(self) -> bytes:
+        files = [_measures_row(file) for file in self.files]
+        return dump({"members": self.members, "schemas": self.schemas, "files": files})
+
+
+def _measures_row(file: MeasuresFile) -> list[Any]:
+    return [file.table, file.rows, file.bytes, file.sha256, file.foot]
+
+
+_MEASURES_FILE = Row(
+    (
+        Text(80, 1, file_names.TABLE, "a table"),
+        validators.COUNT,
+        validators.COUNT,
+        validators.SHA256,
+        validators.KEY,
+    ),
+    "table, rows, bytes, digest, digest of the footer",
+    MeasuresFile,
+)
+_MEASURES = Spec(
+    (
+        Key("inputs", validators.many(validators.SHA256)),
+        Key("schemas", Named(validators.KEY, 0)),
+        Key("files", validators.many(_MEASURES_FILE)),
+        Key("retained", RETAINED, default=Retained()),
+    ),
+    MeasuresDocument,
+)
+
+
+_GATHERED = Spec(
+    (
+        Key(
+            "members",
+            validators.many(Row((validators.TEXT, validators.KEY), "a system and the state of its measures")),
+        ),
+        Key("schemas", Named(validators.KEY, 0)),
+        Key("files", validators.many(_MEASURES_FILE)),
+    ),
+    GatheredDocument,
+)
+
+
+def load_measures(data: bytes, file: str) -> MeasuresDocument:
+    """The document of a day of measures; InputError if zlens cannot have written it."""
+    loaded: MeasuresDocument = validators.loaded(data, file, _MEASURES)
+    _check_schemas(loaded, file)
+    return loaded
+
+
+def load_gathered(data: bytes, file: str) -> GatheredDocument:
+    """The document of a day of measures of many systems; InputError as above."""
+    loaded: GatheredDocument = validators.loaded(data, file, _GATHERED)
+    _check_schemas(loaded, file)
+    return loaded
+
+
+def _check_schemas(loaded: MeasuresDocument | GatheredDocument, file: str) -> None:
+    if {one.table for one in loaded.files} - loaded.schemas.keys():
+        raise validators.problem(file).wrong("schemas is wrong", expected="a schema for every table")
+
+
+# Files next to a document -----------------------------------------------------------------------
+
+
+def intervals_name(place: int, source: int = 0) -> str:
+    """The file with the intervals of a part, or of another of its sources."""
+    return f"{place}.intervals{source or ''}.json"
+
+
+class Intervals(Struct):
+    """Intervals of a part, or marks: their lengths then run from one to the next of the whole system."""
+
+    intervals: list[Interval] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+
+    def ends(self) -> list[int]:
+        """The ends of the intervals that contain samples, in order."""
+        if self.marks:
+            return sorted({mark.end_us for mark in self.marks if mark.samples})
+        return [interval.end_us for interval in self.intervals]
+
+    def dump(self) -> bytes:
+        rows = _interval_rows(self.intervals)
+        marks = [_mark_row(mark) for mark in self.marks]
+        return dump({"intervals": rows, "marks": marks})
+
+
+def _interval_rows(intervals: list[Interval]) -> list[list[Any]]:
+    rows: list[list[Any]] = []
+    for interval in intervals:
+        row = [interval.end_us, interval.seconds, interval.flag, interval.samples]
+        # Written only if it says something: earlier releases do not know it.
+        rows.append([*row, interval.layer] if interval.layer else row)
+    return rows
+
+
+def _mark_row(mark: Mark) -> list[int]:
+    row = [mark.end_us, mark.samples, mark.offset]
+    if mark.begin is None or mark.digest is None:
+        return row
+    return [*row, mark.begin, mark.digest.samples, mark.digest.events, mark.digest.event_sum]
+
+
+def _marked(end_us: int, samples: int, offset: int, begin: int | None = None, *digest: int) -> Mark:
+    return Mark(end_us, samples, offset, begin, Digest(*digest) if digest else None)
+
+
+_INTERVAL = Row(
+    (validators.WHOLE, Maybe(Number()), validators.MAYBE_TEXT, validators.MAYBE_WHOLE, validators.COUNT),
+    "end, seconds, flag, samples and layer",
+    Interval,
+    short=4,
+)
+#: The end of an interval; lakes of earlier releases have no begin and digest.
+_MARK = Row(
+    (validators.WHOLE,) * 7,
+    "end, samples, offset, begin, and digests of samples and events",
+    _marked,
+    short=3,
+)
+_INTERVALS = Lists({"intervals": _INTERVAL, "marks": _MARK}, Intervals)
+_OF_FILE = (validators.MAYBE_TEXT, validators.TEXT, validators.TEXT, validators.MAYBE_WHOLE)
+_RESET = (validators.TEXT, validators.WHOLE, validators.TEXT, validators.TEXT, validators.TEXT)
+_INVENTORY = (
+    *(
+        validators.MAYBE_TEXT,
+        validators.TEXT,
+        validators.TEXT,
+        validators.MAYBE_WHOLE,
+        validators.MAYBE_WHOLE,
+    ),
+    *(validators.TEXT, validators.TEXT, validators.TEXT, validators.WHOLE),
+    *(validators.MAYBE_WHOLE,) * 5,
+    validators.MAYBE_TEXT,
+)
+_JOINED = (*_INVENTORY, *(validators.MAYBE_WHOLE,) * 3, Maybe(Number()))
+#: The rows of files next to a document. Those of the inventory have the joined columns or not.
+_ROWS = {
+    PROBLEMS: Row((*_OF_FILE, *_OF_FILE), "a row of the table problem", Problem),
+    RESETS: Row(_RESET, "system, time, table, subject and evidence"),
+    INVENTORY: Row(_JOINED, "a row of the table inventory", InventoryRow, short=len(_INVENTORY)),
+}
+_LISTS = {name: Lists({"rows": row}) for name, row in _ROWS.items()}
+
+
+def load_intervals(data: bytes, file: str) -> Intervals:
+    """Intervals or marks of a part; InputError if zlens cannot have written them."""
+    intervals: Intervals = _INTERVALS.load(data, file)
+    return intervals
+
+
+def load_rows(data: bytes, file: str, name: str) -> list[Any]:
+    """The rows of PROBLEMS, RESETS or INVENTORY; InputError if zlens cannot have written them."""
+    rows: list[Any] = _LISTS[name].load(data, file)["rows"]
+    return rows
+
+
+def dump_schema(columns: tuple[Column, ...]) -> bytes:
+    return dump({"columns": [[column.name, column.type, column.unit, column.text] for column in columns]})
+
+
+_TYPE = Choice(("int", "float", "text", "bool", "time"))
+_COLUMN = Row((validators.TEXT, _TYPE, validators.TEXT, validators.TEXT), "name, type, unit and text", Column)
+_COLUMNS = Many(_COLUMN, 1, into=tuple)
+
+
+def load_schema(data: bytes, file: str) -> tuple[Column, ...]:
+    """The columns of a table; InputError if zlens cannot have written them."""
+    columns: tuple[Column, ...] = validators.loaded(data, file, Spec((Key("columns", _COLUMNS),)))["columns"]
+    return columns

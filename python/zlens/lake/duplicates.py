@@ -1,0 +1,181 @@
+"""Records that are in two inputs, of kinds that are read once: the first of the inputs keeps them.
+
+A record is identified by all its decoded values, in every table of its kind, but not by its place. Only
+inputs that cover the same times are compared, and only for the times that they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from zlens.catalog import expressions
+from zlens.inputs.problems import Problem
+from zlens.lake.boundary_inputs import Ground, Pair
+from zlens.lake.documents import File, PartDocument, SeamDocument
+from zlens.lake.manifest import Part
+from zlens.readers.boundaries import copied
+
+if TYPE_CHECKING:
+    from zlens.lake.boundaries import Seams
+
+#: First and last interval end, both within.
+Span = tuple[int, int]
+
+#: The columns with the place of a record.
+_PLACES = frozenset({"system", "source", "file", "offset"})
+
+
+def span(source: str, files: Iterable[File]) -> Span | None:
+    """The first and the last interval end of all rows; None for a source whose records are not compared."""
+    if not copied(source):
+        return None
+    ends = [
+        (file.first_us, file.last_us)
+        for file in files
+        if file.first_us is not None and file.last_us is not None
+    ]
+    return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else None
+
+
+def before(parts: list[Pair], index: int) -> list[int]:
+    """Earlier parts that cover some of a part's times."""
+    if parts[index][1].records_us is None:
+        return []
+    return [place for place in range(index) if _shared_span(parts[place][1], parts[index][1]) is not None]
+
+
+def _shared_span(part: Part, earlier: Part) -> Span | None:
+    if part.records_us is None or earlier.records_us is None:
+        return None
+    first = max(part.records_us[0], earlier.records_us[0])
+    last = min(part.records_us[1], earlier.records_us[1])
+    # Two inputs that meet in one moment may share the records of the interval that ended then.
+    return (first, last) if first <= last else None
+
+
+def leave_out(
+    seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str, seam: SeamDocument
+) -> None:
+    """Make a seam leave out the records of a part that an earlier one has."""
+    pair = parts[index]
+    part_document = seams.document(pair)
+    spans = {place: _shared_span(parts[place][1], pair[1]) for place in ground.repeated}
+    others = {place: (span, seams.document(parts[place])) for place, span in spans.items() if span}
+    if not others:
+        return
+    full_span = (
+        min(first for (first, _), _ in others.values()),
+        max(last for (_, last), _ in others.values()),
+    )
+    for name, tables in copied(pair[0].source).items():
+        columns = {
+            table: _columns(seams, table, [part_document, *(seam for _, seam in others.values())])
+            for table in tables
+        }
+        columns = {table: names for table, names in columns.items() if names}
+        if not _fingerprints(seams, "records", pair, part_document, columns, full_span):
+            continue
+        seams.engine.rows("CREATE OR REPLACE TABLE again (again_offset BIGINT)")
+        for place, (shared, document) in others.items():
+            if not _fingerprints(seams, "earlier", parts[place], document, columns, shared):
+                continue
+            # The second of two equal records of one input repeats another input only if that has two as well.
+            repeated = seams.engine.rows(
+                'INSERT INTO again SELECT "offset" FROM records '
+                "SEMI JOIN earlier USING (sections, total, mixed, nth) "
+                'WHERE "offset" NOT IN (SELECT again_offset FROM again) RETURNING again_offset'
+            )
+            if repeated:
+                detail = (
+                    f"{len(repeated):,} records repeat those of {parts[place][0].path}; they are read once"
+                )
+                first = min(offset for (offset,) in repeated)
+                imported, part = pair
+                seam.problems.append(
+                    Problem(
+                        part.system, imported.source, imported.path, first, name, "duplicate", detail, None
+                    )
+                )
+        _write(seams, pair, part_document, tables, full_span, key, seam)
+
+
+def _columns(seams: Seams, table: str, documents: list[PartDocument]) -> list[str]:
+    """The columns that all inputs with a table have in it: layouts may have grown between imports."""
+    schemas = [seams.schema(document.schemas[table]) for document in documents if table in document.schemas]
+    if not schemas:
+        return []
+    same = set.intersection(*({column.name for column in schema} for schema in schemas)) - _PLACES
+    return [column.name for column in schemas[0] if column.name in same]
+
+
+def _within(part_document: PartDocument, table: str, span: Span) -> list[File]:
+    """Files of a table that may contain rows of a time; also those with rows without an interval."""
+    return [
+        file
+        for file in part_document.files
+        if file.table == table
+        and (
+            file.open
+            or file.first_us is None
+            or file.last_us is None
+            or (file.first_us <= span[1] and file.last_us >= span[0])
+        )
+    ]
+
+
+def _fingerprints(
+    seams: Seams,
+    name: str,
+    pair: Pair,
+    part_document: PartDocument,
+    columns: dict[str, list[str]],
+    span: Span,
+) -> bool:
+    """Create a table of fingerprints of a part's records; returns whether there may be any."""
+    first, last = span
+    selects = []
+    for table, names in columns.items():
+        files = _within(part_document, table, span)
+        if files:
+            values = ", ".join(f"b.{expressions.quote(column)}" for column in names)
+            selects.append(
+                f'SELECT b."offset", hash({expressions.literal(table)}, {values}) AS value '
+                f"FROM {seams.read(pair, files)} AS b "
+                f"WHERE b.interval_end IS NULL OR epoch_us(b.interval_end) BETWEEN {first} AND {last}"
+            )
+    if not selects:
+        return False
+    seams.engine.rows(
+        f"CREATE OR REPLACE TABLE {name} AS SELECT *, "
+        'row_number() OVER (PARTITION BY sections, total, mixed ORDER BY "offset") AS nth FROM ('
+        'SELECT "offset", count(*) AS sections, sum(value) AS total, bit_xor(value) AS mixed '
+        f'FROM ({" UNION ALL ".join(selects)}) GROUP BY "offset")'
+    )
+    return True
+
+
+def _write(
+    seams: Seams,
+    pair: Pair,
+    part_document: PartDocument,
+    tables: list[str],
+    span: Span,
+    key: str,
+    seam: SeamDocument,
+) -> None:
+    """Write what remains of the tables of a kind of record."""
+    [(count,)] = seams.engine.rows("SELECT count(*) FROM again")
+    if not count:
+        return
+    for table in tables:
+        files = _within(part_document, table, span)
+        if files:
+            columns = ", ".join(
+                f"b.{expressions.quote(column.name)}" for column in seams.schema(part_document.schemas[table])
+            )
+            query = (
+                f"SELECT {columns}, {seams.day(pair, files)} AS _day FROM {seams.read(pair, files)} AS b "
+                'ANTI JOIN again ON b."offset" = again.again_offset ORDER BY b."offset", b.file_row_number'
+            )
+            seam.files += seams.write(pair, query, table, "main", key, files)

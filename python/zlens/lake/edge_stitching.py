@@ -1,0 +1,255 @@
+"""Seams from pieces: the first record of each subject of a part, decoded after the last ones before it.
+
+Only rows at an edge change: the first of every subject, which get their differences, and those after
+the last interval end, which a later part closes. If parts overlap, rows that an earlier one has
+too are left out.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+from typing import TYPE_CHECKING
+
+from zlens._native import ArrowTable
+from zlens.catalog import expressions
+from zlens.inputs.problems import Problem
+from zlens.lake.boundary_inputs import Ground, Pair
+from zlens.lake.documents import File, PartDocument, SeamDocument
+from zlens.lake.table_writer import subject_sql
+from zlens.readers.boundaries import Digest, Evidence, Mark, Rejoined, Repeat, add_repeat, rejoin
+
+if TYPE_CHECKING:
+    from zlens.lake.boundaries import Seams
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+#: Before any record, in microseconds since 1970.
+_LONG_AGO = -(10**16)
+
+#: First byte, and the byte after the last.
+Range = tuple[int, int]
+
+
+def joined(seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
+    """The seam of a part with those around it."""
+    return _Joining(seams, parts, index, ground, key).make()
+
+
+class _Joining:
+    def __init__(self, seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str) -> None:
+        self.seams = seams
+        self.engine = seams.engine
+        self.parts = parts
+        self.index = index
+        self.pair = parts[index]
+        self.ground = ground
+        self.key = key
+        self.document: PartDocument = seams.document(self.pair)
+        self.seam = SeamDocument([])
+        self.repeats: list[Range] = []
+
+    def make(self) -> SeamDocument:
+        rejoined = self._pieces() if self.ground.before else None
+        if self.ground.beside:
+            self._find_repeats()
+        marks = sorted(self.seams.ends(self.parts, self.ground.after))
+        self.engine.bring("marks", ArrowTable([("mark", "time")], [(end,) for end in marks]))
+        compared = self._tables("before IS NOT NULL")
+        overlapping = self._tables("before_us >= first_us")
+        for table in self.document.schemas:
+            files = [file for file in self.document.files if file.table == table]
+            edges = [file for file in files if file.kind == "edge"]
+            pieces = rejoined if table in compared else None
+            closed = marks and any(file.open for file in edges)
+            if edges and (pieces or self.repeats or closed):
+                query = self._edge_query(table, edges, pieces)
+                self.seam.files += self.seams.write(self.pair, query, table, "edge", self.key, edges)
+            mains = [file for file in files if file.kind == "main"]
+            if mains and (self.repeats or table in overlapping):
+                query = self._main_query(table, mains)
+                self.seam.files += self.seams.write(self.pair, query, table, "main", self.key, mains)
+        if rejoined is not None:
+            self._add_problems(rejoined)
+        shutil.rmtree(self.seams.area(self.key) / "pieces", ignore_errors=True)
+        return self.seam
+
+    def _tables(self, condition: str) -> set[str]:
+        rows = self.engine.rows(
+            f'SELECT DISTINCT "table" FROM pairs WHERE part = {self.index} AND {condition}'
+        )
+        return {table for (table,) in rows}
+
+    def _find_repeats(self) -> None:
+        """Byte ranges of a part with intervals that an earlier one has: their records are read only once."""
+        known: dict[int, Mark] = {}
+        for place in self.ground.beside:
+            for mark in self.seams.intervals(self.parts[place]).marks:
+                if mark.samples:
+                    known.setdefault(mark.end_us, mark)
+        behind, first = 0, True
+        repeats: list[Repeat] = []
+        for mark in self.seams.intervals(self.pair).marks:
+            begin = behind if mark.begin is None else mark.begin
+            first = first or begin > behind
+            if mark.samples and mark.end_us in known:
+                agrees = _agree(mark.digest, known[mark.end_us].digest, first)
+                add_repeat(repeats, Repeat(begin, mark.offset + 1, mark.end_us, mark.end_us, agrees))
+            behind, first = mark.offset + 1, first and not mark.samples
+        self.repeats = [(repeat.begin, repeat.end) for repeat in repeats]
+        imported, part = self.pair
+        for repeat in repeats:
+            self.seam.problems.append(
+                Problem(
+                    part.system,
+                    imported.source,
+                    imported.path,
+                    repeat.begin,
+                    None,
+                    repeat.kind,
+                    repeat.detail(_clock),
+                    repeat.end - repeat.begin,
+                )
+            )
+
+    def _pieces(self) -> Rejoined:
+        area = self.seams.area(self.key) / "pieces"
+        area.mkdir()
+        paths = [
+            self.seams.unpack(
+                self.parts[place], "first.gz" if place == self.index else "last.gz", area / f"{number}.piece"
+            )
+            for number, place in enumerate([*self.ground.before, self.index])
+        ]
+        offsets = self.engine.rows(
+            f"SELECT DISTINCT first_offset FROM seen WHERE part = {self.index} ORDER BY 1"
+        )
+        evidence = [
+            Evidence(int(moment), us, table, subject, kind)
+            for moment, us, table, subject, kind in self.engine.rows(
+                f'SELECT moment, us, "table", subject, kind FROM held WHERE part = {self.index}'
+            )
+        ]
+        imported, _ = self.pair
+        rejoined = rejoin(
+            imported.source,
+            paths,
+            len(paths) - 1,
+            [offset for (offset,) in offsets],
+            leap=imported.leap,
+            nominal_s=self.document.info.nominal_s,
+            evidence=evidence,
+        )
+        moved = ArrowTable([("piece_offset", "int"), ("whole_offset", "int")], list(rejoined.moved.items()))
+        self.engine.bring("moved", moved)
+        return rejoined
+
+    def _edge_query(self, table: str, files: list[File], rejoined: Rejoined | None) -> str:
+        """The edge rows of a table with the differences and interval ends that the parts around them give."""
+        subject = self.document.subjects.get(table, [])
+        subject_value = subject_sql(subject)
+        columns = [column.name for column in self.seams.schema(self.document.schemas[table])]
+        compared: list[str] = []
+        join = ""
+        if rejoined is not None:
+            compared = [name for name in columns if _is_compared(name)]
+            wanted = list(dict.fromkeys(["offset", "file", *subject, *compared]))
+            self.engine.bring("pieces", rejoined.stream(table, wanted))
+            head = (
+                f"SELECT p.*, {subject_value} AS _subject, m.whole_offset AS _offset, "
+                f'row_number() OVER (PARTITION BY {subject_value} ORDER BY p."offset", p._row) AS _nth '
+                "FROM (SELECT *, row_number() OVER () AS _row FROM pieces) AS p "
+                'JOIN moved AS m ON p."offset" = m.piece_offset '
+                f"WHERE p.file = {expressions.literal(rejoined.file)}"
+            )
+            join = (
+                f"LEFT JOIN ({head}) AS h ON b._nth = 1 AND h._nth = 1 AND b._subject = h._subject "
+                'AND b."offset" = h._offset'
+            )
+        chosen = []
+        for name in columns:
+            quoted = expressions.quote(name)
+            if name == "interval_end":
+                # Rows after the last end of the part; rows of lost intervals within it stay without one.
+                after_end = f"epoch_us(b.tod) > {self.pair[1].last_end_us or _LONG_AGO}"
+                chosen.append(
+                    f"CASE WHEN b.interval_end IS NULL AND {after_end} THEN marks.mark "
+                    "ELSE b.interval_end END AS interval_end"
+                )
+            elif name in compared:
+                chosen.append(f"CASE WHEN h._nth = 1 THEN h.{quoted} ELSE b.{quoted} END AS {quoted}")
+            else:
+                chosen.append(f"b.{quoted}")
+        base = (
+            f"SELECT *, {subject_value} AS _subject, row_number() OVER (PARTITION BY {subject_value} "
+            f'ORDER BY "offset", file_row_number) AS _nth FROM {self.seams.read(self.pair, files)}'
+        )
+        return (
+            f"SELECT {', '.join(chosen)}, {self.seams.day(self.pair, files)} AS _day "
+            f"FROM ({base}) AS b {join} ASOF LEFT JOIN marks ON b.tod <= marks.mark "
+            f'WHERE {self._once()} ORDER BY b."offset", b.file_row_number'
+        )
+
+    def _main_query(self, table: str, files: list[File]) -> str:
+        """Rows of a table that no earlier part has; those before its last one have no differences."""
+        chosen = []
+        for column in self.seams.schema(self.document.schemas[table]):
+            quoted = expressions.quote(column.name)
+            if _is_compared(column.name):
+                older = f"epoch_us(b.tod) <= l.before_us THEN NULL ELSE b.{quoted}"
+                chosen.append(f"CASE WHEN {older} END AS {quoted}")
+            else:
+                chosen.append(f"b.{quoted}")
+        limits = (
+            "SELECT subject, before_us FROM pairs "
+            f'WHERE part = {self.index} AND "table" = {expressions.literal(table)}'
+        )
+        subject_value = subject_sql(self.document.subjects.get(table, []))
+        base = f"SELECT *, {subject_value} AS _subject FROM {self.seams.read(self.pair, files)}"
+        return (
+            f"SELECT {', '.join(chosen)}, {self.seams.day(self.pair, files)} AS _day FROM ({base}) AS b "
+            f"LEFT JOIN ({limits}) AS l ON b._subject = l.subject WHERE {self._once()} "
+            'ORDER BY b."offset", b.file_row_number'
+        )
+
+    def _once(self) -> str:
+        """Condition on rows outside the bytes that repeat another part's."""
+        ranges = [f'NOT (b."offset" >= {first} AND b."offset" < {last})' for first, last in self.repeats]
+        return " AND ".join(ranges) or "true"
+
+    def _add_problems(self, rejoined: Rejoined) -> None:
+        """Resets and problems from comparing this part with earlier ones, but none of the earlier ones."""
+        imported, part = self.pair
+        limits = {
+            (table, subject): before
+            for table, subject, before in self.engine.rows(
+                f'SELECT "table", subject, before_us FROM pairs WHERE part = {self.index} '
+                "AND before IS NOT NULL"
+            )
+        }
+        for us, table, subject, evidence in rejoined.resets():
+            if us > limits.get((table, subject), us):
+                self.seam.resets.append((part.system, us, table, subject, evidence))
+        for problem in rejoined.problems():
+            if any(first <= (problem.offset or 0) < last for first, last in self.repeats):
+                continue
+            self.seam.problems.append(
+                Problem(
+                    part.system, imported.source, imported.path, problem.offset, problem.record,
+                    problem.kind, problem.detail, problem.bytes,
+                )
+            )  # fmt: skip
+
+
+def _agree(digest: Digest | None, known: Digest | None, first: bool) -> bool:
+    # Lakes of earlier releases have no digests: there the end alone tells.
+    return digest is None or known is None or digest.repeats(known, first=first)
+
+
+def _clock(us: int) -> str:
+    return f"{_EPOCH + dt.timedelta(microseconds=us):%Y-%m-%d %H:%M:%S}"
+
+
+def _is_compared(column: str) -> bool:
+    """Whether a column depends on a row and the one before it."""
+    return column in ("seconds", "flag") or column.endswith("_d")

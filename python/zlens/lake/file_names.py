@@ -1,0 +1,122 @@
+"""The names of files in a lake. No path is taken from a manifest: all are built here."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from functools import cache
+
+#: The longest escaped name that file systems accept.
+LONGEST = 200
+
+#: Object storage: S3, Google Cloud Storage, Azure.
+URL = re.compile(r"(?:s3a?|gs|az|adl|azure|abfss?)://", re.IGNORECASE)
+SHA256 = re.compile(r"[0-9a-f]{64}")
+TABLE = re.compile(r"[a-z0-9_]{1,80}")
+DAY = re.compile(r"\d{4}-\d\d-\d\d|unknown")
+KEY = re.compile(r"[0-9a-f]{16}")
+SIDE = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+){1,3}")
+
+#: The day of rows without a time, or with an impossible one.
+UNKNOWN = "unknown"
+
+MANIFEST = "manifest.json"
+#: The first bytes of every manifest distinguish it from other files of that name.
+MARK = b'{"zlens_lake": '
+STAGING = ".staging"
+LOCK = ".lock"
+LIVE = ".live"
+READERS = ".readers"
+INPUTS = "_inputs"
+SCHEMAS = "_schemas"
+MEASURES = "_measures"
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]")
+
+
+def is_url(path: str | os.PathLike[str]) -> bool:
+    """Whether a name is a URL of object storage, not a path."""
+    return URL.match(os.fspath(path)) is not None
+
+
+def is_lake(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder or URL contains a zlens manifest, valid or not."""
+    if is_url(path):
+        from zlens.lake import object_store
+
+        return object_store.is_lake(os.fspath(path))
+    try:
+        with open(os.path.join(path, MANIFEST), "rb") as file:
+            return file.read(len(MARK)) == MARK
+    except OSError:
+        return False
+
+
+@cache
+def escape(system: str) -> str:
+    """A system's name as part of a path: letters, digits, `_` and `-` stay, the rest is %XX of its UTF-8.
+
+    No name is empty, a dot or hidden. Very long names are replaced by their digest.
+    """
+    if not system:
+        return "%"
+    data = system.encode("utf-8", "surrogatepass")
+    text = "".join(chr(byte) if _PLAIN.match(chr(byte)) else f"%{byte:02X}" for byte in data)
+    return text if len(text) <= LONGEST else f"%%{hashlib.sha256(data).hexdigest()[:32]}"
+
+
+def data(table: str, system: str, day: str, sha256: str, kind: str, key: str | None = None) -> str:
+    """A Parquet file. kind is `main` or `edge`; with a key it replaces the one without."""
+    end = "" if kind == "main" and key is None else f".{kind}" if key is None else f".{kind}-{key}"
+    return f"{table}/system={escape(system)}/day={day}/{sha256}{end}.parquet"
+
+
+def aside(sha256: str, document_key: str, place: int, table: str, day: str, kind: str) -> str:
+    """The place of a file while another one replaces it: other tools read all files of a table."""
+    return f"{document(sha256, document_key)}/{place}.{table}.{day}.{kind}.parquet"
+
+
+def document(sha256: str, key: str) -> str:
+    """The folder of the facts about an input."""
+    return f"{INPUTS}/{sha256}/{key}"
+
+
+def measure(table: str, system: str, day: str, state: str) -> str:
+    """A Parquet file of a measure by hour or day."""
+    return f"{MEASURES}/{table}/system={escape(system)}/day={day}/{state}.parquet"
+
+
+def measures_document(system: str, day: str, state: str) -> str:
+    """The document that lists a day's measure files."""
+    return f"{MEASURES}/_days/{escape(system)}/{day}.{state}.json"
+
+
+def gathered(table: str, day: str, key: str) -> str:
+    """A Parquet file of a measure by hour or day, of many systems."""
+    return f"{MEASURES}/{table}/day={day}/{key}.parquet"
+
+
+def gathered_document(day: str, key: str) -> str:
+    """The document that lists the measure files of many systems, of a day."""
+    return f"{MEASURES}/_gathered/{day}.{key}.json"
+
+
+def schema(key: str) -> str:
+    return f"{SCHEMAS}/{key}.json"
+
+
+_OWN = re.compile(
+    r"(?:[a-z0-9_]{1,80}/system=[A-Za-z0-9_%-]{1,200}/day=(?:\d{4}-\d\d-\d\d|unknown)/"
+    r"[0-9a-f]{64}(?:\.(?:main|edge)(?:-[0-9a-f]{16})?)?\.parquet"
+    rf"|{INPUTS}/[0-9a-f]{{64}}/[0-9a-f]{{16}}/[a-z0-9]+(?:\.[a-z0-9_-]+){{1,4}}"
+    rf"|{SCHEMAS}/[0-9a-f]{{16}}\.json"
+    rf"|{MEASURES}/[a-z0-9_]{{1,80}}/(?:system=[A-Za-z0-9_%-]{{1,200}}/)?day=\d{{4}}-\d\d-\d\d/"
+    r"[0-9a-f]{16}\.parquet"
+    rf"|{MEASURES}/(?:_days/[A-Za-z0-9_%-]{{1,200}}|_gathered)/\d{{4}}-\d\d-\d\d\.[0-9a-f]{{16}}\.json)"
+)
+
+
+def is_own(path: str) -> bool:
+    """Whether a path within a lake is one that this module builds."""
+    return _OWN.fullmatch(path) is not None

@@ -1,0 +1,328 @@
+"""Importing: files are decoded once, into the lake's staging, and each becomes part of it in one step."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from msgspec import Struct, field
+
+from zlens.catalog.layouts import SIM
+from zlens.errors import InputError, LakeError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Progress, Source, SystemInfo
+from zlens.lake import lake_folder
+from zlens.lake.boundaries import Seams
+from zlens.lake.file_names import is_lake, is_url
+from zlens.lake.lake_folder import Folder, Staging
+from zlens.lake.manifest import Input, Manifest
+from zlens.lake.parquet_engine import ParquetEngine
+from zlens.lake.table_writer import Draft, Writer
+from zlens.readers.linux import sysinfo_tree
+from zlens.readers.recognition import READERS, InputFiles, find, reader
+from zlens.schema.wording import say
+
+_BLOCK = 1 << 20
+#: Time that two recordings may share and still follow each other.
+_MEETING_US = 60_000_000
+
+
+class Added(Struct):
+    """The result for one file. `again`: it was in the lake already, or now is from another import."""
+
+    path: str
+    sha256: str
+    systems: list[str] = field(default_factory=list)
+    first_us: int | None = None
+    last_us: int | None = None
+    tables: int = 0
+    rows: int = 0
+    bytes: int = 0
+    again: bool = False
+    #: The name under which it was imported.
+    known_as: str | None = None
+    problems: list[Problem] = field(default_factory=list)
+
+
+def add(
+    inputs: Iterable[str | os.PathLike[str]],
+    lake: str | os.PathLike[str],
+    *,
+    options: Options | None = None,
+    progress: Progress | None = None,
+    report: Callable[[Added], None] | None = None,
+) -> tuple[list[Added], list[Problem]]:
+    """Import files, folders and patterns into a lake, which is created if needed.
+
+    `report` is called for every file that becomes part of the lake. Returns the result for each, and the
+    problems of unreadable files. Raises InputError if none can be read, LakeError if nothing can be written.
+    """
+    into = lake_folder.at(lake)
+
+    def add_one(module: Any, path: str) -> Added:
+        with lake_folder.typed(into):
+            return into.repeat(
+                lambda: _import_file(into, module, path, options or Options(), progress or no_progress)
+            )
+
+    files = found(inputs)
+    into.create()
+    return each(files, add_one, report)
+
+
+def found(inputs: Iterable[str | os.PathLike[str]]) -> InputFiles:
+    """The files to import; InputError for a lake."""
+    names = [os.fspath(name) for name in inputs]
+    for name in names:
+        if is_lake(name):
+            raise InputError(
+                "this is a lake", file=name, cure="import files into a lake; lakes are read as they are"
+            )
+        if is_url(name):
+            raise InputError(
+                "files are not read from URLs", file=name, cure="copy them to this machine first"
+            )
+    return find(names, is_lake)
+
+
+def each(
+    files: InputFiles, work: Callable[[Any, str], Added], report: Callable[[Added], None] | None
+) -> tuple[list[Added], list[Problem]]:
+    """The results of `work` for the reader's module and the path of each file.
+
+    A file that cannot be read is a problem, unless none can be.
+    """
+    added: list[Added] = []
+    problems = list(files.problems)
+    errors: list[InputError] = []
+    for name in READERS:
+        for path in files.files.get(name, ()):
+            try:
+                result = work(reader(name), path)
+            except InputError as error:
+                errors.append(error)
+                source = reader(name).NAME
+                problems.append(
+                    Problem(None, source, path, error.offset, None, "header", error.message, None)
+                )
+                continue
+            added.append(result)
+            if report is not None:
+                report(result)
+    if not added and errors:
+        raise errors[0]
+    return added, problems
+
+
+def no_progress(done: int, total: int, what: str) -> None:
+    return None
+
+
+def _import_file(into: Folder, module: Any, path: str, options: Options, progress: Progress) -> Added:
+    before = os.stat(path)
+    sha256 = digest(path, before.st_size, progress)
+    with into.locked():
+        manifest = into.load()
+        into.clean(manifest)
+    stored = manifest.inputs.get(sha256)
+    if stored is not None and not stored.forgotten:
+        return already_imported(stored, path)
+    with into.staging() as staged:
+        source: Source = module.open_files([path], options, progress)
+        present = dict.fromkeys(info.system for info in source.systems)
+        wanted = [system for system in present if stored is None or system in stored.forgotten]
+        systems = {info.system: Origin.of(info) for info in source.systems if info.system in wanted}
+        draft = begun(path, sha256, before.st_size, source, options)
+        check(into, manifest, draft.input, systems)
+        shop = ParquetEngine(os.fspath(staged.path / "spill"))
+        try:
+            decode(source, draft, before, path, staged, shop, progress, wanted)
+            progress(before.st_size, before.st_size, f"{path}: joining")
+            with into.locked():
+                manifest = into.load()
+                stored = manifest.inputs.get(sha256)
+                if stored is not None and not set(wanted) <= set(stored.forgotten):
+                    return already_imported(stored, path)
+                check(into, manifest, draft.input, systems)
+                if (error := stranger(manifest.inputs.values(), draft.input)) is not None:
+                    raise error
+                commit(into, manifest, [draft], staged, shop)
+        finally:
+            shop.close()
+    return result(path, draft, source, wanted)
+
+
+def begun(path: str, sha256: str, size: int, source: Source, options: Options) -> Draft:
+    """A draft without rows."""
+    added_us = int(time.time() * 1e6)
+    return Draft(Input(sha256, _display_path(path), size, source.name, options.leap or 0, added_us))
+
+
+def decode(
+    source: Source,
+    draft: Draft,
+    before: os.stat_result,
+    path: str,
+    staged: Staging,
+    shop: ParquetEngine,
+    progress: Progress,
+    wanted: list[str],
+) -> None:
+    """Write the rows of these systems and all facts about them into staging.
+
+    `before` is the file's state when its digest was taken; InputError if it has changed since.
+    """
+    (staged.path / "rows").mkdir()
+    Writer(source, draft, staged, shop, progress, wanted).write()
+    after = os.stat(path)
+    if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+        raise InputError("the file changed while it was read", file=path, cure="import it again")
+    lake_folder.sync(draft.moves.values())
+
+
+def result(path: str, draft: Draft, source: Source, wanted: list[str]) -> Added:
+    """What a file has added, with the problems found in it."""
+    problems = [
+        problem
+        for problem in source.problems(complete=True)
+        if problem.system is None or problem.system in wanted
+    ]
+    chosen = [info for info in source.systems if info.system in wanted]
+    return Added(
+        path,
+        draft.input.sha256,
+        wanted,
+        min((info.first_us for info in chosen if info.first_us is not None), default=None),
+        max((info.last_us for info in chosen if info.last_us is not None), default=None),
+        len(draft.tables),
+        draft.rows,
+        draft.bytes,
+        problems=problems,
+    )
+
+
+def commit(
+    into: Folder, manifest: Manifest, drafts: Sequence[Draft], staged: Staging, shop: ParquetEngine
+) -> None:
+    """Make drafts part of the lake in one step, with the seams to what is already there. Under the lock."""
+    moves: dict[str, str] = {}
+    for draft in drafts:
+        moves |= draft.moves
+        stored = manifest.inputs.get(draft.input.sha256)
+        if stored is not None:
+            # Forgotten systems come back, each with the document of this import.
+            stored.documents.update(draft.input.documents)
+            stored.parts.update(draft.input.parts)
+            stored.forgotten = [name for name in stored.forgotten if name not in draft.input.parts]
+        else:
+            manifest.inputs[draft.input.sha256] = draft.input
+    synced = set(moves)
+    seams = Seams(into, manifest, staged, shop, moves)
+    seams.renew((system, draft.input.source) for draft in drafts for system in draft.input.parts)
+    lake_folder.sync(path for name, path in moves.items() if name not in synced)
+    manifest.retired += [name for name in seams.retired if name not in manifest.retired]
+    into.commit(manifest, staged, moves)
+    into.sweep(manifest)
+
+
+def stranger(inputs: Iterable[Input], draft: Input) -> LakeError | None:
+    """Why an input cannot be in one lake with others: at one time, records of one name are of two systems."""
+    for imported in inputs:
+        for system, part in draft.parts.items():
+            other = imported.parts.get(system) if imported.source == draft.source else None
+            if other is None or imported.sha256 == draft.sha256:
+                continue
+            for own, theirs in product(part.stretches, other.stretches):
+                if min(own[1], theirs[1]) - max(own[0], theirs[0]) <= _MEETING_US:
+                    continue
+                names = sorted(
+                    name for name in own[2].keys() & theirs[2].keys() if own[2][name] != theirs[2][name]
+                )
+                if names:
+                    there, here = (
+                        ", ".join(f"{name} {one[name]}" for name in names) for one in (theirs[2], own[2])
+                    )
+                    return LakeError(
+                        f"another {system} is in the lake at the same time: that of {imported.path} has "
+                        f"{there}, this one {here}",
+                        file=draft.path,
+                        cure="import it into a lake of its own",
+                    )
+    return None
+
+
+class Origin(Struct, frozen=True):
+    """How the rows of a system were decoded: what all its inputs in a lake have in common.
+
+    synthetic   with zlens' own record layouts
+    """
+
+    local_time: bool
+    synthetic: bool
+
+    @classmethod
+    def of(cls, info: SystemInfo) -> Origin:
+        return cls(info.local_time, info.release == SIM)
+
+
+def check(into: Folder, manifest: Manifest, draft: Input, systems: Mapping[str, Origin]) -> None:
+    """LakeError if an input cannot be in one lake with what is there.
+
+    All times of a system must be computed alike, or they could not be put in order. Data decoded with zlens'
+    own record layouts never mix with what a system wrote.
+    """
+    for system, origin in systems.items():
+        for imported in manifest.inputs.values():
+            part = imported.parts.get(system) if imported.source == draft.source else None
+            if part is None:
+                continue
+            if imported.leap != draft.leap:
+                raise LakeError(
+                    f"{system} is in the lake with {imported.leap} leap seconds, not {draft.leap}",
+                    file=draft.path,
+                    cure=say("leap_as_imported", leap=imported.leap),
+                )
+            if part.local_time != origin.local_time:
+                times = "local times" if part.local_time else "UTC"
+                raise LakeError(
+                    f"{system} is in the lake with {times}", file=draft.path, cure=say("tz_alike")
+                )
+            stored_part = lake_folder.part_of(into.document(imported, part.document), part, into)
+            if (stored_part.info.release == SIM) != origin.synthetic:
+                kind = "data from a real system" if origin.synthetic else f"data of zlens' own pack {SIM}"
+                raise LakeError(
+                    f"{system} is in the lake with {kind}",
+                    file=draft.path,
+                    cure="import it into a lake of its own",
+                )
+            # All inputs of a system are alike: each was checked against those before it.
+            break
+
+
+def already_imported(stored: Input, path: str) -> Added:
+    """The result for a file that the lake has already."""
+    return Added(path, stored.sha256, list(stored.parts), again=True, known_as=stored.path)
+
+
+def digest(path: str, size: int, progress: Progress) -> str:
+    """The SHA-256 of a file, or of the files of a folder that is one input."""
+    if os.path.isdir(path):
+        return sysinfo_tree.of_folder(path).digest()
+    checksum = hashlib.sha256()
+    done = 0
+    with open(path, "rb", buffering=0) as file:
+        while block := file.read(_BLOCK):
+            checksum.update(block)
+            done += len(block)
+            progress(done, max(size, done), f"{path}: checksum")
+    return checksum.hexdigest()
+
+
+def _display_path(path: str) -> str:
+    # Names on disk are bytes and not always text.
+    return os.fsencode(path).decode("utf-8", "replace")

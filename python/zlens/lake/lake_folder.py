@@ -1,0 +1,540 @@
+"""The folder of a lake: its locks, its manifest, and how files enter and leave it.
+
+Files are written under `.staging`, renamed into place, and become visible when the manifest is
+replaced. The next import removes what a process that died has left behind. Locks are the kernel's
+(flock), so that none outlives its process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from zlens.errors import InputError, LakeError
+from zlens.inputs.problems import printable
+from zlens.lake import documents as document
+from zlens.lake import file_names, manifest
+from zlens.lake.documents import (
+    Document,
+    File,
+    GatheredDocument,
+    MeasuresDocument,
+    MeasuresFile,
+    PartDocument,
+    SeamDocument,
+)
+from zlens.lake.manifest import Gathered, Input, Manifest, Part, Rollup
+from zlens.schema.wording import say
+
+_T = TypeVar("_T")
+#: Size and digest of a file, if known.
+Listed = tuple[int | None, str | None]
+
+_PLAN = "plan.json"
+_OWNER = "owner"
+#: What a folder may contain before it becomes a lake.
+_BEGUN = frozenset({file_names.STAGING, file_names.LOCK, file_names.READERS, file_names.LIVE})
+#: A larger file is not a manifest: room for a century of hourly files.
+_LARGEST = 2 * 1024**3
+
+
+class Folder:
+    """A lake's folder. Paths within it are relative, as `names` builds them."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._root = os.path.abspath(path)
+
+    @property
+    def name(self) -> str:
+        """The lake's name in messages."""
+        return str(self.path)
+
+    def place(self, name: str) -> str:
+        """A file's name in messages."""
+        return self.absolute(name)
+
+    def absolute(self, name: str) -> str:
+        return f"{self._root}{os.sep}{name}"
+
+    def create(self) -> None:
+        """Create the folder if needed; LakeError if it is used for something else."""
+        if printable(str(self.path)) != str(self.path):
+            raise LakeError(
+                "cannot be made a lake: its name is not UTF-8 text",
+                file=str(self.path),
+                cure="name another folder",
+            )
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            existing = set(os.listdir(self.path))
+            if file_names.is_lake(self.path) or existing <= _BEGUN:
+                # Readers may not be allowed to create it.
+                Path(self.absolute(file_names.READERS)).touch()
+        except OSError as error:
+            raise LakeError(
+                f"cannot be made a lake: {error.strerror or error}", file=str(self.path), cure="name a folder"
+            ) from None
+        if not file_names.is_lake(self.path) and not existing <= _BEGUN:
+            raise LakeError(
+                "the folder contains other files and is not a lake",
+                file=str(self.path),
+                cure="name a new or an empty folder",
+            )
+
+    # -- the manifest --------------------------------------------------------------------------------
+
+    def load(self) -> Manifest:
+        """The current manifest; an empty one if there is none yet."""
+        path = self.absolute(file_names.MANIFEST)
+        try:
+            with open(path, "rb") as file:
+                data = file.read(_LARGEST + 1)
+        except FileNotFoundError:
+            return Manifest()
+        except OSError as error:
+            raise InputError(
+                f"cannot be read: {error.strerror or error}", file=path, cure="check permissions"
+            ) from None
+        if len(data) > _LARGEST:
+            raise InputError("the manifest is too large", file=path, expected=f"at most {_LARGEST:,} bytes")
+        return manifest.load(data, path)
+
+    def read(self, name: str, sha256: str | None, moves: Mapping[str, str] | None = None) -> bytes:
+        """A file of the lake; InputError if it is missing or not the one listed."""
+        path = (moves or {}).get(name) or self.absolute(name)
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except OSError as error:
+            raise InputError(
+                f"cannot be read: {error.strerror or error}",
+                file=path,
+                cure=say("lake_check", lake=self.name),
+            ) from None
+        if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
+            raise InputError(
+                "this is not the file that the manifest lists",
+                file=path,
+                cure=say("lake_check", lake=self.name),
+            )
+        return data
+
+    def bring(self, wanted: Iterable[str]) -> None:
+        """Make sure that files of the lake are where `absolute` says, if they come from elsewhere."""
+
+    def verify(self, files: Mapping[str, File | MeasuresFile]) -> None:
+        """Verify Parquet files by their paths; InputError if one is not that of the manifest."""
+        for path, file in files.items():
+            verify(path, file, self.path)
+
+    def refreshed(self, wanted: Iterable[str]) -> Iterator[tuple[str, InputError | None]]:
+        """Files of the lake, read again if they come from elsewhere, each with its error if it cannot be."""
+        for name in wanted:
+            yield name, None
+
+    def files(self) -> Iterator[str]:
+        """Every file that is there, listed or not, but those on their way in and those of `zlens live`."""
+        for area, folders, files in os.walk(self._root):
+            folders.sort()
+            if area == self._root:
+                folders[:] = [each for each in folders if each not in (file_names.STAGING, file_names.LIVE)]
+            for file in sorted(files):
+                yield os.path.relpath(os.path.join(area, file), self._root).replace(os.sep, "/")
+
+    def repeat(self, work: Callable[[], _T]) -> _T:
+        """Do what changes the lake, again if another writer came first and that shows only at the end."""
+        return work()
+
+    def document(self, imported: Input, key: str) -> Document:
+        name = f"{file_names.document(imported.sha256, key)}/{document.NAME}"
+        return document.load(self.read(name, imported.documents[key]), self.absolute(name))
+
+    def seam(
+        self, imported: Input, part: Part, moves: Mapping[str, str] | None = None
+    ) -> SeamDocument | None:
+        """The seam of a part; `moves` locates files that are not in the lake yet."""
+        if part.seam is None:
+            return None
+        name = self.seam_name(imported, part)
+        data = self.read(name, part.seam.sha256, moves)
+        return document.load_seam(data, self.absolute(name), part.seam.key)
+
+    @staticmethod
+    def seam_name(imported: Input, part: Part) -> str:
+        key = part.seam.key if part.seam else ""
+        return f"{file_names.document(imported.sha256, part.document)}/{part.place}.seam.{key}.json"
+
+    def listed(self, current: Manifest, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
+        """Every file that the manifest lists, directly or through documents: size and digest if known."""
+        files: dict[str, Listed] = {}
+        for imported in current.inputs.values():
+            files.update(self.listed_of(imported, moves))
+        for rollup in current.rollups.values():
+            files.update(self.listed_measures(rollup, moves))
+        for gathered in current.gathered.values():
+            files.update(self.listed_gathered(gathered, moves))
+        return files
+
+    def measures(self, rollup: Rollup, moves: Mapping[str, str] | None = None) -> MeasuresDocument:
+        """The document of a day's measures."""
+        name = file_names.measures_document(rollup.system, rollup.day, rollup.state)
+        return document.load_measures(self.read(name, rollup.sha256, moves), self.absolute(name))
+
+    def listed_measures(self, rollup: Rollup, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
+        """The files of a day of measures."""
+        place = rollup.system, rollup.day, rollup.state
+        stored = self.measures(rollup, moves)
+        files: dict[str, Listed] = {file_names.measures_document(*place): (None, rollup.sha256)}
+        files.update({file_names.schema(key): (None, None) for key in stored.schemas.values()})
+        files.update(
+            {file_names.measure(file.table, *place): (file.bytes, file.sha256) for file in stored.files}
+        )
+        return files
+
+    def gathered(self, entry: Gathered, moves: Mapping[str, str] | None = None) -> GatheredDocument:
+        """The document of a day's measures of many systems."""
+        name = file_names.gathered_document(entry.day, entry.key)
+        return document.load_gathered(self.read(name, entry.sha256, moves), self.absolute(name))
+
+    def listed_gathered(self, entry: Gathered, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
+        """The files of a day of measures of many systems."""
+        stored = self.gathered(entry, moves)
+        files: dict[str, Listed] = {
+            file_names.gathered_document(entry.day, entry.key): (None, entry.sha256),
+            **{file_names.schema(key): (None, None) for key in stored.schemas.values()},
+        }
+        for file in stored.files:
+            files[file_names.gathered(file.table, entry.day, entry.key)] = (file.bytes, file.sha256)
+        return files
+
+    def listed_of(self, imported: Input, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
+        """The files of one input."""
+        files: dict[str, Listed] = {}
+        documents = {key: self.document(imported, key) for key in imported.documents}
+        for key, stored in documents.items():
+            base = file_names.document(imported.sha256, key)
+            files[f"{base}/{document.NAME}"] = (None, imported.documents[key])
+            files.update({f"{base}/{name}": facts for name, facts in stored.side.items()})
+        for part in imported.parts.values():
+            part_document = part_of(documents[part.document], part, self)
+            files.update(
+                {file_names.schema(schema): (None, None) for schema in part_document.schemas.values()}
+            )
+            seam = self.seam(imported, part, moves)
+            if part.seam is not None:
+                files[self.seam_name(imported, part)] = (None, part.seam.sha256)
+            for file in part_document.files if part.raw else ():
+                files[base_name(imported, part, file, seam)] = (file.bytes, file.sha256)
+            for file in seam.files if seam else ():
+                if file.rows:
+                    files[file.name(imported.sha256, part.system)] = (file.bytes, file.sha256)
+        return files
+
+    # -- locks ---------------------------------------------------------------------------------------
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Exclusive access to the manifest, to read, change and replace it."""
+        handle = os.open(self.absolute(file_names.LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def reading(self) -> Reading:
+        """Keeps the files of the manifest from being removed until the object is closed."""
+        return Reading(self.absolute(file_names.READERS))
+
+    # -- staging -------------------------------------------------------------------------------------
+
+    @contextmanager
+    def staging(self) -> Iterator[Staging]:
+        """A private folder within the lake; removed at the end, whatever happens."""
+        with self.locked():
+            # Under the lock, so that nobody takes it for a dead one before it has its owner.
+            area = Path(self.absolute(file_names.STAGING))
+            area.mkdir(exist_ok=True)
+            private = area / f"{os.getpid()}-{secrets.token_hex(6)}"
+            private.mkdir()
+            handle = os.open(private / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            yield Staging(private)
+        finally:
+            shutil.rmtree(private, ignore_errors=True)
+            os.close(handle)
+
+    def clean(self, current: Manifest) -> None:
+        """Remove what dead processes have left, and what was waiting for readers. Under the lock."""
+        area = Path(self.absolute(file_names.STAGING))
+        remaining = sorted(area.iterdir()) if area.is_dir() else []
+        for entry in remaining:
+            if not entry.is_dir():
+                entry.unlink(missing_ok=True)
+        dead = [entry for entry in remaining if entry.is_dir() and is_dead(entry)]
+        planned = {name for entry in dead for name in _planned_moves(entry)}
+        if planned:
+            for name in planned - self.listed(current).keys() - set(current.retired):
+                self._remove(name)
+        for entry in dead:
+            shutil.rmtree(entry, ignore_errors=True)
+        self.sweep(current)
+
+    def sweep(self, current: Manifest) -> int:
+        """Remove retired files unless somebody reads, and replace the manifest; returns how many are left.
+
+        What cannot be removed now, as without room for a manifest, is left to the next sweep.
+        """
+        if not current.retired:
+            return 0
+        with Reading(self.absolute(file_names.READERS), alone=True) as alone:
+            if not alone:
+                return len(current.retired)
+            retired = list(current.retired)
+            try:
+                for name in retired:
+                    self._remove(name)
+                current.retired = []
+                self._replace(current, Path(self.absolute(file_names.STAGING)))
+            except OSError:
+                current.retired = retired
+                return sum(os.path.exists(self.absolute(name)) for name in retired)
+        return 0
+
+    def _remove(self, name: str) -> None:
+        path = self.absolute(name)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        # Folders of days, systems and tables go with their last file.
+        parent = os.path.dirname(name)
+        while parent:
+            try:
+                os.rmdir(self.absolute(parent))
+            except OSError:
+                break
+            parent = os.path.dirname(parent)
+
+    def commit(self, current: Manifest, staged: Staging, moves: dict[str, str]) -> None:
+        """Move files into place (name in the lake: current path) and list them in the manifest; locked."""
+        fresh: list[str] = []
+        try:
+            staged.plan(moves)
+            if not file_names.is_lake(self.path):
+                # Before the first file, or another import takes the folder for one of something else.
+                self._replace(Manifest(), staged.path)
+            folders: set[str] = set()
+            for name, path in moves.items():
+                target = self.absolute(name)
+                folders.add(os.path.dirname(target))
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                if not os.path.exists(target):
+                    fresh.append(name)
+                os.replace(path, target)
+            sync(folders)
+            current.retired = [name for name in current.retired if name not in moves]
+            self._replace(current, staged.path)
+        except BaseException:
+            # Ctrl-C may come after everything is done: what is on disk decides.
+            if not self._is_current(current):
+                for name in fresh:
+                    self._remove(name)
+            raise
+
+    def _is_current(self, current: Manifest) -> bool:
+        try:
+            return Path(self.absolute(file_names.MANIFEST)).read_bytes() == current.dump()
+        except OSError:
+            return False
+
+    def _replace(self, current: Manifest, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        temporary = folder / f"{file_names.MANIFEST}.{os.getpid()}"
+        try:
+            with open(temporary, "wb") as file:
+                file.write(current.dump())
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self.absolute(file_names.MANIFEST))
+        finally:
+            temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            sync([os.fspath(self.path)])
+
+
+class Staging:
+    """A private folder of files on their way into a lake."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def plan(self, moves: Iterable[str]) -> None:
+        """Record what will be moved where, in case this process dies on the way."""
+        with open(self.path / _PLAN, "w", encoding="utf-8") as file:
+            json.dump(list(moves), file)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def write(self, name: str, data: bytes) -> tuple[int, str]:
+        """Write a small file; returns its size and digest."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return len(data), hashlib.sha256(data).hexdigest()
+
+
+class Reading:
+    """A shared lock for readers; `alone` asks for it exclusively and does not wait."""
+
+    def __init__(self, path: str, *, alone: bool = False) -> None:
+        self.held = True
+        flags = os.O_RDWR | os.O_CREAT if alone else os.O_RDONLY
+        try:
+            self._handle: int | None = os.open(path, flags | os.O_CLOEXEC, 0o666)
+        except OSError:
+            # A lake on a read-only medium: nothing is removed there.
+            self._handle = None
+            return
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB if alone else fcntl.LOCK_SH)
+        except OSError:
+            self.held = not alone
+            if alone:
+                self.close()
+
+    def close(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def __del__(self) -> None:
+        self.close()
+
+    def __enter__(self) -> bool:
+        return self.held
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def base_name(imported: Input, part: Part, file: File, seam: SeamDocument | None) -> str:
+    """The place of an imported file: among those of its table, or aside if another one replaces it."""
+    if seam is not None and any(replacement.place == file.place for replacement in seam.files):
+        return file_names.aside(imported.sha256, part.document, part.place, file.table, file.day, file.kind)
+    return file.name(imported.sha256, part.system)
+
+
+def part_of(stored: Document, part: Part, folder: Folder) -> PartDocument:
+    """The part of a document."""
+    if part.place < len(stored.parts):
+        own = stored.parts[part.place]
+        if own.info.system == part.system and part.tables in ("", own.tables_key):
+            return own
+    raise InputError(
+        f"the manifest and a document disagree on {part.system!r}",
+        file=folder.absolute(file_names.MANIFEST),
+        cure=say("lake_check", lake=folder.name),
+    )
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+#: A Parquet file ends with its footer, the footer's length and a mark.
+_FOOT_END = 8
+
+
+def foot(path: str | os.PathLike[str]) -> str:
+    """A short digest of a Parquet file's footer, which describes all its pages; cheap for any size."""
+    with open(path, "rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        end = os.pread(file.fileno(), _FOOT_END, max(size - _FOOT_END, 0))
+        length = min(int.from_bytes(end[:4], "little") + _FOOT_END, size)
+        data = os.pread(file.fileno(), length, size - length)
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def verify(path: str, file: File | MeasuresFile, lake: str | os.PathLike[str]) -> None:
+    """InputError if a Parquet file is missing or not the one listed, as far as size and footer tell."""
+    try:
+        size = os.stat(path).st_size
+        is_listed = size == file.bytes and (file.foot is None or foot(path) == file.foot)
+        problem = f"this is not the file that the manifest lists, which has {file.rows:,} rows"
+    except OSError as error:
+        is_listed, problem = False, f"cannot be read: {error.strerror or error}"
+    if not is_listed:
+        raise InputError(problem, file=path, cure=say("lake_check", lake=lake))
+
+
+def sync(paths: Iterable[str]) -> None:
+    """Flush files to disk, many at a time: one disk write serves all that wait for it."""
+
+    def sync_one(path: str) -> None:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(sync_one, paths))
+
+
+def at(path: str | os.PathLike[str]) -> Folder:
+    """The lake in a folder or at a URL."""
+    if not file_names.is_url(path):
+        return Folder(path)
+    from zlens.lake import object_store
+
+    return object_store.at(os.fspath(path))
+
+
+@contextmanager
+def typed(folder: Folder, room: str = "make room on the disk, or name a lake elsewhere") -> Iterator[None]:
+    """Turns the system's errors when nothing can be written into ones with a cure; `room` on a full disk."""
+    try:
+        yield
+    except OSError as error:
+        problem, cure = error.strerror or str(error), "check the disk and the permissions of the folder"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            problem, cure = f"there is no more room ({problem})", room
+        raise LakeError(f"{problem}; the lake is as it was", file=folder.name, cure=cure) from None
+
+
+def is_dead(staging: Path) -> bool:
+    try:
+        handle = os.open(staging / _OWNER, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _planned_moves(staging: Path) -> list[str]:
+    try:
+        moves = json.loads((staging / _PLAN).read_bytes())
+    except (OSError, ValueError):
+        return []
+    return [name for name in moves if isinstance(name, str) and file_names.is_own(name)]

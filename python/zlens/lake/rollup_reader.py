@@ -1,0 +1,217 @@
+"""Measures by hour and day, as `zlens lake rollup` keeps them: tables `cpu_hour`, `cpu_day` of a lake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from zlens.catalog import expressions
+from zlens.catalog.raw_columns import Column
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import ArrowSource, RawTable, SystemInfo, WithoutFiles
+from zlens.lake import documents, file_names
+from zlens.lake.documents import MeasuresFile
+from zlens.lake.lake_folder import Folder, Reading
+from zlens.lake.manifest import RULES, Gathered, Rollup
+from zlens.lake.parquet_streams import Stream, allow, parquet
+from zlens.lake.rollups import DAY_US, day_number
+
+#: The column with the end of the hour or day. Its name is not `interval_end`: no interval ends there.
+TIME = "bucket_end"
+
+#: Measures of a day of so many systems are gathered in files of their own, and read from them.
+MANY = 8
+
+#: Buckets end after the first and not after the second, in microseconds UTC; None: no bound.
+Bounds = tuple[int | None, int | None]
+
+
+class MeasuresTable:
+    """One measure by hour or by day, of all systems, in files of one schema."""
+
+    def __init__(
+        self, name: str, columns: tuple[Column, ...], lake: Folder, bounds: Mapping[str, Bounds]
+    ) -> None:
+        self.name = name
+        self.columns = columns
+        self.files: dict[str, MeasuresFile] = {}
+        #: Of files with rows of others, too: the systems that are read.
+        self._only: dict[str, tuple[str, ...]] = {}
+        self._lake = lake
+        self._bounds = bounds
+        self._is_verified = False
+
+    @property
+    def paths(self) -> list[str]:
+        return list(self.files)
+
+    def sql(self, columns: Sequence[str]) -> str:
+        """A SELECT of the named columns, of the selected times."""
+        if not self._is_verified:
+            self._lake.verify(self.files)
+            self._is_verified = True
+        chosen = ", ".join(map(expressions.quote, columns)) or "1"
+        by_systems: dict[tuple[str, ...] | None, list[str]] = {}
+        for path in self.files:
+            by_systems.setdefault(self._only.get(path), []).append(path)
+        times = self._times()
+        return " UNION ALL ".join(
+            f"SELECT {chosen} FROM {parquet(paths)} WHERE {_of_systems(systems)} AND ({times})"
+            for systems, paths in by_systems.items()
+        )
+
+    def add(self, path: str, file: MeasuresFile, only: tuple[str, ...] | None = None) -> None:
+        """Read a file; `only`: the systems in it whose rows are up to date, if not all of them are."""
+        self.files[path] = file
+        if only is not None:
+            self._only[path] = only
+
+    def stream(self, columns: list[str]) -> ArrowSource:
+        return Stream(self, columns)
+
+    def _times(self) -> str:
+        by_bounds: dict[Bounds, list[str]] = {}
+        for system, bounds in self._bounds.items():
+            by_bounds.setdefault(bounds, []).append(system)
+        if set(by_bounds) <= {(None, None)}:
+            return "true"
+        conditions = []
+        for (low, high), systems in by_bounds.items():
+            parts = [f"system IN ({', '.join(map(expressions.literal, systems))})"]
+            parts += [f"epoch_us({TIME}) > {low}"] if low is not None else []
+            parts += [f"epoch_us({TIME}) <= {high}"] if high is not None else []
+            conditions.append(" AND ".join(parts))
+        return " OR ".join(f"({condition})" for condition in conditions)
+
+
+def _of_systems(systems: tuple[str, ...] | None) -> str:
+    return "true" if systems is None else f"system IN ({', '.join(map(expressions.literal, systems))})"
+
+
+class _Tables(Mapping[str, list[RawTable]]):
+    """The tables by name. Documents are read when a name is first asked for."""
+
+    def __init__(
+        self,
+        lake: Folder,
+        rollups: Sequence[Rollup],
+        gathered: Sequence[Gathered],
+        bounds: Mapping[str, Bounds],
+    ) -> None:
+        self._lake = lake
+        self._rollups = rollups
+        self._gathered = gathered
+        self._bounds = bounds
+        self._schemas: dict[str, tuple[Column, ...]] = {}
+
+    @cached_property
+    def found(self) -> dict[str, list[RawTable]]:
+        tables: dict[tuple[str, str], MeasuresTable] = {}
+
+        def table(name: str, key: str) -> MeasuresTable:
+            if (name, key) not in tables:
+                tables[name, key] = MeasuresTable(name, self._schema(key), self._lake, self._bounds)
+            return tables[name, key]
+
+        by_day: dict[str, dict[str, Rollup]] = {}
+        for rollup in self._rollups:
+            if self._overlaps(rollup):
+                by_day.setdefault(rollup.day, {})[rollup.system] = rollup
+        for entry in self._gathered:
+            wanted = by_day.get(entry.day, {})
+            if len(wanted) < MANY:
+                continue
+            gathered = self._lake.gathered(entry)
+            current = [
+                system
+                for system, state in gathered.members
+                if system in wanted and wanted[system].state == state
+            ]
+            only = None if len(current) == len(gathered.members) else (*current,)
+            for file in gathered.files if current else ():
+                path = self._lake.absolute(file_names.gathered(file.table, entry.day, entry.key))
+                table(file.table, gathered.schemas[file.table]).add(path, file, only)
+            for system in current:
+                del wanted[system]
+        for rollup in (rollup for wanted in by_day.values() for rollup in wanted.values()):
+            stored = self._lake.measures(rollup)
+            for file in stored.files:
+                name = file_names.measure(file.table, rollup.system, rollup.day, rollup.state)
+                table(file.table, stored.schemas[file.table]).add(self._lake.absolute(name), file)
+        by_name: dict[str, list[RawTable]] = {}
+        for one in tables.values():
+            by_name.setdefault(one.name, []).append(one)
+        return by_name
+
+    def _schema(self, key: str) -> tuple[Column, ...]:
+        if key not in self._schemas:
+            name = file_names.schema(key)
+            self._schemas[key] = documents.load_schema(self._lake.read(name, None), self._lake.absolute(name))
+        return self._schemas[key]
+
+    def _overlaps(self, rollup: Rollup) -> bool:
+        low, high = self._bounds.get(rollup.system, (None, None))
+        day_us = day_number(rollup.day) * DAY_US
+        # Days are local: clocks differ by less than a day.
+        return (low is None or day_us + 2 * DAY_US > low) and (high is None or day_us - DAY_US < high)
+
+    def __getitem__(self, name: str) -> list[RawTable]:
+        return list(self.found[name])
+
+    def __contains__(self, name: object) -> bool:
+        # Every table that a query names is looked up here: most are not of this kind.
+        return str(name).endswith(("_hour", "_day")) and name in self.found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self.found))
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+
+class MeasuresSource(WithoutFiles):
+    """The measures of a lake by hour and day, which are of systems that its other sources describe."""
+
+    name = "zlens-measures"
+
+    def __init__(
+        self,
+        lake: Folder,
+        rollups: Sequence[Rollup],
+        gathered: Sequence[Gathered],
+        bounds: Mapping[str, Bounds],
+        reading: Reading,
+    ) -> None:
+        self.lake = lake
+        self.systems: list[SystemInfo] = []
+        self._rollups = rollups
+        self._reading = reading
+        self._tables = _Tables(lake, rollups, gathered, bounds)
+        self.tables: Mapping[str, list[RawTable]] = self._tables
+
+    def problems(self, *, complete: bool = False) -> list[Problem]:
+        """The systems with measures by rules of an earlier release."""
+        earlier: dict[str, list[str]] = {}
+        for rollup in self._rollups:
+            if rollup.rules != RULES:
+                earlier.setdefault(rollup.system, []).append(rollup.day)
+        return [
+            Problem(
+                system,
+                self.name,
+                self.lake.name,
+                None,
+                None,
+                "outdated",
+                f"measures by hour and day of {len(days)} day{'s' * (len(days) > 1)} from {min(days)} to "
+                f"{max(days)} are by the rules of an earlier release; zlens lake rollup computes them again "
+                "where raw tables remain",
+            )
+            for system, days in earlier.items()
+        ]
+
+    @property
+    def folders(self) -> list[str]:
+        """The folder of all measures; statements name the files in it that the manifest lists."""
+        allow()
+        return [self.lake.absolute(file_names.MEASURES)]

@@ -1,0 +1,91 @@
+"""Files of a lake that are lists of rows, one for every minute of weeks: msgspec decodes and checks them.
+
+What it rejects is checked again by kind, which says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Struct
+
+from zlens.lake import validators
+from zlens.schema.validators import (
+    LARGEST,
+    SMALLEST,
+    Integer,
+    Key,
+    Kind,
+    Maybe,
+    Number,
+    Row,
+    Spec,
+    Text,
+)
+
+
+class Lists(Struct, frozen=True, dict=True):
+    """The lists of a file by name, each with the kind of its rows; `into`: what they become."""
+
+    rows: Mapping[str, Row]
+    into: Callable[..., Any] = dict
+
+    def load(self, data: bytes, file: str) -> Any:
+        """The contents of a file; InputError if zlens cannot have written it."""
+        # A NUL in a text is accepted by msgspec and not by the kinds.
+        if b"\\u0000" not in data:
+            for form in self._forms:
+                try:
+                    lists: Any = msgspec.json.decode(data, type=form)
+                except (ValueError, RecursionError):
+                    continue
+                if all(_fit(getattr(lists, name), row) for name, row in self.rows.items()):
+                    made = {
+                        name: [row.into(*one) for one in getattr(lists, name)]
+                        for name, row in self.rows.items()
+                    }
+                    return self.into(**made)
+        return validators.loaded(data, file, self._spec)
+
+    @cached_property
+    def _spec(self) -> Spec:
+        return Spec(tuple(Key(name, validators.many(row)) for name, row in self.rows.items()), self.into)
+
+    @cached_property
+    def _forms(self) -> list[type]:
+        """The types of a file that zlens writes, and of one that an earlier release wrote."""
+        whole = {name: row.of for name, row in self.rows.items()}
+        short = {name: row.of[: row.short or None] for name, row in self.rows.items()}
+        return [_form(whole)] if short == whole else [_form(whole), _form(short)]
+
+
+def _form(places: Mapping[str, tuple[Kind, ...]]) -> type:
+    """The type of a file whose rows have these places."""
+    lists = [(name, list[tuple[tuple(map(_type, row))]]) for name, row in places.items()]  # type: ignore[misc]
+    return msgspec.defstruct("Lists", lists, forbid_unknown_fields=True)
+
+
+def _type(kind: Kind) -> Any:
+    """The type of values of a kind."""
+    if isinstance(kind, Maybe):
+        return _type(kind.of) | None
+    if isinstance(kind, Integer):
+        return Annotated[int, msgspec.Meta(ge=kind.low, le=kind.high)]
+    if isinstance(kind, Number):
+        return Annotated[float, msgspec.Meta(ge=max(kind.low, -LARGEST), le=min(kind.high, LARGEST))]
+    if isinstance(kind, Text) and kind.form is None:
+        return Annotated[str, msgspec.Meta(min_length=kind.least, max_length=kind.longest)]
+    raise TypeError(f"rows have no place for {kind}")
+
+
+def _fit(rows: list[tuple[Any, ...]], row: Row) -> bool:
+    """Whether the numbers of rows are 0 or large enough."""
+    numbers = [
+        place for place, kind in enumerate(row.of) if Number in (type(kind), type(getattr(kind, "of", None)))
+    ]
+    return not any(
+        one[place] and abs(one[place]) < SMALLEST for place in numbers for one in rows if place < len(one)
+    )

@@ -1,0 +1,421 @@
+"""Import in two steps: processes decode inputs into folders of their own, and one call joins these to a lake.
+
+A staged input is a folder named by the SHA-256 of the input's bytes. It has the files that an import would
+move into the lake, under the same names, and `staged.json`, which lists them with their sizes and digests. It
+can be copied between machines: what arrives is verified before it becomes part of a lake.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from zlens.catalog.layouts import SIM
+from zlens.errors import InputError, LakeError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Progress, Source
+from zlens.lake import documents as document
+from zlens.lake import file_names, importer, lake_folder, validators
+from zlens.lake.importer import Added, Origin
+from zlens.lake.lake_folder import Folder, Staging
+from zlens.lake.manifest import INPUT, Input, Manifest, input_facts, input_of
+from zlens.lake.parquet_engine import ParquetEngine
+from zlens.lake.table_writer import Draft
+from zlens.schema.validators import Integer, Key, Maybe, Named, Row, Spec
+from zlens.schema.wording import say
+
+#: Describes a staged input; the folder has it when everything else is there.
+NAME = "staged.json"
+VERSION = 1
+#: Inputs that become part of a lake in one step.
+BATCH = 64
+#: Prefix of the folders of inputs that are being decoded.
+_UNFINISHED = ".new-"
+_LARGEST = 256 * 1024**2
+_BLOCK = 1 << 20
+_STAGED = Spec(
+    (
+        Key("zlens_staged", Integer(VERSION, VERSION)),
+        Key("zone", Maybe(validators.TEXT), default=None),
+        Key("input", INPUT),
+        Key(
+            "files",
+            Named(Row((validators.COUNT, validators.SHA256), "bytes and SHA-256"), 1, validators.LONGEST),
+        ),
+    )
+)
+
+
+def stage(
+    inputs: Iterable[str | os.PathLike[str]],
+    area: str | os.PathLike[str],
+    *,
+    options: Options | None = None,
+    progress: Progress | None = None,
+    report: Callable[[Added], None] | None = None,
+) -> tuple[list[Added], list[Problem]]:
+    """Decode files, folders and patterns into an area, one folder each; the area is created if needed.
+
+    Any number of processes may stage into one area, also the same input. Results and errors are those of
+    `lake.add`.
+    """
+    base = Path(area)
+    if file_names.is_lake(base):
+        raise LakeError("this is a lake", file=str(base), cure="name another folder to stage in")
+
+    def stage_one(module: Any, path: str) -> Added:
+        with lake_folder.typed(Folder(area)):
+            return _stage_file(base, module, path, options or Options(), progress or importer.no_progress)
+
+    files = importer.found(inputs)
+    with lake_folder.typed(Folder(area)):
+        base.mkdir(parents=True, exist_ok=True)
+    return importer.each(files, stage_one, report)
+
+
+def _stage_file(base: Path, module: Any, path: str, options: Options, progress: Progress) -> Added:
+    before = os.stat(path)
+    sha256 = importer.digest(path, before.st_size, progress)
+    target = base / sha256
+    zone = None if options.tz is None else str(options.tz)
+    if (target / NAME).exists():
+        earlier = _Staged.load(target)
+        if (earlier.input.leap, earlier.zone) != (options.leap or 0, zone):
+            raise LakeError(
+                f"this input is staged with {earlier.input.leap} leap seconds and the zone {earlier.zone}",
+                file=str(target),
+                cure="remove that folder, or stage in another one",
+            )
+        return importer.already_imported(earlier.input, path)
+    with _unfinished(base) as private:
+        staged = Staging(private)
+        source: Source = module.open_files([path], options, progress)
+        systems = list(dict.fromkeys(info.system for info in source.systems))
+        draft = importer.begun(path, sha256, before.st_size, source, options)
+        shop = ParquetEngine(os.fspath(private / "spill"))
+        try:
+            importer.decode(source, draft, before, path, staged, shop, progress, systems)
+        finally:
+            shop.close()
+        listed: dict[str, tuple[int, str]] = {}
+        ready = private / "ready"
+        for name, file in draft.moves.items():
+            listed[name] = (os.path.getsize(file), lake_folder.digest(file))
+            place = ready / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(file, place)
+        _Staged(ready, zone, draft.input, listed).dump()
+        try:
+            os.rename(ready, target)
+        except OSError:
+            # Another process has staged the same input meanwhile.
+            if not (target / NAME).exists():
+                raise
+        lake_folder.sync([os.fspath(base)])
+    return importer.result(path, draft, source, systems)
+
+
+@contextmanager
+def _unfinished(base: Path) -> Iterator[Path]:
+    """A private folder of the area. Those that dead processes of this machine have left are removed."""
+    host = file_names.escape(socket.gethostname())[:60]
+    for left in base.glob(f"{_UNFINISHED}{host}.*"):
+        number = left.name.split(".")[-2]
+        if number.isdecimal() and not _is_alive(int(number)):
+            shutil.rmtree(left, ignore_errors=True)
+    private = base / f"{_UNFINISHED}{host}.{os.getpid()}.{secrets.token_hex(6)}"
+    private.mkdir()
+    try:
+        yield private
+    finally:
+        shutil.rmtree(private, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+class Committed(Struct):
+    """The result for one staged input: `again` if the lake had it, `error` if it cannot be in this lake."""
+
+    path: str
+    input: Input
+    again: bool = False
+    error: LakeError | InputError | None = None
+
+
+def commit(
+    areas: Iterable[str | os.PathLike[str]],
+    lake: str | os.PathLike[str],
+    *,
+    keep: bool = False,
+    progress: Progress | None = None,
+    report: Callable[[Committed], None] | None = None,
+) -> list[Committed]:
+    """Make staged inputs part of a lake, in order of time, and remove their folders unless `keep`.
+
+    `areas` are folders that `stage` wrote into, or those of single inputs. Inputs become part of the lake in
+    batches, each in one step; repeat a call that was killed. Raises InputError if nothing is staged there,
+    LakeError if nothing can be written.
+    """
+    progress = progress or importer.no_progress
+    staged, results = _found(areas)
+    for result in results:
+        if report is not None:
+            report(result)
+    into = lake_folder.at(lake)
+    into.create()
+    for at in range(0, len(staged), BATCH):
+        batch = staged[at : at + BATCH]
+        progress(at, len(staged), "joining staged inputs")
+        with lake_folder.typed(into):
+            committed = into.repeat(partial(_commit, into, batch))
+        for result in committed:
+            results.append(result)
+            if report is not None:
+                report(result)
+            if not keep and result.error is None:
+                shutil.rmtree(result.path, ignore_errors=True)
+    progress(len(staged), len(staged), "joining staged inputs")
+    return results
+
+
+def _found(areas: Iterable[str | os.PathLike[str]]) -> tuple[list[_Staged], list[Committed]]:
+    """The staged inputs in order of time, each once, and those that are there twice."""
+    by_digest: dict[str, _Staged] = {}
+    twice: list[Committed] = []
+    for area in areas:
+        base = Path(area)
+        try:
+            inside = [base] if (base / NAME).exists() else sorted(base.iterdir())
+        except OSError as error:
+            raise InputError(
+                f"cannot be read: {error.strerror or error}", file=str(base), cure="name staged inputs"
+            ) from None
+        for path in inside:
+            if not (path / NAME).exists():
+                continue
+            try:
+                staged = _Staged.load(path)
+            except InputError:
+                if path.exists():
+                    raise
+                # Another call has just committed it.
+                continue
+            if staged.input.sha256 in by_digest:
+                twice.append(Committed(str(path), staged.input, again=True))
+            else:
+                by_digest[staged.input.sha256] = staged
+    if not by_digest:
+        raise InputError(
+            "no staged input is here",
+            file=", ".join(map(str, areas)),
+            cure=say("lake_stage"),
+        )
+    return sorted(by_digest.values(), key=_Staged.order), twice
+
+
+def _commit(into: Folder, batch: list[_Staged]) -> list[Committed]:
+    """Join a batch in one step. What cannot be in this lake stays where it is."""
+    with into.locked():
+        into.clean(into.load())
+    with into.staging() as staging:
+        current = into.load()
+        results = [
+            Committed(str(staged.path), staged.input, again=True)
+            for staged in batch
+            if _is_in(current, staged.input.sha256)
+        ]
+        known = {result.input.sha256 for result in results}
+        copies: list[tuple[_Staged, Draft, dict[str, Origin]]] = []
+        failures: list[tuple[_Staged, InputError]] = []
+        for staged in batch:
+            if staged.input.sha256 in known:
+                continue
+            try:
+                draft = staged.copied(staging)
+                copies.append((staged, draft, staged.origins()))
+            except InputError as error:
+                failures.append((staged, error))
+        lake_folder.sync(path for _, draft, _ in copies for path in draft.moves.values())
+        shop = ParquetEngine(os.fspath(staging.path / "spill"))
+        try:
+            with into.locked():
+                manifest = into.load()
+                drafts: list[Draft] = []
+                beside: dict[tuple[str, str], tuple[int, Origin]] = {}
+                for staged, draft, origins in copies:
+                    again = _is_in(manifest, staged.input.sha256)
+                    conflict = None if again else _conflict(into, manifest, draft.input, origins, beside)
+                    if not again and conflict is None:
+                        there = [*manifest.inputs.values(), *(each.input for each in drafts)]
+                        conflict = importer.stranger(there, draft.input)
+                    if not again and conflict is None:
+                        drafts.append(draft)
+                    results.append(Committed(str(staged.path), staged.input, again, conflict))
+                for staged, failure in failures:
+                    # What another call has committed meanwhile it has also removed.
+                    again = _is_in(manifest, staged.input.sha256)
+                    results.append(
+                        Committed(str(staged.path), staged.input, again, None if again else failure)
+                    )
+                if drafts:
+                    importer.commit(into, manifest, drafts, staging, shop)
+        finally:
+            shop.close()
+    return results
+
+
+def _is_in(manifest: Manifest, sha256: str) -> bool:
+    stored = manifest.inputs.get(sha256)
+    return stored is not None and not stored.forgotten
+
+
+def _conflict(
+    into: Folder,
+    manifest: Manifest,
+    draft: Input,
+    origins: dict[str, Origin],
+    beside: dict[tuple[str, str], tuple[int, Origin]],
+) -> LakeError | None:
+    """Why an input cannot be in this lake, or beside the others of its batch, which it then joins."""
+    if draft.sha256 in manifest.inputs:
+        return LakeError(
+            "systems of this input were removed from the lake",
+            file=draft.path,
+            cure="import the file itself to add them again",
+        )
+    try:
+        importer.check(into, manifest, draft, origins)
+    except LakeError as error:
+        return error
+    for system, origin in origins.items():
+        earlier = beside.get((draft.source, system))
+        if earlier is not None and earlier != (draft.leap, origin):
+            return LakeError(
+                f"{system} is staged with other leap seconds, times or record layouts in another input",
+                file=draft.path,
+                cure="stage all inputs of a system alike",
+            )
+    beside.update({(draft.source, system): (draft.leap, origin) for system, origin in origins.items()})
+    return None
+
+
+class _Staged(Struct):
+    """A staged input: its folder, the zone of its local times, its facts, and its files by name in a lake."""
+
+    path: Path
+    zone: str | None
+    input: Input
+    files: dict[str, tuple[int, str]]
+
+    @classmethod
+    def load(cls, path: Path) -> _Staged:
+        """The staged input of a folder; InputError if zlens cannot have written it."""
+        file = path / NAME
+        try:
+            with open(file, "rb") as opened:
+                data = opened.read(_LARGEST)
+        except OSError as error:
+            raise InputError(
+                f"cannot be read: {error.strerror or error}", file=str(file), cure="stage the input again"
+            ) from None
+        problem = validators.problem(str(file))
+        values = validators.loaded(data, str(file), _STAGED)
+        staged = cls(path, values["zone"], input_of(values["input"], "input", problem), values["files"])
+        documents = {
+            f"{file_names.document(staged.input.sha256, key)}/{document.NAME}"
+            for key in staged.input.documents
+        }
+        if not documents <= staged.files.keys():
+            raise problem.wrong("files has no document", expected="the document of the input")
+        for name in staged.files:
+            # A schema is shared by inputs, and its name says what it contains.
+            own = staged.input.sha256 in name or name == file_names.schema(staged.files[name][1][:16])
+            if not (own and file_names.is_own(name)):
+                raise problem.value("files", name, "names of files of this input in a lake")
+        return staged
+
+    def dump(self) -> None:
+        value = {
+            "zlens_staged": VERSION,
+            "zone": self.zone,
+            "input": input_facts(self.input),
+            "files": {name: list(facts) for name, facts in self.files.items()},
+        }
+        (self.path / NAME).write_text(json.dumps(value, ensure_ascii=True, allow_nan=False), encoding="ascii")
+        lake_folder.sync([os.fspath(self.path / NAME)])
+
+    def order(self) -> tuple[int, str]:
+        """By time, then by digest, as in a manifest."""
+        times = [part.first_us for part in self.input.parts.values() if part.first_us is not None]
+        return min(times, default=0), self.input.sha256
+
+    def copied(self, staging: Staging) -> Draft:
+        """A draft of copies in the staging of a lake; InputError if a file is not the one listed."""
+        draft = Draft(self.input)
+        base = staging.path / self.input.sha256
+        for name, (size, sha256) in self.files.items():
+            target = base / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if _copied(self.path / name, target) != (size, sha256):
+                raise InputError(
+                    "this is not the file that was staged",
+                    file=str(self.path / name),
+                    expected=f"{size:,} bytes with SHA-256 {sha256[:12]}...",
+                    cure="copy the staged input again, or stage it again",
+                )
+            draft.moves[name] = os.fspath(target)
+        return draft
+
+    def origins(self) -> dict[str, Origin]:
+        """How the rows of each system were decoded."""
+        origins: dict[str, Origin] = {}
+        for key in self.input.documents:
+            name = self.path / file_names.document(self.input.sha256, key) / document.NAME
+            try:
+                data = name.read_bytes()
+            except OSError as error:
+                raise InputError(
+                    f"cannot be read: {error.strerror or error}", file=str(name), cure="stage the input again"
+                ) from None
+            for part in document.load(data, str(name)).parts:
+                origins[part.info.system] = Origin(part.info.local_time, part.info.release == SIM)
+        if origins.keys() != self.input.parts.keys():
+            problem = validators.problem(str(self.path / NAME))
+            raise problem.wrong("input.parts is wrong", expected="the systems of its documents")
+        return origins
+
+
+def _copied(path: Path, target: Path) -> tuple[int, str]:
+    """Copy a file; its size and SHA-256."""
+    size, checksum = 0, hashlib.sha256()
+    try:
+        with open(path, "rb") as source, open(target, "wb") as copy:
+            while block := source.read(_BLOCK):
+                checksum.update(block)
+                copy.write(block)
+                size += len(block)
+    except FileNotFoundError:
+        raise InputError(
+            "a file of the staged input is missing", file=str(path), cure="copy it again, or stage it again"
+        ) from None
+    return size, checksum.hexdigest()

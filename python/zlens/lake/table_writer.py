@@ -1,0 +1,438 @@
+"""Writes the raw tables of one input into the staging of a lake: a Parquet file per system, day and table."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import hashlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from zlens._native import ArrowTable
+from zlens.catalog import expressions
+from zlens.catalog.raw_columns import Column
+from zlens.inputs.source import InventoryRow, RawTable, Source, Stretched, SystemInfo
+from zlens.lake import documents, duplicates, file_names, lake_folder
+from zlens.lake.documents import Document, File, Intervals, PartDocument, Span
+from zlens.lake.lake_folder import Staging
+from zlens.lake.manifest import Input, Part
+from zlens.lake.parquet_engine import ParquetEngine, Written
+from zlens.lake.parquet_streams import parquet
+from zlens.readers.boundaries import Joints, joints
+
+#: Days of one input that get a folder of their own; damaged clocks may produce more.
+MAX_DAYS = 1_000
+_DAY_US = 86_400_000_000
+
+#: Columns of the evidence of counter resets. A moment is an unsigned 64-bit number, so it is text.
+EVIDENCE = (("moment", "text"), ("us", "int"), ("tables", "text"), ("subject", "text"), ("kind", "text"))
+
+
+class Draft(Struct):
+    """An input in staging: its entry in the manifest, and the targets of its files."""
+
+    input: Input
+    moves: dict[str, str] = field(default_factory=dict)
+    rows: int = 0
+    bytes: int = 0
+    tables: set[str] = field(default_factory=set)
+
+
+class Writer:
+    """Writes one source, opened from one file, and everything else that the lake stores about it."""
+
+    def __init__(
+        self,
+        source: Source,
+        draft: Draft,
+        staged: Staging,
+        engine: ParquetEngine,
+        progress: Callable[[int, int, str], None],
+        systems: list[str],
+    ) -> None:
+        self.source = source
+        self.draft = draft
+        self.staged = staged
+        self.engine = engine
+        self.progress = progress
+        #: All systems of the source; rows of unwanted ones are left out.
+        self.infos = source.systems
+        self.wanted = systems
+        self.joints: dict[str, Joints | None] = {name: joints(source, name) for name in systems}
+        #: The facts of each wanted system, one for each of its sources.
+        self.sources: dict[str, list[SystemInfo]] = {}
+        for info in self.infos:
+            if info.system in systems:
+                self.sources.setdefault(info.system, []).append(info)
+        self.parts = {system: PartDocument(infos[0]) for system, infos in self.sources.items()}
+        for system, infos in self.sources.items():
+            if len(infos) > 1:
+                self.parts[system].spans = [
+                    Span(info.source, info.nominal_s, info.first_us, info.last_us) for info in infos
+                ]
+        self.subjects: dict[str, str] = {}
+        self.inventory = [row for row in source.inventory() if row.system is None or row.system in systems]
+
+    def write(self) -> None:
+        """Write everything and describe it in the draft."""
+        total = self.draft.input.bytes
+        done = 0
+        for name, share in self._shares(total):
+            self.progress(done, total, f"{self.draft.input.path}: {name}")
+            self._table(name, list(self.source.tables[name]))
+            done += share
+        self.progress(total, total, f"{self.draft.input.path}: summary")
+        self._document()
+
+    def _shares(self, total: int) -> Iterator[tuple[str, int]]:
+        """The tables, each with its share of the input's bytes."""
+        tables = list(self.source.tables)
+        sizes: Counter[str] = Counter()
+        for row in self.inventory:
+            sizes[row.name.lower()] += row.bytes or 0
+        table_bytes = {name: sizes.get(name.split("_")[0], 0) for name in tables}
+        total_bytes = sum(table_bytes.values())
+        for name in tables:
+            yield name, total * table_bytes[name] // total_bytes if total_bytes else total // len(tables)
+
+    # -- rows ----------------------------------------------------------------------------------------
+
+    def _table(self, name: str, parts: list[RawTable]) -> None:
+        columns = _merge_columns(parts)
+        column_names = {column.name for column in columns}
+        constants = self._constants(column_names)
+        sources = []
+        for number, table in enumerate(parts):
+            streamed = [column.name for column in table.columns if column.name not in constants]
+            self.engine.bring(f"part{number}", table.stream(streamed))
+            sources.append(f"SELECT * FROM part{number}")
+        listed = ", ".join(
+            _constant(constants[column.name], column.name)
+            if column.name in constants
+            else expressions.quote(column.name)
+            for column in columns
+        )
+        time = "interval_end" if "interval_end" in column_names else None
+        query = (
+            f"SELECT {listed}, concat({self._place(constants)}, ' ', {self._day(column_names)}, ' ', "
+            f"{self._kind(column_names)}) AS _key FROM ({' UNION ALL BY NAME '.join(sources)})"
+        )
+        wanted = [number for number, info in enumerate(self.infos, 1) if info.system in self.wanted]
+        if len(wanted) < len(self.infos):
+            places = ", ".join(f"'{number}'" for number in wanted)
+            query = f"SELECT * FROM ({query}) WHERE split_part(_key, ' ', 1) IN ({places})"
+        target = self.staged.path / "rows" / name
+        target.parent.mkdir(exist_ok=True)
+        written_files = self.engine.write(query, os.fspath(target), "_key", time)
+        schema = self._schema(columns)
+        # A table without rows can still be queried.
+        for part in self.parts.values():
+            part.schemas[name] = schema
+        by_system: dict[str, list[Written]] = {}
+        for written in written_files:
+            place, day, kind = written.key.split(" ")
+            system = self.infos[int(place) - 1].system
+            file = File(
+                name,
+                day,
+                kind,
+                written.rows,
+                written.bytes,
+                lake_folder.digest(written.path),
+                written.first_us,
+                written.last_us,
+                written.nulls if time else written.rows,
+                foot=lake_folder.foot(written.path),
+            )
+            self._file(self.parts[system], file, written.path)
+            by_system.setdefault(system, []).append(written)
+        for system, files in by_system.items():
+            self._subjects(system, name, files)
+
+    def _constants(self, column_names: set[str]) -> dict[str, str]:
+        """Columns that need not be decoded: the file, the source, and the system if there is only one."""
+        constants = {"file": self.draft.input.path}
+        sources = {info.source for info in self.infos}
+        if len(sources) == 1:
+            constants["source"] = sources.pop()
+        if len(self.infos) == 1:
+            constants["system"] = self.infos[0].system
+        return {name: value for name, value in constants.items() if name in column_names}
+
+    def _place(self, constants: dict[str, str]) -> str:
+        if "system" in constants:
+            return "1"
+        listed = ", ".join(expressions.literal(info.system) for info in self.infos)
+        return f"list_position([{listed}], system)"
+
+    def _day(self, column_names: set[str]) -> str:
+        times = [name for name in ("interval_end", "tod") if name in column_names]
+        days = self._days()
+        if not times or not days:
+            return f"'{file_names.UNKNOWN}'"
+        day = f"strftime(coalesce({', '.join(times)}) AT TIME ZONE 'UTC', '%Y-%m-%d')"
+        listed = ", ".join(map(expressions.literal, days))
+        return f"CASE WHEN {day} IN ({listed}) THEN {day} ELSE '{file_names.UNKNOWN}' END"
+
+    def _days(self) -> list[str]:
+        """The days of the input's intervals, most frequent first, including its first and last day."""
+        counts: Counter[int] = Counter()
+        for info in self.infos:
+            counts.update(interval.end_us // _DAY_US for interval in info.intervals)
+            for time in (info.first_us, info.last_us):
+                if time is not None:
+                    counts[time // _DAY_US] += 1
+        epoch = dt.date(1970, 1, 1)
+        return [
+            (epoch + dt.timedelta(days=day)).isoformat()
+            for day, _ in counts.most_common(MAX_DAYS)
+            if -700_000 < day < 2_900_000
+        ]
+
+    def _kind(self, column_names: set[str]) -> str:
+        """`edge` for rows that depend on other inputs: without a predecessor or an interval end here."""
+        joined = any(
+            part_joints is not None and not part_joints.whole for part_joints in self.joints.values()
+        )
+        if not joined or not {"offset", "tod", "seconds", "interval_end"} <= column_names:
+            return "'main'"
+        return "if(seconds IS NULL OR interval_end IS NULL, 'edge', 'main')"
+
+    def _file(self, part: PartDocument, file: File, path: str) -> None:
+        part.files.append(file)
+        self.draft.moves[file.name(self.draft.input.sha256, part.info.system)] = path
+        self.draft.rows += file.rows
+        self.draft.bytes += file.bytes
+        self.draft.tables.add(file.table)
+
+    def _schema(self, columns: tuple[Column, ...]) -> str:
+        data = documents.dump_schema(columns)
+        key = hashlib.sha256(data).hexdigest()[:16]
+        name = file_names.schema(key)
+        if name not in self.draft.moves:
+            self.staged.write(name, data)
+            self.draft.moves[name] = os.fspath(self.staged.path / name)
+        return key
+
+    def _subjects(self, system: str, table: str, files: list[Written]) -> None:
+        """Record the first and the last record of every subject of a table."""
+        part_joints = self.joints[system]
+        columns = part_joints.subject(table) if part_joints else None
+        if part_joints is None or columns is None:
+            return
+        if not part_joints.whole and not any(file.key.endswith("edge") for file in files):
+            return
+        subject = subject_sql(columns)
+        rows = (
+            f'SELECT {expressions.literal(table)} AS "table", {subject} AS subject, '
+            'min("offset") AS first_offset, max("offset") AS last_offset, '
+            'epoch_us(arg_min(tod, "offset")) AS first_us, epoch_us(arg_max(tod, "offset")) AS last_us '
+            f"FROM {parquet([file.path for file in files])} GROUP BY subject"
+        )
+        target = self._subject_table(system)
+        self.parts[system].subjects[table] = columns
+        self.engine.rows(f"INSERT INTO {target} {rows}")
+
+    def _subject_table(self, system: str) -> str:
+        if system not in self.subjects:
+            self.subjects[system] = f"subjects{len(self.subjects)}"
+            self.engine.rows(
+                f'CREATE TABLE {self.subjects[system]} ("table" VARCHAR, subject VARCHAR, '
+                "first_offset BIGINT, last_offset BIGINT, first_us BIGINT, last_us BIGINT)"
+            )
+        return self.subjects[system]
+
+    # -- documents -----------------------------------------------------------------------------------
+
+    def _document(self) -> None:
+        side: dict[str, tuple[int, str]] = {}
+        paths: dict[str, Path] = {}
+
+        def add(name: str, data: bytes) -> None:
+            side[name] = self.staged.write(f"side/{name}", data)
+            paths[name] = self.staged.path / "side" / name
+
+        def add_existing(name: str) -> None:
+            path = self.staged.path / "side" / name
+            side[name] = (path.stat().st_size, lake_folder.digest(path))
+            paths[name] = path
+
+        systems = list(self.parts)
+        for place, system in enumerate(systems):
+            part_joints = self.joints[system]
+            info = self.parts[system].info
+            marks = part_joints.marks() if part_joints else []
+            stored = [Intervals(list(one.intervals)) for one in self.sources[system]]
+            if marks:
+                stored = [Intervals([], marks)]
+            for number, intervals in enumerate(stored):
+                add(documents.intervals_name(place, number), intervals.dump())
+            self._part(place, info, stored)
+            if part_joints is not None and system in self.subjects:
+                for name in self._pieces(place, system, part_joints):
+                    add_existing(name)
+        add(documents.INVENTORY, documents.dump({"rows": [_inventory_row(row) for row in self.inventory]}))
+        problems = [
+            problem for problem in self.source.problems(complete=True) if problem.system in (None, *systems)
+        ]
+        if problems:
+            rows = [
+                [
+                    problem.system,
+                    problem.source,
+                    problem.file,
+                    problem.offset,
+                    problem.record,
+                    problem.kind,
+                    problem.detail,
+                    problem.bytes,
+                ]
+                for problem in problems
+            ]
+            add(documents.PROBLEMS, documents.dump({"rows": rows}))
+        resets = [reset for reset in self.source.resets() if reset[0] in systems]
+        if resets:
+            add(documents.RESETS, documents.dump({"rows": resets}))
+        contents = Document(_plain_values(self.source.info()), list(self.parts.values()), side)
+        data = contents.dump()
+        digest = hashlib.sha256(data).hexdigest()
+        key = digest[:16]
+        add(documents.NAME, data)
+        imported = self.draft.input
+        imported.documents[key] = digest
+        for part in imported.parts.values():
+            if not part.document:
+                part.document, part.tables = key, self.parts[part.system].tables_key
+        for name, path in paths.items():
+            self.draft.moves[f"{file_names.document(imported.sha256, key)}/{name}"] = os.fspath(path)
+
+    def _part(self, place: int, info: SystemInfo, stored: list[Intervals]) -> None:
+        times = [
+            time
+            for one in self.sources[info.system]
+            for time in (one.first_us, one.last_us)
+            if time is not None
+        ]
+        first_us, last_us = min(times, default=None), max(times, default=None)
+        part = Part(info.system, "", place, first_us, last_us, local_time=info.local_time)
+        if info.machine is not None and first_us is not None:
+            part.machines = [(first_us, info.machine), *info.moves]
+        source = self.source
+        part.stretches = source.stretches(info.system) if isinstance(source, Stretched) else info.stretches()
+        sources = [one.source for one in self.sources[info.system]]
+        part.sources = sources if sources != [self.source.name] else []
+        part.joined = info.system in self.subjects
+        part_joints = self.joints[info.system]
+        ends = [end for intervals in stored for end in intervals.ends()]
+        span = part_joints.span() if part_joints else (min(ends), max(ends)) if ends else None
+        if span is not None:
+            part.first_end_us, part.last_end_us = span
+        part.open_us = self._open(info.system, part.last_end_us)
+        part.records_us = duplicates.span(self.source.name, self.parts[info.system].files)
+        self.draft.input.parts[info.system] = part
+
+    def _open(self, system: str, last_end_us: int | None) -> tuple[int, int] | None:
+        """The first and the last moment of rows after the last interval end of this input."""
+        part_joints = self.joints[system]
+        if part_joints is None or part_joints.whole:
+            return None
+        files = [file for file in self.parts[system].files if file.kind == "edge" and file.open]
+        paths = [self.draft.moves[file.name(self.draft.input.sha256, system)] for file in files]
+        if not paths:
+            return None
+        after_end = "" if last_end_us is None else f" AND epoch_us(tod) > {last_end_us}"
+        ((first, last),) = self.engine.rows(
+            "SELECT epoch_us(min(tod)), epoch_us(max(tod)) "
+            f"FROM {parquet(paths, 'union_by_name = true')} WHERE interval_end IS NULL{after_end}"
+        )
+        return None if first is None else (first, last)
+
+    def _pieces(self, place: int, system: str, part_joints: Joints) -> Iterator[str]:
+        """Write subjects, evidence, and the pieces that seams are made of; yields their names."""
+        area = self.staged.path / "side"
+        table = self.subjects[system]
+        for piece in ("last", "whole") if part_joints.whole else ("last", "first"):
+            if piece == "whole":
+                offsets = part_joints.offsets()
+                self.engine.bring(
+                    "offsets", ArrowTable([("whole_offset", "int")], [(offset,) for offset in offsets])
+                )
+                self.engine.copy("SELECT * FROM offsets", os.fspath(area / f"{place}.offsets.parquet"))
+                yield f"{place}.offsets.parquet"
+            else:
+                rows = self.engine.rows(f"SELECT DISTINCT {piece}_offset FROM {table} ORDER BY 1")
+                offsets = [offset for (offset,) in rows]
+            plain = area / f"{place}.{piece}"
+            part_joints.cut(offsets, os.fspath(plain))
+            name = f"{place}.{piece}.gz"
+            _pack(plain, area / name)
+            yield name
+        subjects = area / f"{place}.subjects.parquet"
+        self.engine.copy(f'SELECT * FROM {table} ORDER BY "table", subject', os.fspath(subjects))
+        yield subjects.name
+        self.engine.bring("evidence", ArrowTable(EVIDENCE, _group_evidence(part_joints)))
+        evidence = area / f"{place}.evidence.parquet"
+        self.engine.copy("SELECT * FROM evidence", os.fspath(evidence))
+        yield evidence.name
+
+
+def _constant(text: str, name: str) -> str:
+    """A constant text, as an enumeration with one value: that has a dictionary in Parquet."""
+    literal = expressions.literal(text)
+    return f"CAST({literal} AS ENUM ({literal})) AS {expressions.quote(name)}"
+
+
+def subject_sql(columns: list[str]) -> str:
+    """The values of a subject's columns joined by `/`, as the decoder names it."""
+    texts = [f"coalesce(CAST({expressions.quote(name)} AS VARCHAR), '')" for name in columns]
+    return " || '/' || ".join(texts) or "''"
+
+
+def _group_evidence(part_joints: Joints) -> list[tuple[str, int, str, str | None, str]]:
+    """Evidence with all tables it applies to in one row."""
+    tables: dict[tuple[int, int, str | None, str], list[str]] = {}
+    for evidence in part_joints.evidence():
+        tables.setdefault((evidence.moment, evidence.us, evidence.subject, evidence.kind), []).append(
+            evidence.table
+        )
+    return [
+        (str(moment), us, " ".join(names), subject, kind)
+        for (moment, us, subject, kind), names in sorted(tables.items(), key=lambda item: item[0][:2])
+    ]
+
+
+def _merge_columns(parts: list[RawTable]) -> tuple[Column, ...]:
+    columns: dict[str, Column] = {}
+    for part in parts:
+        for column in part.columns:
+            columns.setdefault(column.name, column)
+    return tuple(columns.values())
+
+
+def _pack(plain: Path, packed: Path) -> None:
+    # Without time and name: the same input gives the same bytes.
+    with (
+        open(plain, "rb") as data,
+        open(packed, "wb") as out,
+        gzip.GzipFile("", "wb", 3, out, mtime=0) as file,
+    ):
+        shutil.copyfileobj(data, file, 1 << 20)
+    plain.unlink()
+
+
+def _plain_values(info: list[dict[str, object]]) -> list[dict[str, object]]:
+    allowed = (str, int, float, bool, type(None))
+    return [{name: value for name, value in facts.items() if isinstance(value, allowed)} for facts in info]
+
+
+def _inventory_row(row: InventoryRow) -> list[object]:
+    return [
+        row.system, row.source, row.file, row.domain, row.record, row.name, row.title, row.kind,
+        row.count, row.bytes, row.first_us, row.last_us, row.min_length, row.max_length, row.layout,
+        row.duplicates, row.out_of_order, row.gaps, row.interval_s,
+    ]  # fmt: skip

@@ -1,0 +1,399 @@
+"""Where bytes come from while they are written: growing files, folders, pipes, the device, replays.
+
+A source is asked again and again for what is new. Its position says where it goes on after a restart.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import queue
+import re
+import stat
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from zlens.errors import InputError
+from zlens.readers import recognition, streaming
+
+#: Most bytes taken at a time: what is decoded together must fit in memory.
+MOST = 64 * 1024**2
+#: Bytes of one read of a pipe or the device.
+_READ = 1024**2
+#: Seconds after which a file that is not written to any more is taken as finished when another follows.
+SETTLED_S = 2.0
+#: Reads of the device that wait for the program; more are dropped and told.
+_WAITING = 4096
+
+_DIGITS = re.compile(r"\d+")
+
+Position = Mapping[str, Any]
+
+
+class Arrived(Struct, frozen=True):
+    """New bytes, the position behind them, and what is to be said of them: a gap, a replaced file."""
+
+    data: bytes
+    position: Position
+    notes: tuple[str, ...] = ()
+
+
+class Feed(Protocol):
+    """A source of bytes."""
+
+    name: str
+    #: Whether nothing more will come.
+    ended: bool
+    #: Whether its bytes can be read again from a position.
+    seekable: bool
+
+    def seek(self, position: Position) -> None: ...
+
+    def read(self) -> Arrived | None:
+        """What is new; None: nothing."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class Settling(Protocol):
+    """A source that need not keep what is never read again."""
+
+    def settle(self, position: Position) -> None:
+        """What is before this position is not read again, not even after a restart."""
+        ...
+
+
+class Many(ABC):
+    """Something with sources, of which there may be more later."""
+
+    @abstractmethod
+    def feeds(self) -> Sequence[Feed]:
+        """Its sources by now."""
+
+
+class Files:
+    """Files that are read one after the other: one that grows, or those that appear in a folder."""
+
+    seekable = True
+
+    def __init__(self, name: str, listed: Callable[[], list[str]]) -> None:
+        self.name = name
+        self.ended = False
+        self._listed = listed
+        self._done: set[str] = set()
+        self._path: str | None = None
+        self._inode = 0
+        self._offset = 0
+
+    def seek(self, position: Position) -> None:
+        self._path, self._inode = position["file"], position["inode"]
+        self._offset, self._done = position["offset"], {*position["done"]}
+
+    def read(self) -> Arrived | None:
+        notes: list[str] = []
+        while True:
+            if self._path is None and not self._next():
+                return None
+            path = str(self._path)
+            try:
+                handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            except OSError as error:
+                if error.errno != errno.ENOENT:
+                    raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+                if not self._next():
+                    return None
+                continue
+            try:
+                status = os.fstat(handle)
+                if self._inode and (status.st_ino != self._inode or status.st_size < self._offset):
+                    notes.append(f"{os.path.basename(path)} was replaced; it is read from its beginning")
+                    self._offset = 0
+                self._inode = status.st_ino
+                size = min(status.st_size - self._offset, MOST)
+                data = os.pread(handle, size, self._offset) if size > 0 else b""
+            finally:
+                os.close(handle)
+            if data:
+                self._offset += len(data)
+                return Arrived(data, self._position(), tuple(notes))
+            settled = time.time() - status.st_mtime > SETTLED_S
+            if not (settled and self._next()):
+                return None
+
+    def _position(self) -> Position:
+        listed = {*self._listed()}
+        self._done &= listed
+        return {
+            "file": self._path,
+            "inode": self._inode,
+            "offset": self._offset,
+            "done": sorted(self._done),
+        }
+
+    def _next(self) -> bool:
+        """To the next file, if there is one."""
+        others = [path for path in self._listed() if path not in self._done and path != self._path]
+        if not others:
+            return False
+        if self._path is not None:
+            self._done.add(self._path)
+        self._path, self._inode, self._offset = others[0], 0, 0
+        return True
+
+    def close(self) -> None:
+        return None
+
+
+def growing(path: str) -> Files:
+    """A file that grows, or is replaced by a new one of its name."""
+    return Files(path, lambda: [path])
+
+
+class Folder(Many):
+    """A folder that fills up. Files whose names differ in digits only are one source."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._feeds: dict[str, Files] = {}
+
+    def feeds(self) -> list[Files]:
+        """A source for each form of name."""
+        for key in self._groups():
+            if key not in self._feeds:
+                name = os.path.join(self.path, key)
+                self._feeds[key] = Files(name, lambda key=key: self._groups().get(key, []))  # type: ignore[misc]
+        return [*self._feeds.values()]
+
+    def _groups(self) -> dict[str, list[str]]:
+        groups: dict[str, list[str]] = {}
+        try:
+            names = sorted(os.listdir(self.path))
+        except OSError as error:
+            raise InputError(f"the folder cannot be read: {error.strerror}", file=self.path) from None
+        for name in names:
+            path = os.path.join(self.path, name)
+            # Files that are still on their way have such names.
+            if not name.startswith(".") and not name.endswith((".part", ".tmp")) and os.path.isfile(path):
+                groups.setdefault(_DIGITS.sub("#", name), []).append(path)
+        return groups
+
+
+class Handover:
+    """What a reading thread passes to the program: bytes, each with a note.
+
+    what   what is left out when the program is behind
+    """
+
+    def __init__(self, size: int, what: str) -> None:
+        self._queue: queue.Queue[tuple[bytes, str]] = queue.Queue(size)
+        self._what = what
+        self._dropped = 0
+
+    def put(self, data: bytes, note: str) -> None:
+        """Pass on; wait while the program is behind."""
+        self._queue.put((data, note))
+
+    def offer(self, data: bytes, note: str) -> None:
+        """Pass on, or leave out if the program is behind: the next note says how much was left out."""
+        if self._dropped:
+            left_out = f"{self._dropped:,} {self._what} were left out: the program was behind"
+            note = "; ".join(filter(None, (left_out, note)))
+        try:
+            self._queue.put_nowait((data, note))
+            self._dropped = 0
+        except queue.Full:
+            self._dropped += 1
+
+    def take(self) -> tuple[bytes, str] | None:
+        """The next bytes and their note; None: there are none yet."""
+        try:
+            return self._queue.get_nowait()
+        except queue.Empty:
+            return None
+
+    def __len__(self) -> int:
+        return self._queue.qsize()
+
+
+class Reading:
+    """A pipe or the device, read by a thread of its own that waits for nothing but the data."""
+
+    seekable = False
+
+    def __init__(self, name: str, handle: int, *, device: bool = False) -> None:
+        self.name = name
+        self.ended = False
+        self._handle = handle
+        self._device = device
+        # A pipe waits when the program is behind; the device would overflow, which it must tell itself.
+        self._handover = Handover(_WAITING if device else MOST // _READ, "sets of data")
+        self._thread = threading.Thread(target=self._run, name="zlens-reading", daemon=True)
+        self._thread.start()
+
+    def seek(self, position: Position) -> None:
+        return None
+
+    def read(self) -> Arrived | None:
+        parts: list[bytes] = []
+        notes: list[str] = []
+        size = 0
+        while size < MOST:
+            passed = self._handover.take()
+            if passed is None:
+                if not self._thread.is_alive() and not len(self._handover):
+                    self.ended = True
+                break
+            data, note = passed
+            parts.append(data)
+            size += len(data)
+            if note:
+                notes.append(note)
+        return Arrived(b"".join(parts), {}, tuple(notes)) if size or notes else None
+
+    def _run(self) -> None:
+        if self._device:
+            self._read_device()
+            return
+        while True:
+            try:
+                data = os.read(self._handle, _READ)
+            except OSError as error:
+                self._handover.put(b"", f"reading failed: {error.strerror}")
+                return
+            if not data:
+                return
+            self._handover.put(data, "")
+
+    def _read_device(self) -> None:
+        """The live stream of CP: a read that gives nothing ends a set of data, not the stream."""
+        pending: list[bytes] = []
+        while True:
+            note = ""
+            try:
+                data = os.read(self._handle, _READ)
+            except OSError as error:
+                if error.errno == errno.EOVERFLOW:
+                    # The set is whole; others were lost before it could be read.
+                    note = "the device overflowed: data were lost before this"
+                elif error.errno in (errno.EIO, errno.EFAULT):
+                    pending.clear()
+                    note = f"a set of data could not be read and was left out: {error.strerror}"
+                else:
+                    self._handover.put(b"".join(pending), f"the device ended: {error.strerror}")
+                    return
+                data = b""
+                if not pending:
+                    self._handover.offer(b"", note)
+                    continue
+            if data:
+                pending.append(data)
+                continue
+            self._handover.offer(b"".join(pending), note)
+            pending.clear()
+
+    def close(self) -> None:
+        return None
+
+
+class Clock:
+    """The time of replays: that of the records, `speed` times as fast; 0: as fast as possible."""
+
+    def __init__(self, speed: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._speed = speed
+        self._now = now
+        self._begun: tuple[float, int] | None = None
+
+    def start(self, us: int) -> None:
+        """Begin at this moment of the records, or go back to it."""
+        if self._begun is None:
+            self._begun = (self._now(), us)
+        elif us < self._begun[1]:
+            self._begun = (self._begun[0], us)
+
+    def has_come(self, us: int) -> bool:
+        """Whether a moment of the records has come."""
+        if not self._speed or self._begun is None:
+            return True
+        begun, first = self._begun
+        return us - first <= (self._now() - begun) * self._speed * 1e6
+
+
+class Replay:
+    """A recording that is given as it was written, by a clock.
+
+    moments   times in microseconds, and how many bytes of the file were there then, both rising
+    """
+
+    seekable = True
+
+    def __init__(self, path: str, moments: list[tuple[int, int]], clock: Clock) -> None:
+        self.name = path
+        self.ended = False
+        self._moments = moments
+        self._clock = clock
+        self._at = 0
+        self._offset = 0
+        if moments:
+            clock.start(moments[0][0])
+
+    def seek(self, position: Position) -> None:
+        self._offset = position["offset"]
+        while self._at < len(self._moments) and self._moments[self._at][1] <= self._offset:
+            self._at += 1
+
+    def read(self) -> Arrived | None:
+        end = self._offset
+        while self._at < len(self._moments) and self._clock.has_come(self._moments[self._at][0]):
+            if self._moments[self._at][1] - self._offset > MOST and end > self._offset:
+                break
+            end = self._moments[self._at][1]
+            self._at += 1
+        data = b""
+        if end > self._offset:
+            with open(self.name, "rb") as file:
+                file.seek(self._offset)
+                data = file.read(end - self._offset)
+            self._offset += len(data)
+        self.ended = self._at == len(self._moments)
+        return Arrived(data, {"offset": self._offset}) if data else None
+
+    def close(self) -> None:
+        return None
+
+
+def recording(path: str, clock: Clock) -> Replay:
+    """A recording to be played by a clock; InputError if no stream of its format can be followed."""
+    files = recognition.find([path]).files
+    for reader, paths in files.items():
+        form = streaming.form(reader)
+        if form is not None and paths == [path]:
+            return Replay(path, form.moments(path), clock)
+    raise InputError(
+        "this recording cannot be played",
+        file=path,
+        expected="one file with z/VM monitor data or SMF records",
+        cure="open files of other formats with zlens serve",
+    )
+
+
+def is_pipe(path: str) -> bool:
+    """Whether a path is a named pipe."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def is_device(path: str) -> bool:
+    """Whether a path is a character device, such as /dev/monreader."""
+    try:
+        return stat.S_ISCHR(os.stat(path).st_mode)
+    except OSError:
+        return False

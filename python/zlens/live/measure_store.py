@@ -1,0 +1,300 @@
+"""Rows of measures of closed intervals, kept in memory for a time.
+
+The rows of a measure are in one table for every hour of recorded time, which is dropped as a whole: an engine
+in memory gives nothing back for single rows that are deleted.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import tempfile
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Protocol
+
+from msgspec import Struct, field
+
+from zlens._native import ArrowTable
+from zlens.catalog import expressions, measures
+from zlens.catalog.raw_columns import Column
+from zlens.catalog.roles import SQL_TYPES
+from zlens.engine.connection import Connection, connect
+from zlens.engine.results import Stream
+
+
+class Streams(Protocol):
+    """Rows as an Arrow stream."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+#: A closed interval: system, source, end in microseconds since 1970, UTC.
+End = tuple[str, str, int]
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_HOUR_US = 3_600_000_000
+_NO_LIMIT_US = 2**63 - 1
+#: The column with the number of the step that computed a row.
+_STEP = "_step"
+
+
+class _Table(Struct):
+    """Hours of a measure by system, each the name of a table, and the intervals that it has rows of."""
+
+    hours: dict[tuple[str, int], str] = field(default_factory=dict)
+    ends: set[End] = field(default_factory=set)
+
+
+class Measures:
+    """The rows, added step by step. `stream` gives those up to a step, also while others are added."""
+
+    def __init__(self) -> None:
+        self._spill = tempfile.mkdtemp(prefix="zlens-")
+        self._connection = connect(self._spill)
+        self._lock = threading.RLock()
+        self._tables: dict[str, _Table] = {}
+        self._made = 0
+        self.rows = 0
+
+    def close(self) -> None:
+        self._connection.close()
+        shutil.rmtree(self._spill, ignore_errors=True)
+
+    def bytes(self) -> int:
+        """Bytes of memory that the rows take."""
+        with self._lock:
+            rows = self._connection.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchall()
+        return int(rows[0][0] or 0)
+
+    def names(self) -> list[str]:
+        """The measures that have rows."""
+        return list(self._tables)
+
+    def ends(self, name: str) -> set[End]:
+        """The intervals that a measure has rows of."""
+        return self._tables[name].ends if name in self._tables else set()
+
+    def add(
+        self,
+        name: str,
+        rows: Streams,
+        step: int,
+        known: Iterable[End],
+        limits: Mapping[tuple[str, str], int],
+    ) -> set[End]:
+        """Add the rows of intervals that are not `known` and end by the limit of their system and source.
+
+        A system and source without a limit have none. Rows of such an interval that are already there are
+        replaced if they differ. Returns the intervals of which there are rows now.
+        """
+        with self._lock:
+            self._bring(rows)
+            there = self._run(
+                "SELECT DISTINCT system, source, epoch_us(interval_end) FROM incoming "
+                "WHERE interval_end IS NOT NULL"
+            )
+            already = {*known}
+            ends = {
+                end
+                for end in there
+                if end not in already and end[2] <= limits.get((end[0], end[1]), _NO_LIMIT_US)
+            }
+            again = ends & self.ends(name)
+            same = self._same(name, again)
+            self._drop(name, again - same)
+            hours: dict[tuple[str, int], list[End]] = {}
+            for end in sorted(ends - same):
+                hours.setdefault((end[0], end[2] // _HOUR_US), []).append(end)
+            for hour, own in hours.items():
+                self._insert(name, hour, f"FROM incoming WHERE {_among(own)}", step)
+            self._tables.setdefault(name, _Table()).ends |= ends
+            return ends
+
+    def _same(self, name: str, ends: set[End]) -> set[End]:
+        """Those of the intervals whose rows are the incoming ones."""
+        if not ends:
+            return set()
+        columns = [column.name for column in measures.table(name).columns]
+        chosen = _among(ends)
+        union = self._union(name, columns, chosen, ends)
+        row = ", ".join(map(expressions.quote, columns))
+        digest = f"SELECT system, source, epoch_us(interval_end), sum(hash({row}))::VARCHAR, count(*) FROM"
+        had, has = (
+            {*self._run(f"{digest} ({rows}) GROUP BY ALL")}
+            for rows in (union, f"SELECT * FROM incoming WHERE {chosen}")
+        )
+        return {(system, source, end) for system, source, end, _, _ in had & has}
+
+    def _drop(self, name: str, ends: set[End]) -> None:
+        """Drop the rows of some intervals, which will be computed again."""
+        if not ends:
+            return
+        for hour in {(system, end // _HOUR_US) for system, _, end in ends} & self._tables[name].hours.keys():
+            gone = self._run(f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE {_among(ends)}')
+            self.rows -= gone[0][0]
+
+    def add_events(self, rows: Streams, step: int) -> None:
+        """Add the rows of `event` that are not there yet."""
+        name = "event"
+        with self._lock:
+            self._bring(rows)
+            columns = [column.name for column in measures.table(name).columns]
+            same = " AND ".join(f"i.{column} IS NOT DISTINCT FROM o.{column}" for column in columns)
+            select = "SELECT i.* FROM incoming AS i WHERE i.time IS NOT NULL"
+            if name in self._tables and self._tables[name].hours:
+                select += f" AND NOT EXISTS (SELECT 1 FROM ({self._union(name, columns)}) AS o WHERE {same})"
+            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE fresh AS {select}")
+            hour = f"epoch_us(time) // {_HOUR_US}"
+            for system, number in self._run(f"SELECT DISTINCT system, {hour} FROM fresh ORDER BY ALL"):
+                of_hour = f"{_is('system', system)} AND {hour} = {number}"
+                self._insert(name, (system or "", number), f"FROM fresh WHERE {of_hour}", step)
+
+    def _bring(self, rows: Streams) -> None:
+        self._connection.register("stream", rows)
+        self._connection.execute("CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM stream")
+        self._connection.unregister("stream")
+
+    def _insert(self, name: str, hour: tuple[str, int], rows: str, step: int) -> None:
+        """Add rows, which a FROM gives, to the table of their system and hour."""
+        table = self._tables.setdefault(name, _Table())
+        known = measures.table(name).columns
+        if hour not in table.hours:
+            self._made += 1
+            made = f"rows#{self._made}"
+            typed = ", ".join(f"{expressions.quote(one.name)} {SQL_TYPES[one.type]}" for one in known)
+            self._connection.execute(f'CREATE TABLE "{made}" ({typed}, {_STEP} BIGINT)')
+            table.hours[hour] = made
+        columns = ", ".join(expressions.quote(one.name) for one in known)
+        ((count,),) = self._run(f'INSERT INTO "{table.hours[hour]}" SELECT {columns}, {step} {rows}')
+        self.rows += count
+
+    def forget(self, system: str, before_us: int) -> None:
+        """Drop the hours of a system that ended before a time."""
+        with self._lock:
+            for table in self._tables.values():
+                gone = [h for h in table.hours if h[0] == system and (h[1] + 1) * _HOUR_US <= before_us]
+                for hour in gone:
+                    name = table.hours.pop(hour)
+                    self.rows -= self._run(f'SELECT count(*) FROM "{name}"')[0][0]
+                    self._run(f'DROP TABLE "{name}"')
+                if gone:
+                    table.ends = {end for end in table.ends if (end[0], end[2] // _HOUR_US) in table.hours}
+
+    def _union(
+        self,
+        name: str,
+        columns: Iterable[str],
+        condition: str = "true",
+        ends: Collection[End] | None = None,
+        since_us: int | None = None,
+    ) -> str:
+        """SELECT of columns of rows: of the hours of `ends` and of those since a time, if they are given."""
+        selected = ", ".join(map(expressions.quote, columns))
+        hours = {*self._tables[name].hours}
+        if ends is not None:
+            among = {end // _HOUR_US for _, _, end in ends}
+            hours = {hour for hour in hours if hour[1] in among}
+        if since_us is not None:
+            # With an hour to spare: what is of an interval may be of a time before it.
+            hours = {hour for hour in hours if (hour[1] + 2) * _HOUR_US > since_us}
+        tables = [table for hour, table in self._tables[name].hours.items() if hour in hours]
+        # Each takes time to plan, whether or not rows are chosen. One is left, for the columns.
+        tables = tables or [*self._tables[name].hours.values()][:1]
+        return " UNION ALL ".join(f'SELECT {selected} FROM "{table}" WHERE {condition}' for table in tables)
+
+    def stream(
+        self,
+        name: str,
+        columns: list[str],
+        step: int,
+        ends: Collection[End] | None = None,
+        since_us: int | None = None,
+    ) -> Any:
+        """Columns of a measure's rows up to a step; with `ends`, of these intervals only.
+
+        With `since_us` rows of long before this time may be left out.
+        """
+        with self._lock:
+            cursor = self._connection.cursor()
+            condition = f"{_STEP} <= {step}"
+            if ends is not None:
+                times = {end for _, _, end in ends}
+                listed = ", ".join(map(str, sorted(times))) or "NULL"
+                condition += f" AND epoch_us({_time(name)}) IN ({listed})"
+            if not self._tables[name].hours:
+                return ArrowTable([(c.name, c.type) for c in _columns(name, columns)], [])
+            return Stream(_relation(cursor, self._union(name, columns, condition, ends, since_us)))
+
+    def values(self, name: str, column: str, ends: Collection[End]) -> dict[End, float | None]:
+        """A column of a measure with one row per interval."""
+        with self._lock:
+            if name not in self._tables or not self._tables[name].hours:
+                return {}
+            times = ", ".join(str(end) for end in sorted({end for _, _, end in ends})) or "NULL"
+            union = self._union(name, ["system", "source", "interval_end", column], ends=ends)
+            selected = f"system, source, epoch_us(interval_end) AS us, {column}"
+            query = f"SELECT {selected} FROM ({union}) WHERE us IN ({times})"
+            return {(system, source, us): value for system, source, us, value in self._run(query)}
+
+    def _run(self, query: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(query).fetchall()
+
+    def tables(self, step: int, ends: Iterable[End] | None = None) -> dict[str, Kept]:
+        """The measures as tables of a session; with `ends`, rows of these intervals only."""
+        chosen = None if ends is None else [*ends]
+        return {name: Kept(self, name, step, chosen) for name in self.names()}
+
+
+def _among(ends: Iterable[End]) -> str:
+    """SQL that tells whether a row is of one of some intervals."""
+    times: dict[tuple[str, str], list[int]] = {}
+    for system, source, end_us in sorted(ends):
+        times.setdefault((system, source), []).append(end_us)
+    return " OR ".join(
+        f"({_is('system', system)} AND {_is('source', source)} "
+        f"AND epoch_us(interval_end) IN ({', '.join(map(str, own))}))"
+        for (system, source), own in times.items()
+    )
+
+
+def _is(column: str, value: str | None) -> str:
+    return f"{column} IS NULL" if value is None else f"{column} = {expressions.literal(value)}"
+
+
+def _relation(cursor: Connection, select: str) -> object:
+    # Read to its end at once: other statements of the cursor's database may follow before it is used.
+    return cursor.sql(select)
+
+
+def _time(name: str) -> str:
+    return "time" if name == "event" else "interval_end"
+
+
+def _columns(name: str, columns: list[str]) -> list[Column]:
+    by_name = {column.name: column for column in measures.table(name).columns}
+    return [Column(column, by_name[column].type, "", "") for column in columns]
+
+
+def columns_of(name: str) -> tuple[Column, ...]:
+    """The columns of a measure as those of a table."""
+    return tuple(
+        Column(column.name, column.type, column.unit, column.text) for column in measures.table(name).columns
+    )
+
+
+class Kept:
+    """A measure as a table of a session: columns are read as they are needed."""
+
+    def __init__(
+        self, measures: Measures, name: str, step: int, ends: list[End] | None, since_us: int | None = None
+    ) -> None:
+        self.name = name
+        self.columns = columns_of(name)
+        self._measures, self._step, self._ends, self._since_us = measures, step, ends, since_us
+
+    def since(self, us: int) -> Kept:
+        return Kept(self._measures, self.name, self._step, self._ends, us)
+
+    def stream(self, columns: list[str]) -> Any:
+        return self._measures.stream(self.name, columns, self._step, self._ends, self._since_us)

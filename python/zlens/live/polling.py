@@ -1,0 +1,347 @@
+"""Polled text: scrapes of an HMC exporter or of RMF at an address or in a file.
+
+A thread polls each source, so that an address that does not answer delays no other source. A poll without a
+scrape is a gap. Credentials go into a header of the request only, never into names or messages.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import os
+import socket
+import ssl
+import stat
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol
+from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
+
+from zlens.catalog.openmetrics import EXPORTERS
+from zlens.errors import InputError, QueryError
+from zlens.live.feeds import Arrived, Handover, Position
+from zlens.readers.openmetrics.source import detect
+from zlens.readers.openmetrics.streaming import has_samples, interval_s, stamped
+from zlens.version import VERSION
+
+#: Seconds between two polls, unless the user or the text says otherwise.
+EVERY_S = 60.0
+#: Longest text: an exporter of a hundred machines gives some megabytes.
+MOST = 16 * 1024**2
+#: Polls that wait for the program.
+_WAITING = 16
+#: Without a new text for so many times the usual number of polls, its program may have stopped.
+_STOPPED = 5
+_READ = 256 * 1024
+#: Answers after which another try may help.
+_LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
+_SCHEMES = ("http", "https")
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+#: The forms the reader knows, then any: some servers name their text in another way.
+_ACCEPT = "text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5, */*;q=0.1"
+
+
+class Missed(Exception):  # noqa: N818
+    """A poll failed. `why` has no data and no secrets; `again` says whether another try may help."""
+
+    def __init__(self, why: str, *, again: bool = False) -> None:
+        super().__init__(why)
+        self.why, self.again = why, again
+
+
+class Place(Protocol):
+    """A place to poll."""
+
+    @property
+    def name(self) -> str: ...
+
+    def fetch(self) -> tuple[bytes, int] | None:
+        """The text and its time in milliseconds since 1970; None: the same as before. Raises Missed."""
+        ...
+
+
+class Login(Struct, frozen=True):
+    """User and password for HTTP Basic authentication."""
+
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        # Neither is printed, wherever this ends up.
+        return "Login()"
+
+    @classmethod
+    def of(cls, text: str, path: str) -> Login:
+        """The login in a file of one line, USER:PASSWORD."""
+        lines = text.splitlines()
+        user, colon, password = lines[0].strip().partition(":") if len(lines) == 1 else ("", "", "")
+        if not (user and colon and password):
+            raise InputError("contains no login", file=path, expected="one line, USER:PASSWORD")
+        return cls(user, password)
+
+    def header(self) -> str:
+        return "Basic " + base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+
+
+class Address(Struct):
+    """An address of HTTP or HTTPS. Redirects are not followed: a login goes where the user said.
+
+    timeout_s  until a whole answer is there
+    """
+
+    url: SplitResult
+    login: Login | None = None
+    context: ssl.SSLContext | None = None
+    timeout_s: float = 50.0
+    now: Callable[[], float] = time.time
+
+    @classmethod
+    def of(cls, text: str, login: Login | None = None, ca: str | None = None) -> Address:
+        """Parse an address. Raises QueryError if it is not one, InputError if `ca` cannot be used."""
+        try:
+            url = urlsplit(text)
+            known = url.scheme in _SCHEMES and url.hostname and "@" not in url.netloc and url.port != 0
+            known = known and text.isascii() and text.isprintable() and " " not in text
+        except ValueError:
+            known = None
+        if not known:
+            # Without the text, which may contain a password.
+            raise QueryError(
+                "a source is not an address that can be polled",
+                expected="http://HOST:PORT/PATH or https://..., without user and password",
+                cure="name them in a file for logins",
+            )
+        if login is not None and url.scheme == "http" and url.hostname not in _LOOPBACK:
+            raise QueryError(
+                f"a login would go to {url.hostname} unencrypted",
+                cure="use https://, or a tunnel to this machine",
+            )
+        return cls(url, login, _context(ca) if url.scheme == "https" else None)
+
+    @property
+    def name(self) -> str:
+        """The address without its query, which may be a secret."""
+        return f"{self.url.scheme}://{self.url.netloc}{self.url.path}"
+
+    def fetch(self) -> tuple[bytes, int] | None:
+        host, port = self.url.hostname or "", self.url.port
+        connection = (
+            http.client.HTTPConnection(host, port, timeout=self.timeout_s)
+            if self.context is None
+            else http.client.HTTPSConnection(host, port, timeout=self.timeout_s, context=self.context)
+        )
+        # The time-out of a socket is per read: an answer that comes byte by byte would never end.
+        late = threading.Event()
+        timer: threading.Timer | None = None
+        try:
+            connection.connect()
+            # Passed now: the connection drops its socket when the answer ends with it.
+            timer = threading.Timer(self.timeout_s, _end, (connection.sock, late))
+            timer.daemon = True
+            timer.start()
+            data = self._ask(connection)
+        except Missed:
+            raise
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            if late.is_set() or isinstance(error, TimeoutError):
+                raise Missed(f"no whole answer within {self.timeout_s:g} s", again=True) from None
+            raise Missed(f"it cannot be reached: {_reason(error)}", again=True) from None
+        finally:
+            if timer is not None:
+                timer.cancel()
+            connection.close()
+        if late.is_set():
+            raise Missed(f"no whole answer within {self.timeout_s:g} s", again=True)
+        return data, round(self.now() * 1000)
+
+    def _ask(self, connection: http.client.HTTPConnection) -> bytes:
+        headers = {"accept": _ACCEPT, "user-agent": f"zlens/{VERSION}", "connection": "close"}
+        if self.login is not None:
+            headers["authorization"] = self.login.header()
+        target = (self.url.path or "/") + (f"?{self.url.query}" if self.url.query else "")
+        connection.request("GET", target, headers=headers)
+        with connection.getresponse() as answer:
+            if answer.status != 200:
+                raise Missed(f"it answered {answer.status}", again=answer.status in _LATER)
+            data = answer.read(MOST + 1)
+            if len(data) > MOST:
+                raise Missed(f"its text is longer than {MOST:,} bytes")
+            if answer.length:
+                raise Missed("its answer was cut short", again=True)
+            return data
+
+
+def _end(connected: socket.socket, late: threading.Event) -> None:
+    late.set()
+    with suppress(OSError):
+        # An SSL socket's own shutdown is not safe in another thread.
+        socket.socket.shutdown(connected, socket.SHUT_RDWR)
+
+
+def _reason(error: Exception) -> str:
+    """The reason of a failure, without what the other side sent."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not accepted ({error.verify_message})"
+    if isinstance(error, OSError):
+        return str(getattr(error, "reason", None) or error.strerror or type(error).__name__)
+    return "it does not speak HTTP"
+
+
+def _context(ca: str | None) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=ca)
+    except OSError as error:
+        why = getattr(error, "reason", None) or error.strerror or "it is no certificate"
+        raise InputError(f"cannot be used: {why}", file=ca, expected="certificates, PEM") from None
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+class File(Struct):
+    """A file that a program rewrites or replaces. Its time is the time of its last change."""
+
+    path: str
+    _seen: tuple[int, int, int] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.path
+
+    def fetch(self) -> tuple[bytes, int] | None:
+        try:
+            # Opening a pipe would block.
+            handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            with os.fdopen(handle, "rb") as file:
+                status = os.fstat(handle)
+                if not stat.S_ISREG(status.st_mode):
+                    raise Missed("it is not a regular file")
+                mark = (status.st_ino, status.st_mtime_ns, status.st_size)
+                if mark == self._seen:
+                    return None
+                data = file.read(MOST + 1)
+                after = os.fstat(handle)
+        except OSError as error:
+            raise Missed(f"it cannot be read: {error.strerror}", again=True) from None
+        if len(data) > MOST:
+            raise Missed(f"its text is longer than {MOST:,} bytes")
+        if mark != (after.st_ino, after.st_mtime_ns, after.st_size) or not data.endswith(b"\n"):
+            raise Missed("it is being written", again=True)
+        self._seen = mark
+        return data, status.st_mtime_ns // 1_000_000
+
+
+def is_text(path: str) -> bool:
+    """Whether a file is a scrape: such files are rewritten as a whole and polled."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_READ)
+    except OSError:
+        return False
+    return any(detect(name, head) for name in EXPORTERS)
+
+
+class Polled:
+    """A polled source. Its scrapes have time stamps.
+
+    every_s   seconds between two polls; None: as long as the intervals of the text are, else EVERY_S
+    tries     attempts per poll
+    pause_s   seconds before the second attempt, doubled before each further one
+    """
+
+    seekable = False
+
+    def __init__(
+        self,
+        place: Place,
+        every_s: float | None = None,
+        *,
+        tries: int = 3,
+        pause_s: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = place.name
+        self.ended = False
+        self._place, self._tries, self._pause_s = place, tries, pause_s
+        self._every_s, self._adapts = (EVERY_S, True) if every_s is None else (every_s, False)
+        self._clock = clock
+        self._handover = Handover(_WAITING, "polls")
+        self._stop = threading.Event()
+        #: Failed polls since the last scrape, and those that found the same text again.
+        self._missed = self._same = 0
+        #: The most of the latter between two scrapes.
+        self._usual = 1
+        self._thread = threading.Thread(target=self._run, name="zlens-polling", daemon=True)
+        self._thread.start()
+
+    def seek(self, position: Position) -> None:
+        return None
+
+    def read(self) -> Arrived | None:
+        passed = self._handover.take()
+        if passed is None:
+            return None
+        data, note = passed
+        return Arrived(data, {}, (note,) if note else ())
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join(self._pause_s)
+
+    def _run(self) -> None:
+        due = self._clock()
+        while not self._stop.is_set():
+            self._poll()
+            due += self._every_s
+            left = due - self._clock()
+            if left < 0:
+                # Missed polls are skipped.
+                due = self._clock()
+            elif self._stop.wait(left):
+                return
+
+    def _poll(self) -> None:
+        try:
+            found = self._try()
+        except Missed as missed:
+            self._missed += 1
+            if self._missed == 1:
+                # Reported once; the end of the gap has the count.
+                self._handover.offer(b"", f"a poll brought nothing: {missed.why}")
+            return
+        if found is None:
+            self._same += 1
+            if self._same == _STOPPED * self._usual:
+                told = f"{self._same:,} polls found the same text; its program may have stopped"
+                self._handover.offer(b"", told)
+            return
+        text, ms = found
+        note = ""
+        if self._missed > 1:
+            note = f"{self._missed:,} polls brought nothing before this one"
+        elif self._same >= _STOPPED * self._usual:
+            note = f"{self._same:,} polls found the same text before this one"
+        else:
+            # A program may write more seldom than it is polled.
+            self._usual = max(self._usual, self._same)
+        self._missed = self._same = 0
+        if self._adapts:
+            self._every_s = interval_s(text) or EVERY_S
+        self._handover.offer(stamped(text, ms), note)
+
+    def _try(self) -> tuple[bytes, int] | None:
+        for number in range(self._tries):
+            try:
+                found = self._place.fetch()
+            except Missed as missed:
+                last = number + 1 == self._tries
+                if last or not missed.again or self._stop.wait(self._pause_s * 2**number):
+                    raise
+                continue
+            if found is not None and not has_samples(found[0]):
+                raise Missed("it gave no sample of an HMC exporter or of RMF")
+            return found
+        return None

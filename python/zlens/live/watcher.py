@@ -1,0 +1,522 @@
+"""Watching sources: closed intervals are computed once, kept for a time, and imported into the lake."""
+
+from __future__ import annotations
+
+import datetime as dt
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import IO
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from zlens.catalog import groups, measures
+from zlens.errors import LakeError, ZlensError
+from zlens.inputs.options import ALL, Moment, Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Interval, Source, SystemInfo
+from zlens.lake.file_names import LIVE, is_lake
+from zlens.live.alerts import Alert, Alerts
+from zlens.live.feeds import Feed, Many
+from zlens.live.measure_store import End, Measures
+from zlens.live.retained_source import KeptSource, Parts
+from zlens.live.spool import Spool
+from zlens.live.stream import Segment, Stream
+from zlens.readers.streaming import Cut
+from zlens.session.session import Session
+
+#: Problems kept; older ones are forgotten.
+PROBLEMS = 10_000
+_SECOND_US = 1_000_000
+_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+#: Measures that a session makes itself.
+_OWN = frozenset({"system", "interval", "problem"})
+
+
+class Limits(Struct, frozen=True):
+    """Bounds, in seconds of recorded time.
+
+    raw       raw records that can be queried
+    measures  rows of measures
+    part      length of the parts that are imported into the lake
+    grace     how long records may come after the end of their interval
+    """
+
+    raw: float = 3600.0
+    measures: float = 86_400.0
+    part: float = 3600.0
+    grace: float = 10.0
+
+
+class Closed(Struct, frozen=True):
+    """An interval that was closed: its length, mean busy of its processors, and what was found then."""
+
+    system: str
+    source: str
+    end_us: int
+    seconds: float | None
+    busy_pct: float | None
+
+
+class Step(Struct):
+    """What one step brought: the closed intervals, findings that appeared or cleared, problems of the data.
+
+    errors   what zlens could not do, a sentence each
+    """
+
+    number: int
+    closed: list[Closed] = field(default_factory=list)
+    opened: list[Alert] = field(default_factory=list)
+    cleared: list[Alert] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.closed or self.opened or self.cleared or self.problems or self.errors)
+
+    def then(self, other: Step) -> Step:
+        """This step and a later one."""
+        return Step(
+            other.number,
+            self.closed + other.closed,
+            self.opened + other.opened,
+            self.cleared + other.cleared,
+            self.problems + other.problems,
+            self.errors + other.errors,
+        )
+
+
+class Live:
+    """Sources that are watched.
+
+    lake   a folder of which zlens makes a lake, and in which it remembers where it is; None: only memory
+    """
+
+    def __init__(
+        self,
+        feeds: Iterable[Feed | Many],
+        options: Options | None = None,
+        *,
+        lake: str | None = None,
+        limits: Limits | None = None,
+        findings: bool = True,
+    ) -> None:
+        # Measures of every source are kept; a session over them shows one.
+        self.options = replace(options or Options(), source=ALL)
+        self.limits = limits or Limits()
+        self.lake = lake
+        self.measures = Measures()
+        self.alerts = Alerts() if findings else None
+        self.problems: deque[Problem] = deque(maxlen=PROBLEMS)
+        self.step_number = 0
+        self._newest: dict[tuple[str, str], int] = {}
+        self._feeds = list(feeds)
+        self._own = tempfile.mkdtemp(prefix="zlens-live-")
+        self._filled = False
+        self._errors: list[str] = []
+        self._lock: IO[bytes] | None = None
+        self._folder = Path(lake, LIVE) if lake is not None else Path(self._own)
+        #: Parts go into the lake beside the steps, so that these do not wait for it.
+        self._importer = ThreadPoolExecutor(1, "zlens-import")
+        self._importing: dict[str, Future[tuple[list[int], str | None]]] = {}
+        self._streams: dict[str, Stream] = {}
+        self._infos: dict[tuple[str, str], SystemInfo] = {}
+        self._intervals: dict[tuple[str, str], dict[int, Interval]] = {}
+        self._said: list[Problem] = []
+        self._group_file = self.options.group
+        self._read_groups()
+        if lake is not None:
+            self._prepare(lake)
+        self._find_streams()
+
+    def close(self) -> None:
+        self._importer.shutdown()
+        for stream in self._streams.values():
+            stream.feed.close()
+        self.measures.close()
+        if self._lock is not None:
+            self._lock.close()
+        shutil.rmtree(self._own, ignore_errors=True)
+
+    # -- sources -------------------------------------------------------------------------------------
+
+    @property
+    def streams(self) -> list[Stream]:
+        return [*self._streams.values()]
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more will come of any source."""
+        more = any(isinstance(feed, Many) for feed in self._feeds)
+        return not more and all(stream.done for stream in self._streams.values())
+
+    @property
+    def _useless(self) -> bool:
+        """Whether there is nothing to follow: in a folder there may be something later."""
+        more = any(isinstance(feed, Many) for feed in self._feeds)
+        return not more and all(stream.refused for stream in self.streams)
+
+    def _find_streams(self) -> None:
+        for feed in self._feeds:
+            for each in feed.feeds() if isinstance(feed, Many) else [feed]:
+                if each.name not in self._streams:
+                    spool = Spool(self._folder / _folder_name(each.name))
+                    stream = Stream(each, spool, self.options, self.limits.grace)
+                    self._streams[each.name] = stream
+                    self._restore(stream)
+
+    def reload(self) -> str:
+        """Read the user's rules and groups again; returns what came of it. What is wrong is not used."""
+        try:
+            if self.alerts is not None:
+                self.alerts.reload()
+            self._read_groups()
+        except ZlensError as error:
+            return f"the rules and groups are as they were: {error}"
+        return "the rules and groups were read again"
+
+    def _read_groups(self) -> None:
+        """Use the groups as they are in the file now, whatever becomes of that."""
+        if self._group_file is None:
+            return
+        groups.read(self._group_file)
+        own = os.path.join(self._own, f"groups-{self.step_number}.toml")
+        shutil.copyfile(self._group_file, own)
+        self.options = replace(self.options, group=own)
+
+    # -- steps ---------------------------------------------------------------------------------------
+
+    def step(self) -> Step | None:
+        """Take what has arrived and close what can be closed; None: nothing was closed."""
+        self._find_streams()
+        step = Step(self.step_number, errors=[*self._errors, *self._take_imported()])
+        self._errors = []
+        for stream in self.streams:
+            if stream.refused:
+                continue
+            try:
+                stream.take(self._say)
+                segment = stream.segment(self._say)
+            except (ZlensError, OSError) as error:
+                if self._useless:
+                    raise
+                # KeptSource once: it is tried again as long as it lasts.
+                if stream.trouble != str(error):
+                    stream.trouble = str(error)
+                    step.errors.append(str(error))
+                continue
+            stream.trouble = None
+            if segment is not None:
+                self._close_segment(stream, segment, step)
+        step.number = self.step_number
+        step.problems, self._said = self._said, []
+        return step if step else None
+
+    def _close_segment(self, stream: Stream, segment: Segment, step: Step) -> None:
+        try:
+            session = Session([os.fspath(segment.path)], self.options)
+            session.brief = True
+            try:
+                new = self._compute(stream, session, segment.begin, segment.cut)
+                step.closed += new
+                if self.alerts is not None and new:
+                    opened, cleared = self.alerts.renew(session, self.measures, self.step_number, new)
+                    step.opened += opened
+                    step.cleared += cleared
+                    if self.alerts.error:
+                        step.errors.append(self.alerts.error)
+            finally:
+                session.close()
+        except ZlensError as error:
+            # The records are kept, and reach the lake.
+            step.errors.append(f"{stream.name}: an interval could not be computed: {error}")
+        self._close(stream, segment, step)
+
+    def _compute(self, stream: Stream, session: Session, begin: int, cut: Cut | None) -> list[Closed]:
+        """Compute the measures of the intervals that are closed now, and of those that may have changed."""
+        self.step_number += 1
+        together = stream.form().together
+        offsets = {
+            (info.system, info.source): 0 if info.local_time else (info.utc_offset_s or 0) * _SECOND_US
+            for info in session.systems
+        }
+        # Monitor data have UTC.
+        zones = dict.fromkeys(offsets, 0) if together else offsets
+        limits = {}
+        if cut is not None and cut.closed_us is not None:
+            limits = {key: cut.closed_us - zone for key, zone in zones.items()}
+        names = self._names(session)
+        session.expect(f"SELECT * FROM {name}" for name in names if name != "event")
+        ends: set[End] = set()
+        for name in names:
+            answer = session.sql(f"SELECT * FROM {name}")
+            if name == "event":
+                self.measures.add_events(answer, self.step_number)
+            else:
+                already = (stream.ends if together else self.measures.ends(name)) - stream.held
+                ends |= self.measures.add(name, answer, self.step_number, already, limits)
+        self._tell_problems(stream, session, begin)
+        closed = self._tell_intervals(session, ends - stream.ends, limits)
+        stream.ends |= ends | {(each.system, each.source, each.end_us) for each in closed}
+        if cut is not None:
+            stream.held = {
+                end for end in ends | stream.held if end[2] > cut.held_us - zones.get((end[0], end[1]), 0)
+            }
+        return self._with_busy(closed)
+
+    @staticmethod
+    def _names(session: Session) -> list[str]:
+        """The measures that a session has rows of."""
+        return [name for name in measures.tables() if name not in _OWN and session.fills(name)]
+
+    def _tell_intervals(
+        self, session: Session, ends: set[End], limits: dict[tuple[str, str], int]
+    ) -> list[Closed]:
+        """Note the intervals that are closed now: those of the systems, and those of rows of measures."""
+        closed: dict[End, Closed] = {}
+        for info in session.systems:
+            key = (info.system, info.source)
+            told = self._intervals.setdefault(key, {})
+            self._infos[key] = info
+            limit = limits.get(key)
+            for interval in info.intervals:
+                if limit is None or interval.end_us <= limit:
+                    if interval.end_us not in told:
+                        ends.add((*key, interval.end_us))
+                    told[interval.end_us] = interval
+            for system, source, end_us in ends:
+                if (system, source) == key:
+                    interval = told.get(end_us, Interval(end_us, None))
+                    closed[system, source, end_us] = Closed(system, source, end_us, interval.seconds, None)
+        ordered = sorted(closed, key=lambda end: (end[2], end))
+        self._newest |= {(system, source): end_us for system, source, end_us in ordered}
+        return [closed[end] for end in ordered]
+
+    def _with_busy(self, closed: list[Closed]) -> list[Closed]:
+        busy = self.measures.values(
+            "load", "busy_pct", [(each.system, each.source, each.end_us) for each in closed]
+        )
+        return [
+            Closed(
+                each.system,
+                each.source,
+                each.end_us,
+                each.seconds,
+                busy.get((each.system, each.source, each.end_us)),
+            )
+            for each in closed
+        ]
+
+    def _tell_problems(self, stream: Stream, session: Session, begin: int) -> None:
+        """What is wrong with the new bytes; what is before them was told."""
+        for source in session.sources:
+            for problem in source.problems(complete=True):
+                if problem.offset is not None and problem.offset >= begin and problem.kind != "truncated":
+                    self._say(
+                        Problem(
+                            problem.system, problem.source, stream.name, None, problem.record, problem.kind,
+                            problem.detail, problem.bytes,
+                        )
+                    )  # fmt: skip
+
+    def _say(self, problem: Problem) -> None:
+        self.problems.append(problem)
+        self._said.append(problem)
+
+    def _close(self, stream: Stream, segment: Segment, step: Step) -> None:
+        oldest_us = segment.cut.now_us - round(self.limits.measures * _SECOND_US)
+        late = stream.close(segment, oldest_us)
+        if late:
+            detail = f"{late:,} records came after their interval was closed; its measures are without them"
+            self._say(stream.problem("late", detail))
+        state = stream.spool.state
+        if (
+            state.begun_us is not None
+            and segment.cut.now_us - state.begun_us >= self.limits.part * _SECOND_US
+        ):
+            self._turn(stream)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget what is beyond the bounds; every system has a clock of its own, which may be set back."""
+        for key, newest_us in self._newest.items():
+            before = newest_us - round(self.limits.measures * _SECOND_US)
+            self.measures.forget(key[0], before)
+            told = self._intervals.get(key, {})
+            for end in [end for end in told if end <= before]:
+                del told[end]
+            for stream in self.streams:
+                # With an hour to spare: what comes again is left out.
+                stream.ends -= {
+                    end for end in stream.ends if end[:2] == key and end[2] <= before - 3600 * _SECOND_US
+                }
+
+    # -- the lake ------------------------------------------------------------------------------------
+
+    def _prepare(self, lake: str) -> None:
+        from zlens.lake.file_names import is_url
+        from zlens.lake.lake_folder import Folder as LakeFolder
+
+        if is_url(lake):
+            raise LakeError(
+                "zlens live does not write to object storage",
+                file=lake,
+                cure="name a folder; what it holds can be imported at a URL later",
+            )
+        LakeFolder(lake).create()
+        self._folder.mkdir(exist_ok=True)
+        self._lock = (self._folder / "lock").open("wb")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LakeError(
+                "another zlens live writes to this lake", file=lake, cure="end it, or name another folder"
+            ) from None
+
+    def _turn(self, stream: Stream) -> None:
+        """End the current part of a stream; with a lake, it is imported."""
+        stream.spool.turn(pending=self.lake is not None)
+        self._hand_over(stream)
+        stream.spool.forget(max(round(self.limits.raw / self.limits.part), 1))
+
+    def _hand_over(self, stream: Stream) -> None:
+        """Import what must be beside the next steps; what cannot be now is tried again with the next part."""
+        pending = stream.spool.state.pending
+        if self.lake is not None and pending and stream.name not in self._importing:
+            parts = [(number, stream.spool.part_of(number)) for number in pending]
+            job = self._importer.submit(_import, parts, self.lake, self.options)
+            self._importing[stream.name] = job
+
+    def _take_imported(self, *, wait: bool = False) -> list[str]:
+        """Note which parts are in the lake now. Returns why others could not be imported."""
+        errors = []
+        while jobs := [(name, job) for name, job in self._importing.items() if wait or job.done()]:
+            for name, job in jobs:
+                numbers, error = job.result()
+                del self._importing[name]
+                stream = self._streams[name]
+                for number in numbers:
+                    stream.spool.imported(number)
+                if error is None:
+                    self._hand_over(stream)
+                else:
+                    errors.append(error)
+        return errors
+
+    def finish(self) -> None:
+        """Import what is closed, before the end."""
+        for stream in self.streams:
+            if self.lake is not None and stream.spool.state.bytes:
+                self._turn(stream)
+        for error in self._take_imported(wait=True):
+            raise LakeError(error)
+
+    def _restore(self, stream: Stream) -> None:
+        """Go on with a stream: what is in the lake, and compute again what is not."""
+        state = stream.spool.state
+        if not state.step:
+            return
+        self._hand_over(stream)
+        self._errors += self._take_imported(wait=True)
+        if not self._filled:
+            self._filled = True
+            self._fill()
+        stream.ends |= {end for name in self.measures.names() for end in self.measures.ends(name)}
+        if not state.bytes:
+            return
+        base = stream.spool.base_of(state.part)
+        for path in base:
+            stream.ends |= stream.form().ends(os.fspath(path), self.options)
+        session = Session([os.fspath(path) for path in (*base, stream.spool.part)], self.options)
+        try:
+            self._compute(stream, session, 0, None)
+        finally:
+            session.close()
+            self._said.clear()
+
+    def _fill(self) -> None:
+        """Take the measures of the last intervals from the lake."""
+        if self.lake is None or not is_lake(self.lake):
+            return
+        with Session([self.lake], self.options) as whole:
+            newest = max((info.last_us for info in whole.systems if info.last_us is not None), default=None)
+        if newest is None:
+            return
+        start = newest / 1e6 - self.limits.measures
+        moment = dt.datetime.fromtimestamp(start, dt.UTC)
+        since = replace(self.options, start=Moment(moment.date(), moment.time(), dt.UTC))
+        with Session([self.lake], since) as session:
+            for name in self._names(session):
+                answer = session.sql(f"SELECT * FROM {name}")
+                if name == "event":
+                    self.measures.add_events(answer, self.step_number)
+                else:
+                    self.measures.add(name, answer, self.step_number, (), {})
+            for info in session.systems:
+                self._infos[info.system, info.source] = info
+                told = self._intervals.setdefault((info.system, info.source), {})
+                for interval in info.intervals:
+                    if interval.end_us > start * 1e6:
+                        told[interval.end_us] = interval
+                if told:
+                    self._newest[info.system, info.source] = max(told)
+
+    # -- the page ------------------------------------------------------------------------------------
+
+    def session(self) -> Session:
+        """A session over the raw records and the measures that are kept now."""
+        sources: list[Source] = []
+        for stream in self._streams.values():
+            sizes = {os.fspath(path): path.stat().st_size for path in stream.spool.parts()}
+            parts = Parts(stream.spool.state.reader, {path: size for path, size in sizes.items() if size})
+            if parts.reader and parts.sizes:
+                sources.append(KeptSource.of(parts, self.options, self._infos, self._intervals))
+        shown = {(info.system, info.source) for source in sources for info in source.systems}
+        sources.append(
+            KeptSource.alone(
+                [info for key, info in self._infos.items() if key not in shown],
+                self._intervals,
+                [*self.problems],
+            )
+        )
+        shown_options = replace(self.options, source=None)
+        return Session.over(sources, shown_options, computed=self.measures.tables(self.step_number))
+
+    def system(self, system: str, source: str) -> SystemInfo | None:
+        """What is known of a system."""
+        return self._infos.get((system, source))
+
+
+def _import(parts: list[tuple[int, Path]], lake: str, options: Options) -> tuple[list[int], str | None]:
+    """Import numbered parts in their order: the numbers of those in the lake, and what went wrong."""
+    from zlens.lake import add
+    from zlens.stores.coverage import lost_error
+    from zlens.stores.rollup_builder import lost_of
+
+    numbers: list[int] = []
+    trouble: list[str] = []
+    for number, path in parts:
+        try:
+            # Again the same bytes, if it was imported just before a sudden end: they are there once.
+            added, _ = add([path], lake, options=options)
+            numbers.append(number)
+            if lost := [lost for each in added for lost in lost_of(lake, each)]:
+                trouble.append(str(lost_error(lake, lost)))
+        except (ZlensError, OSError) as error:
+            trouble.append(f"{lake}: {error}")
+            break
+    return numbers, "; ".join(trouble) or None
+
+
+def _folder_name(name: str) -> str:
+    """The folder of a stream: readable, and unique."""
+    plain = _NAME.sub("-", os.path.basename(name)).strip("-.")[:40]
+    return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"

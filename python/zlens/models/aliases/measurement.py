@@ -1,0 +1,135 @@
+"""HyperPAV aliases of a measured interval: expected beside observed aliases of each use of a pool.
+
+A use with requests that waited wants all it can get; otherwise it wants what it had in use.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from zlens import models
+from zlens.catalog import measures
+from zlens.catalog.expressions import literal
+from zlens.errors import QueryError
+from zlens.models import scenario as scenarios
+from zlens.models.answer import Answer
+from zlens.models.interval_choice import Asked, at_end, local_time
+from zlens.schema.wording import say
+
+TABLE = "alias_pool"
+_BUSY = "sum(coalesce(in_use, 0) + coalesce(queued, 0))"
+
+
+def busy(settings: Sequence[str] = ()) -> str:
+    """SQL of intervals and how busy each was: aliases in use and requests that waited, of one pool.
+
+    An unknown pool selects all intervals, so that compare() can list the pools.
+    """
+    pool, _ = _pool_and_rest(settings)
+    where = ""
+    if pool is not None:
+        own = f"(ssid = {literal(pool)} OR CAST(pool AS VARCHAR) = {literal(pool)})"
+        where = f"WHERE {own} OR NOT EXISTS (SELECT 1 FROM alias_pool WHERE {own})"
+    return (
+        f"SELECT system, interval_end, seconds, flag, ssid, pool, {_BUSY} AS busy FROM alias_pool {where} "
+        "GROUP BY ALL"
+    )
+
+
+def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+    """Expected beside observed. settings: `pool=1` (number or SSID), or values of the scenario."""
+    wanted, rest = _pool_and_rest(settings)
+    ssid, pool, others = _choose_pool(session, system, end, wanted)
+    rows = session.sql(
+        "SELECT io_type, aliases, share, in_use, queued FROM alias_pool "
+        f"WHERE {at_end(system, end)} AND pool IS NOT DISTINCT FROM {'NULL' if pool is None else pool} "
+        f"AND ssid IS NOT DISTINCT FROM {'NULL' if ssid is None else literal(ssid)} ORDER BY io_type"
+    ).rows
+    name = f"pool {pool} of control unit {ssid}"
+    title = f"HyperPAV aliases of {system}, {name}, interval that ended {local_time(session, system, end)}"
+    notes = [f"Pool: {name}{', the busiest of this interval' if wanted is None and others else ''}"]
+    if others:
+        notes.append(f"other pools of this interval: {', '.join(others)}; choose one with pool=...")
+    uses = [row for row in rows if row[0] != "ALL"]
+    aliases = next((row[1] for row in uses or rows if row[1] is not None), None)
+    blind = [str(row[0]) for row in uses if row[2] is None]
+    if aliases is None:
+        return Answer("aliases", title, [], notes=[*notes, "the data do not report the number of aliases"])
+    if not uses or blind:
+        of = f" of {' and '.join(blind)}" if blind else " of any use"
+        notes.append(f"the data report no share{of}, so nothing can be expected; needs: {_needs('share')}")
+        return Answer("aliases", title, [], notes=notes)
+    values: dict[str, Any] = {
+        "model": "aliases",
+        "title": title,
+        "aliases": aliases,
+        "use": [
+            {"name": kind, "share": round(share)}
+            | ({} if in_use is None else {"in_use": in_use})
+            | ({} if queued is None else {"queued": queued})
+            for kind, _, share, in_use, queued in uses
+        ],
+    }
+    notes += [
+        f"{kind}: the data do not report aliases in use and waiting requests, so it wants all it can get"
+        for kind, _, _, in_use, queued in uses
+        if in_use is None or queued is None
+    ]
+    for setting in rest:
+        values = scenarios.changed(values, setting)
+        notes.append(f"changed: {setting}")
+    solved = models.solve("aliases", values)
+    solved.notes = [*notes, *_burst_notes(uses, values), *solved.notes]
+    return solved
+
+
+def _burst_notes(uses: Sequence[Sequence[Any]], solved: dict[str, Any]) -> list[str]:
+    """Notes on uses whose requests waited although the pool had free aliases on average."""
+    free = (uses[0][1] or 0) - sum(row[3] or 0.0 for row in uses)
+    return [
+        f"{use['name']}: {use['queued']:.2g} requests waited on average though {free:.1f} aliases were free "
+        "on average: they came in bursts, so it is assumed to want all it can get; "
+        f"use.{use['name']}.queued=0 assumes it had enough"
+        for use in solved["use"]
+        if use.get("queued") and use.get("wants") is None and free >= 1
+    ]
+
+
+def _choose_pool(
+    session: Asked, system: str, end: dt.datetime, wanted: str | None
+) -> tuple[str | None, int | None, list[str]]:
+    """SSID and number of the requested or busiest pool, and the names of the others."""
+    rows = session.sql(
+        f"SELECT ssid, pool, {_BUSY} AS busy FROM alias_pool WHERE {at_end(system, end)} "
+        "GROUP BY ssid, pool ORDER BY busy DESC, pool"
+    ).rows
+    names = [f"{pool} ({ssid})" for ssid, pool, _ in rows]
+    at = 0
+    if wanted is not None:
+        matching = [at for at, (ssid, pool, _) in enumerate(rows) if wanted in (ssid, str(pool))]
+        if not matching:
+            raise QueryError(
+                f"no pool {wanted} in this interval",
+                expected=", ".join(names),
+                cure=say("write_set", what="pool=NUMBER"),
+            )
+        at = matching[0]
+    return rows[at][0], rows[at][1], names[:at] + names[at + 1 :]
+
+
+def _pool_and_rest(settings: Sequence[str]) -> tuple[str | None, list[str]]:
+    pool, rest = None, []
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if key.strip() == "pool" and equals:
+            pool = text.strip()
+        else:
+            rest.append(setting)
+    return pool, rest
+
+
+def _needs(column: str) -> str:
+    """The data that a column of the table needs, from the catalog."""
+    return next(entry.needs for entry in measures.table(TABLE).columns if entry.name == column)

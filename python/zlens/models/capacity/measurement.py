@@ -1,0 +1,124 @@
+"""Capability of the processors of a measured interval, and how much of it was used.
+
+The curve is the one reported by Linux on the same machine, if the input has one; otherwise the catalog's for
+the machine and its capability. With multithreading, cores are counted, not threads.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from zlens import models
+from zlens.catalog.expressions import literal
+from zlens.errors import QueryError, ScenarioError
+from zlens.models import scenario as scenarios
+from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.capacity import curve_sources
+from zlens.models.interval_choice import BUSY, Asked, at_end, local_time
+from zlens.schema.wording import say
+
+TABLE = "cpu"
+#: Keys of the scenario that select a curve.
+_CURVES = ("machine", "factors", "adjustments", "data")
+
+_MEASURED = (
+    Column("type", "Type"),
+    Column("online", "Online", "processors", "measured: processors online, or cores with multithreading", 2),
+    Column("parked", "Parked", "processors", "measured: parked", 2),
+    Column("used", "Busy", "processors", "measured: busy", 2),
+    Column("factor", "Factor", "", "solved: of each processor among all of the partition", 4),
+    Column("capability", "Capability", "processors", "solved: online processors times factor", 2),
+    Column("used_capability", "Used", "processors", "busy processors times factor", 2),
+)
+
+
+def busy(_settings: Sequence[str] = ()) -> str:
+    """SQL of intervals and how busy the processors were."""
+    return BUSY
+
+
+def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+    """Capability beside use. settings: `machine=z14-m05`, or other values of the scenario."""
+    title = f"Capability of {system}, interval that ended {local_time(session, system, end)}"
+    types, unit_text = _processors(session, at_end(system, end))
+    number = round(sum(row[1] for row in types))
+    if not number:
+        return Answer("capacity", title, [], notes=["the data report no online processor"])
+    values: dict[str, Any] = {"model": "capacity", "title": title, "processors": number, "sizes": [number]}
+    notes = [f"{number:,} {unit_text}"]
+    text = None
+    if not any(setting.startswith(_CURVES) for setting in settings):
+        named = _curve(session, system)
+        values["factors"] = {str(n): factor for n, factor in named.curve}
+        text = named.text
+        notes += [f"Curve: {named.text} ({named.status}: {named.source})", *named.notes]
+    parked_all = sum(row[2] or 0.0 for row in types)
+    if parked_all >= 0.5:
+        notes.append(
+            f"{parked_all:.1f} of them were parked on average, and the factor is for all; "
+            f"processors={max(1, round(number - parked_all))} gives it for the others"
+        )
+    if len(types) > 1:
+        notes.append("processors of several types: the curve is for one capability and applied to all")
+    for setting in settings:
+        values = scenarios.changed(values, setting)
+        notes.append(f"changed: {setting}")
+    solved = models.solve("capacity", values)
+    # For the measured processors, whatever --set gives as processors.
+    factor = models.solve("capacity", {**values, "processors": number}).figure("factor")
+    rows: list[tuple[Value, ...]] = [
+        (kind, online, parked, used, factor, _times(online, factor), _times(used, factor))
+        for kind, online, parked, used in types
+    ]
+    used_all = [row[3] for row in types]
+    used = None if None in used_all else _times(sum(used_all), factor)
+    tables = [Table("measured", "Processors of the interval", _MEASURED, rows)]
+    for table in solved.tables:
+        retitled = text is not None and table.key == "sizes"
+        tables.append(replace(table, title=f"Partitions of {text}") if retitled else table)
+    figures = [*solved.figures, Figure("used", used, "processors", "Capability used")]
+    return replace(solved, tables=tables, figures=figures, notes=[*notes, *solved.notes])
+
+
+def _times(number: float | None, factor: float | None) -> float | None:
+    return None if number is None or factor is None else number * factor
+
+
+def _processors(session: Asked, where: str) -> tuple[list[Sequence[Any]], str]:
+    """Type with online, parked and busy processors or cores, and what is counted."""
+    cores = session.sql(
+        "SELECT cpu_type, count(*), sum(parked_pct) / 100, sum(core_busy_pct) / 100 "
+        f"FROM core WHERE {where} GROUP BY cpu_type HAVING count(core_busy_pct) > 0 ORDER BY cpu_type"
+    ).rows
+    if cores:
+        return list(cores), "cores (multithreading: threads are not counted separately)"
+    rows = session.sql(
+        "SELECT cpu_type, sum(coalesce(online_pct, 100)) / 100, sum(parked_pct) / 100, sum(busy_pct) / 100 "
+        f"FROM cpu WHERE {where} GROUP BY cpu_type ORDER BY cpu_type"
+    ).rows
+    return list(rows), "processors online"
+
+
+def _curve(session: Asked, system: str) -> curve_sources.NamedCurve:
+    """The curve of the machine of a system; QueryError if no data give it."""
+    opened = cast(Any, session)
+    source = system
+    if opened.fills("role.linux_caf"):
+        beside = session.sql(
+            "SELECT other.system FROM system AS own JOIN system AS other ON own.machine = other.machine "
+            f"WHERE own.system = {literal(system)} AND other.system IN (SELECT system FROM role.linux_caf) "
+            "ORDER BY other.system"
+        ).rows
+        source = str(beside[0][0]) if beside else system
+    try:
+        return curve_sources.of_session(opened, source)
+    except ScenarioError as error:
+        raise QueryError(
+            error.message,
+            expected=error.expected,
+            cure=say("machine_or_sysinfo"),
+        ) from None

@@ -1,0 +1,82 @@
+"""An answer for programs, with exact values: an object of tables (JSON), or rows of all tables (CSV)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from zlens.models.answer import Answer, Value
+from zlens.rendering import rows as out_rows
+
+
+def to_json(answer: Answer) -> str:
+    """One object: model, title, figures, tables by key with units, assumptions and notes."""
+    out = io.StringIO()
+    out_rows.write_object(out, document(answer))
+    return out.getvalue()
+
+
+def document(answer: Answer) -> dict[str, Any]:
+    """The object of `to_json`; rows of tables are objects by column."""
+    return {
+        "model": answer.model,
+        "title": answer.title,
+        "figures": {
+            figure.key: {"value": figure.value, "unit": figure.unit, "text": figure.text}
+            for figure in answer.figures
+        },
+        "tables": {
+            table.key: {
+                "title": table.title,
+                "columns": {
+                    column.key: {"heading": column.heading, "unit": column.unit, "text": column.text}
+                    for column in table.columns
+                },
+                "rows": [
+                    dict(zip((column.key for column in table.columns), row, strict=True))
+                    for row in table.rows
+                ],
+            }
+            for table in answer.tables
+        },
+        "assumptions": [
+            {
+                "name": assumption.name,
+                "value": assumption.value,
+                "unit": assumption.unit,
+                "text": assumption.text,
+                "status": assumption.status,
+                "source": assumption.source,
+            }
+            for assumption in answer.assumptions
+        ],
+        "notes": list(answer.notes),
+    }
+
+
+def rows(answer: Answer) -> Iterator[dict[str, Value]]:
+    """All rows as dictionaries, each with `table` first."""
+    for figure in answer.figures:
+        yield {"table": "figures", "name": figure.key, "value": figure.value, "unit": figure.unit}
+    for table in answer.tables:
+        names = [column.key for column in table.columns]
+        for row in table.rows:
+            yield {"table": table.key, **dict(zip(names, row, strict=True))}
+    for assumption in answer.assumptions:
+        facts = {
+            "name": assumption.name,
+            "value": assumption.value,
+            "unit": assumption.unit,
+            "status": assumption.status,
+        }
+        yield {"table": "assumptions", **facts, "text": assumption.text}
+    for note in answer.notes:
+        yield {"table": "notes", "text": note}
+
+
+def flat(answer: Answer) -> tuple[list[str], list[Sequence[Value]]]:
+    """Headings and all rows, for CSV."""
+    records = list(rows(answer))
+    names = list(dict.fromkeys(name for record in records for name in record))
+    return names, [[record.get(name) for name in names] for record in records]

@@ -1,0 +1,303 @@
+"""Partitions of a machine in a measured interval: entitlement by PR/SM beside use.
+
+Demand of a partition is what it used, including PR/SM's time on its behalf, because no data report work that
+waited: expected and used differ only if the model would not have allowed the use. PR/SM's own use is deducted
+from the cores. The answer also shows what each partition could have got if it alone had wanted all.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from zlens import models
+from zlens.catalog.expressions import literal
+from zlens.models import scenario as scenarios
+from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.interval_choice import Asked, at_end, local_time
+from zlens.models.partitions.model import TYPES
+
+TABLE = "partition"
+#: Cores that a partition used.
+_USED = "coalesce(total_s / seconds, total_pct / 100 * logical_cpus, effective_pct / 100 * logical_cpus)"
+#: Differences below this many cores are ignored.
+_SAME = 0.005
+#: Most names in a note.
+_MOST_NAMES = 5
+
+_COMPARED = (
+    Column("name", "Partition"),
+    Column("type", "Type"),
+    Column("cores", "Logical", "cores", "measured: logical cores"),
+    Column("weight", "Weight", text="measured: processing weight; none if dedicated"),
+    Column("entitlement", "Entitled", "cores", "solved: entitlement from its weight", 2),
+    Column("expected", "Expected", "cores", "solved: what it gets if it wants what it used", 2),
+    Column("observed", "Used", "cores", "measured", 2),
+    Column("error", "Error", "cores", "used less expected", 2),
+    Column("beyond", "Beyond", "cores", "used less entitled", 2),
+    Column(
+        "could_get", "Could get", "cores", "solved: if it wanted all and the others stayed as they were", 2
+    ),
+    Column("held_by", "Limited by", text="solved: what would limit it then"),
+)
+_POLARITY = (
+    Column("name", "Partition"),
+    Column("type", "Type"),
+    Column("cores", "Logical", "cores", "measured: logical cores"),
+    Column("entitlement", "Entitled", "cores", "solved: entitlement from its weight", 2),
+    Column("high", "Vh", "expected", "solved: vertical-high"),
+    Column("medium", "Vm", "expected", "solved: vertical-medium"),
+    Column("low", "Vl", "expected", "solved: vertical-low"),
+    Column("vh", "Vh", "measured", "measured: vertical-high"),
+    Column("vm", "Vm", "measured", "measured: vertical-medium"),
+    Column("vl", "Vl", "measured", "measured: vertical-low"),
+    Column("same", "Same", text="whether both are the same; dots if not measured"),
+)
+
+Pair = tuple[str, str]
+
+
+class Measured(Struct):
+    """A scenario for `partitions` with the measured values by name and type of partition."""
+
+    scenario: dict[str, Any]
+    observed: dict[Pair, float] = field(default_factory=dict)
+    vertical: dict[Pair, tuple[int, int, int]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def busy(_settings: Sequence[str] = ()) -> str:
+    """SQL of intervals and how busy the machine was: cores in use."""
+    return (
+        f"SELECT system, interval_end, seconds, flag, sum({_USED}) AS busy FROM partition "
+        "GROUP BY system, source, interval_end, seconds, flag"
+    )
+
+
+def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
+    """The scenario of one interval."""
+    where = at_end(system, end)
+    sources = [row[0] for row in session.sql(f"SELECT DISTINCT source FROM partition WHERE {where}").rows]
+    source = min(map(str, sources))
+    where += f" AND source = {literal(source)}"
+    measurement = Measured({"model": "partitions", "processors": {}, "partition": [], "physlog": []})
+    if len(sources) > 1:
+        others = ", ".join(sorted(set(map(str, sources)) - {source}))
+        measurement.notes.append(f"Partitions are taken from {source}; {others} reports them, too")
+    _physical(session, where, measurement)
+    rows = session.sql(
+        "SELECT partition, cpu_type, dedicated, weight, capped, cap_text, absolute_cap, logical_cpus, "
+        f"{_USED}, vh, vm, vl, msu_defined FROM partition WHERE {where} "
+        "AND partition NOT IN ('*PHYSICAL*', 'TOTAL') AND logical_cpus > 0 "
+        "ORDER BY cpu_type, partition, partition_number"
+    ).rows
+    names_by_note: dict[str, list[str]] = {}
+    for name, kind, dedicated, weight, capped, caps, most, logical, used, vh, vm, vl, msu in rows:
+        pair = (str(name), str(kind))
+        reason = _left_out(measurement, pair, dedicated, weight)
+        if reason is not None:
+            names_by_note.setdefault(reason, []).append(str(name))
+            continue
+        cores = math.ceil(logical - 1e-6)
+        partition: dict[str, Any] = {"name": pair[0], "type": pair[1], "cores": cores}
+        partition |= {"dedicated": True} if dedicated else {"weight": round(weight), "capped": bool(capped)}
+        if most is not None and not dedicated:
+            partition["absolute_cap"] = most
+        if used is not None:
+            partition["demand"] = measurement.observed[pair] = used
+        if vh is not None and vm is not None and vl is not None and not dedicated:
+            measurement.vertical[pair] = (vh, vm, vl)
+            partition["polarization"] = "vertical" if vh + vm + vl else "horizontal"
+        for words in _partition_notes(partition, logical, weight, capped, caps, used, msu):
+            names_by_note.setdefault(words, []).append(pair[0])
+        measurement.scenario["partition"].append(partition)
+    measurement.notes += [f"{_enumerated(names)}: {words}" for words, names in names_by_note.items()]
+    if not measurement.scenario["partition"]:
+        measurement.notes.append("the data report no partition with cores and a weight in this interval")
+    elif len(measurement.vertical) < sum(
+        not partition.get("dedicated") for partition in measurement.scenario["partition"]
+    ):
+        measurement.notes.append(
+            "Where the data do not report the polarity of cores, vertical is assumed; "
+            "partition.NAME.polarization=horizontal changes that"
+        )
+    return measurement
+
+
+def _physical(session: Asked, where: str, measurement: Measured) -> None:
+    """Add physical cores of each type, and PR/SM's own use, to the scenario."""
+    rows = session.sql(
+        "SELECT cpu_type, physical, dedicated, lgclc_pct, ovrhd_pct, lpmgt_pct "
+        f"FROM cec WHERE {where} ORDER BY cpu_type"
+    ).rows
+    for kind, physical, dedicated, lgclc, ovrhd, lpmgt in rows:
+        if kind not in TYPES or physical is None:
+            continue
+        measurement.scenario["processors"][kind] = max(round(physical), math.ceil((dedicated or 0.0) - 1e-6))
+        if lpmgt is None:
+            measurement.notes.append(f"{kind}: the data do not report PR/SM's own use")
+        else:
+            line = {"type": kind, "lgclc": lgclc or 0.0, "ovrhd": max(0.0, ovrhd or 0.0), "lpmgt": lpmgt}
+            measurement.scenario["physlog"].append(line)
+
+
+def _left_out(measurement: Measured, pair: Pair, dedicated: bool | None, weight: float | None) -> str | None:
+    """Why a partition is left out of the scenario; None if it is not."""
+    if pair[1] not in measurement.scenario["processors"]:
+        return f"left out: the data do not report how many {pair[1]} cores the machine has"
+    if not dedicated and (weight is None or round(weight) < 1):
+        return "left out: the data report no weight, so the entitlement of the others comes out too high"
+    if any((partition["name"], partition["type"]) == pair for partition in measurement.scenario["partition"]):
+        return "reported twice under that name; one is left out"
+    return None
+
+
+def _partition_notes(
+    partition: dict[str, Any],
+    logical: float,
+    weight: float | None,
+    capped: bool | None,
+    caps: str | None,
+    used: float | None,
+    msu: float | None,
+) -> Iterator[str]:
+    """Notes on a partition; identical notes of several are merged."""
+    if partition["cores"] - logical > 0.01:
+        yield "the number of logical cores changed within the interval: the highest is used"
+    if used is None:
+        yield "the data do not report its use, so it is assumed to want all"
+    if partition.get("dedicated"):
+        return
+    if weight is not None and abs(weight - round(weight)) > 0.01:
+        yield "the weight changed within the interval: the mean is used"
+    if capped is None:
+        yield "the data do not report whether it is capped; if so, set partition.NAME.capped=true"
+    flags = (caps or "").split()
+    if len(flags) == 3 and "Y" in flags[1] and "absolute_cap" not in partition:
+        yield "has an absolute cap of unknown value; add it with partition.NAME.absolute_cap=CORES"
+    if len(flags) == 3 and "Y" in flags[2]:
+        yield "is in a group with an absolute cap of unknown value"
+    if msu:
+        yield "has a defined capacity, which limits the four-hour average, not an interval: left out"
+
+
+def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+    """Expected beside observed. settings: values of the scenario, as of --set."""
+    measurement = measured(session, system, end)
+    title = f"Partitions as {system} saw them, interval that ended {local_time(session, system, end)}"
+    values = measurement.scenario
+    if not values["partition"]:
+        return Answer("partitions", title, [], notes=measurement.notes)
+    for setting in settings:
+        values = scenarios.changed(values, setting)
+    solved = models.solve("partitions", values)
+    pairs = shown(values)
+    places = {pair: at for at, pair in enumerate(pairs.values())}
+    rows, errors = [], []
+    for row in _dicts(solved.table("partitions")):
+        pair = pairs[str(row["name"])]
+        used, expected = measurement.observed.get(pair), row["allocation"]
+        error = None if used is None else used - float(str(expected))
+        errors += [] if error is None else [error]
+        beyond = None if used is None else used - float(str(row["entitlement"]))
+        could, bound = could_get(values, places[pair], str(row["name"]))
+        begin = (row["name"], row["type"], row["cores"], row["weight"], row["entitlement"])
+        rows.append((*begin, expected, used, error, beyond, could, bound))
+    polarity = list(_polarity(solved, pairs, measurement))
+    tables = [Table("compared", "Expected beside used", _COMPARED, rows)]
+    if polarity:
+        tables.append(Table("polarity", "Polarity of logical cores", _POLARITY, polarity))
+    tables.append(solved.table("machine"))
+    figures = [
+        Figure(
+            "worst",
+            max(map(abs, errors), default=None),
+            "cores",
+            "Largest use beyond the model's allocation",
+            2,
+        ),
+        *solved.figures,
+    ]
+    different = [str(row[0]) for row in polarity if row[-1] == "no"]
+    notes = [
+        *measurement.notes,
+        *_demand_notes(values, measurement, rows),
+        *(f"changed: {setting}" for setting in settings),
+        *solved.notes,
+    ]
+    if different:
+        notes.append(
+            f"{_enumerated(different)}: polarity differs from that expected from the weights of this "
+            "interval; weights or cores may have changed, or a cap that these data do not report applies"
+        )
+    # This answer does not show the bands of accuracy.
+    assumed = [assumption for assumption in solved.assumptions if assumption.name != "vertical_bands"]
+    return Answer("partitions", title, tables, figures, [], notes, assumed)
+
+
+def _demand_notes(
+    values: dict[str, Any], measurement: Measured, rows: Sequence[tuple[Value, ...]]
+) -> Iterator[str]:
+    """Note that demand is taken from use, so that agreement proves nothing."""
+    wants = {
+        (partition["name"], partition.get("type", "CP")): partition.get("demand")
+        for partition in values["partition"]
+    }
+    circular = sum(
+        demand is not None and measurement.observed.get(pair) == demand for pair, demand in wants.items()
+    )
+    if not circular:
+        return
+    errors = [row[7] for row in rows if isinstance(row[7], float)]
+    allowed = sum(abs(error) < _SAME for error in errors)
+    yield (
+        f"{circular} of {len(wants)} partitions are assumed to have wanted what they used, because the "
+        f"data do not report work that waited: no error ({allowed} of {len(errors)}) shows only that "
+        "weights, cores and caps allow the use, and confirms nothing; an error is use that the model would "
+        "not allow"
+    )
+
+
+def shown(values: dict[str, Any]) -> dict[str, Pair]:
+    """Name and type of the partitions of a scenario, in order, by the names shown in answers."""
+    pairs = [(str(partition["name"]), str(partition.get("type", "CP"))) for partition in values["partition"]]
+    times = Counter(name for name, _ in pairs)
+    return {f"{name} {kind}" if times[name] > 1 else name: (name, kind) for name, kind in pairs}
+
+
+def could_get(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]:
+    """What a partition would get if it wanted all, and what would limit it. name: as shown in answers."""
+    partitions = list(values["partition"])
+    partitions[at] = {key: value for key, value in partitions[at].items() if key != "demand"}
+    solved = models.solve("partitions", {**values, "partition": partitions})
+    row = {row["name"]: row for row in _dicts(solved.table("partitions"))}[name]
+    return row["allocation"], row["bound_by"]
+
+
+def _polarity(solved: Answer, pairs: dict[str, Pair], measurement: Measured) -> Iterator[tuple[Value, ...]]:
+    """Rows of vertical partitions: expected beside measured polarity."""
+    cores = {row["name"]: row["cores"] for row in _dicts(solved.table("partitions"))}
+    for row in _dicts(solved.table("polarization")):
+        if row["polarization"] != "vertical":
+            continue
+        expected = (row["high"], row["medium"], row["low"])
+        seen = measurement.vertical.get(pairs[str(row["name"])])
+        same = None if seen is None else "yes" if seen == expected else "no"
+        entitled = float(str(row["entitlement_pct"])) / 100
+        begin = (row["name"], row["type"], cores[row["name"]], entitled)
+        yield (*begin, *expected, *(seen or (None, None, None)), same)
+
+
+def _dicts(table: Table) -> list[dict[str, Value]]:
+    names = [column.key for column in table.columns]
+    return [dict(zip(names, row, strict=True)) for row in table.rows]
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    some = ", ".join(names[:_MOST_NAMES])
+    return some if len(names) <= _MOST_NAMES else f"{some} and {len(names) - _MOST_NAMES} others"

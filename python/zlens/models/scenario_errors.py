@@ -1,0 +1,41 @@
+"""Errors of a scenario and what it leaves to assumptions, by what uses them: the answer or a simulation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import field
+from msgspec.structs import replace
+
+from zlens.errors import ScenarioError, ZlensError
+from zlens.models.answer import Assumption
+from zlens.models.constants import constant
+from zlens.schema import validators
+from zlens.schema.validators import Spec
+
+
+class Problem(validators.Problem):
+    """Builds the errors of one scenario and collects its assumptions.
+
+    assumed   those that its answer rests on
+    moving    those that only a simulation uses
+    """
+
+    error: type[ZlensError] = ScenarioError
+    root: str = "the scenario"
+    assumed: dict[str, Assumption] = field(default_factory=dict)
+    moving: dict[str, Assumption] = field(default_factory=dict)
+
+    def constant(self, name: str) -> Any:
+        assumption = constant(name)
+        self.assumed.setdefault(name, assumption.assumed())
+        return assumption.default
+
+
+class Moving(Spec, frozen=True):
+    """A table that only a simulation uses: what it leaves out is no assumption of a solved answer."""
+
+    def check(self, value: Any, where: str, problem: validators.Problem) -> Any:
+        if isinstance(problem, Problem):
+            problem = replace(problem, assumed=problem.moving)
+        return super().check(value, where, problem)

@@ -1,0 +1,265 @@
+"""CP's shares of a measured interval: what each guest should have got beside what it got.
+
+The demand of a virtual processor is what it used and what it waited for: CPU time, CPU wait and limit wait,
+at most all of a logical processor. What CP used for itself is deducted from the processors first.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from zlens import models
+from zlens.catalog.expressions import literal
+from zlens.models import interval_choice
+from zlens.models import scenario as scenarios
+from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.interval_choice import BUSY, Asked, at_end
+
+TABLE = "guest"
+#: Idle processors that are worth a note.
+_IDLE = 0.1
+
+_COLUMNS = (
+    Column("name", "User"),
+    Column("type", "Type"),
+    Column("entitlement", "Entitled", "% of 1", "solved: share of what guests could use"),
+    Column("waited", "Waited", "% of 1", "measured: CPU wait and limit wait of its samples"),
+    Column("expected", "Expected", "% of 1", "solved"),
+    Column("observed", "Observed", "% of 1", "measured"),
+    Column("error", "Error", "points", "observed less expected"),
+    Column("bound_by", "Limited by", text="solved: what limits it"),
+)
+
+
+def busy(_settings: Sequence[str] = ()) -> str:
+    """SQL of intervals and how busy the processors were."""
+    return BUSY
+
+
+#: A user and a type of its virtual processors: a guest with CPs and IFLs is two entries of one name.
+User = tuple[str, str]
+
+
+class Measured(Struct):
+    """A scenario for `shares` with the observed values by user and type."""
+
+    scenario: dict[str, Any]
+    observed: dict[User, float] = field(default_factory=dict)
+    waited: dict[User, float | None] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
+    """The scenario of one interval."""
+    where = at_end(system, end)
+    processors = _processors(session, where)
+    shares = {
+        userid: (kind, share, pool)
+        for userid, kind, share, pool in session.sql(
+            f"SELECT userid, share_kind, share, cpu_pool FROM guest WHERE {where} AND basis = 'sample'"
+        ).rows
+    }
+    rows = session.sql(
+        "SELECT userid, cpu_type, vcpu, cpu_pct, cpu_wait_pct + coalesce(limit_wait_pct, 0) "
+        f"FROM guest_cpu WHERE {where} AND basis = 'sample' ORDER BY 1, 2, 3"
+    ).rows
+    measurement = Measured({"model": "shares", "processors": processors, "user": []})
+    # If all processors are of one type, so are the virtual processors.
+    only = next(iter(processors)) if len(processors) == 1 else None
+    by_user: dict[tuple[str, str | None], list[Sequence[Any]]] = {}
+    for row in rows:
+        by_user.setdefault((row[0], row[1] or only), []).append(row)
+    left_out: list[str] = []
+    unknown: dict[str, list[str]] = {}
+    blind = 0
+    pools = _pools(session, system, end)
+    for (userid, kind), virtual in by_user.items():
+        used = [row[3] for row in virtual if row[3] is not None]
+        share_kind, share, pool = shares.get(userid, (None, None, None))
+        if kind is None or kind not in processors or len(used) < len(virtual):
+            left_out.append(userid)
+            continue
+        if share_kind != "relative" or share is None:
+            processors[kind] = max(0.0, processors[kind] - sum(used) / 100)
+            unknown.setdefault(kind, []).append(userid)
+            continue
+        waits = [row[4] for row in virtual]
+        blind += waits.count(None)
+        user = {
+            "name": userid,
+            "type": kind,
+            "virtual_cpus": len(virtual),
+            "relative": round(share),
+            "demands": [min(100.0, use + (wait or 0.0)) for use, wait in zip(used, waits, strict=True)],
+        }
+        if pool in pools and pools[pool]["type"] == kind:
+            user["pool"] = pool
+        measurement.scenario["user"].append(user)
+        measurement.observed[userid, kind] = sum(used)
+        measurement.waited[userid, kind] = None if None in waits else sum(waits)
+    occupied = {user["pool"] for user in measurement.scenario["user"] if "pool" in user}
+    if occupied:
+        measurement.scenario["pool"] = [pools[name] for name in sorted(occupied)]
+    for kind, number in processors.items():
+        idle = (
+            number
+            - sum(
+                measurement.observed[user["name"], kind]
+                for user in measurement.scenario["user"]
+                if user["type"] == kind
+            )
+            / 100
+        )
+        # What guests used that are left out is not known to be idle.
+        if idle > _IDLE and measurement.observed and not left_out:
+            measurement.notes.append(
+                f"{kind}: {idle:.2f} of the {number:.2f} processors for guests were idle: guests waited to "
+                "be dispatched, not for lack of processors"
+            )
+    if not measurement.scenario["user"]:
+        measurement.notes.append("the data report no guest with a relative share in this interval")
+    for kind, users in unknown.items():
+        measurement.notes.append(
+            f"{kind}: the data do not report the share of {len(users)} guests ({', '.join(users[:5])}"
+            f"{', ...' if len(users) > 5 else ''}); their use is deducted from the processors"
+        )
+    if left_out:
+        measurement.notes.append(
+            "left out, because their use or processor type is unknown: "
+            f"{', '.join(left_out[:5])}"
+            f"{', ...' if len(left_out) > 5 else ''}"
+        )
+    if session.sql(f"SELECT count(*) FROM cpu WHERE {where} AND parked_pct IS NULL").rows[0][0]:
+        measurement.notes.append("parked processors are unknown: all online processors are counted")
+    if blind:
+        measurement.notes.append(
+            f"{blind} virtual processors have no samples of states: their demand is taken to be their use"
+        )
+    empty = [name for name in sorted(pools) if name not in occupied]
+    if empty:
+        measurement.notes.append(
+            f"CPU pools {', '.join(empty)}: the data do not say which guests are in them; add them with "
+            "settings"
+        )
+    observed = {userid for userid, _ in measurement.observed}
+    limited = [userid for userid in _limited(session, system, end) if userid in observed]
+    if limited:
+        measurement.notes.append(
+            f"the share of {', '.join(limited)} is limited, but the data do not say to how much: more is "
+            "expected than the limit allows, until settings add it, such as "
+            f"user.{limited[0]}.limit=hard and user.{limited[0]}.maximum_absolute=5"
+        )
+    missing = [name for name, known in (("limits", limited), ("CPU pools", pools)) if not known]
+    if missing:
+        measurement.notes.append(f"{' and '.join(missing)} are not in these data; add them with settings")
+    return measurement
+
+
+def _limited(session: Asked, system: str, end: dt.datetime) -> list[str]:
+    """The guests whose share has a maximum at that time; its unit is not published."""
+    rows = session.sql(
+        f"SELECT userid FROM role.guest_configuration WHERE system = {literal(system)} "
+        f"AND tod <= {literal(end.isoformat())}::TIMESTAMPTZ GROUP BY userid "
+        "HAVING arg_max(max_share, tod) > 0 ORDER BY userid"
+    ).rows
+    return [userid for (userid,) in rows]
+
+
+def _pools(session: Asked, system: str, end: dt.datetime) -> dict[str, dict[str, Any]]:
+    """The CPU pools that limit their users at that time, as a scenario has them."""
+    rows = session.sql(
+        "SELECT pool, arg_max(cpu_type, tod), arg_max(limit_kind, tod), arg_max(limit_amount, tod) "
+        f"FROM role.cpu_pool_configuration WHERE system = {literal(system)} "
+        f"AND tod <= {literal(end.isoformat())}::TIMESTAMPTZ AND pool IS NOT NULL GROUP BY pool"
+    ).rows
+    limits = {"LIMITHARD": "limithard", "CAPACITY": "capacity"}
+    return {
+        pool: {"name": pool, "type": kind or "CP", limits[limit]: float(amount)}
+        for pool, kind, limit, amount in rows
+        if limit in limits and amount is not None
+    }
+
+
+def _processors(session: Asked, where: str) -> dict[str, float]:
+    """Logical processors of each type for guests: online and not parked, less CP's own time."""
+    rows = session.sql(
+        "SELECT cpu_type, sum(coalesce(online_pct, 100) / 100 * (100 - coalesce(parked_pct, 0)) / 100 "
+        f"- coalesce(system_pct, 0) / 100) FROM cpu WHERE {where} AND cpu_type IS NOT NULL "
+        "GROUP BY cpu_type ORDER BY cpu_type"
+    ).rows
+    return {kind: max(0.0, number or 0.0) for kind, number in rows}
+
+
+def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+    """Expected beside observed. settings: values of the scenario, as of --set."""
+    measurement = measured(session, system, end)
+    title = f"CP shares of {system}, interval that ended {interval_choice.local_time(session, system, end)}"
+    values = measurement.scenario
+    for setting in settings:
+        values = scenarios.changed(values, setting)
+    if not values["user"]:
+        return Answer(
+            "shares",
+            f"{system} {interval_choice.local_time(session, system, end)}",
+            [],
+            notes=measurement.notes,
+        )
+    solved = models.solve("shares", values)
+    rows: list[tuple[Value, ...]] = []
+    errors = []
+    for user, row in by_user(solved).items():
+        observed = measurement.observed.get(user)
+        expected = row["allocation"]
+        error = None
+        if observed is not None and isinstance(expected, float):
+            error = observed - expected
+            errors.append(error)
+        rows.append(
+            (
+                *user,
+                row["entitlement"],
+                measurement.waited.get(user),
+                expected,
+                observed,
+                error,
+                row["bound_by"],
+            )
+        )
+    rows.sort(key=lambda row: -abs(row[6]) if isinstance(row[6], float) else 1.0)
+    capacity_pct = 100.0 * sum(values["processors"].values())
+    beyond = sum(max(error, 0.0) for error in errors)
+    figures = [
+        Figure("worst", max(map(abs, errors), default=None), "points", "Largest error of a guest", 1),
+        Figure("rms", _rms(errors), "points", "Root mean square of the errors", 1),
+        Figure(
+            "misplaced",
+            100.0 * beyond / capacity_pct if capacity_pct and errors else None,
+            "% of the processors",
+            "Got by guests beyond what they should have",
+            2,
+        ),
+    ]
+    table = Table("compared", "Expected beside observed", _COLUMNS, rows)
+    capacity = ", ".join(f"{number:.2f} {kind}" for kind, number in values["processors"].items())
+    notes = [
+        f"Processors for guests, measured: {capacity} (online and not parked, less CP's own time)",
+        *measurement.notes,
+        *(f"changed: {setting}" for setting in settings),
+    ]
+    return Answer("shares", title, [table], figures, [], notes, solved.assumptions)
+
+
+def by_user(solved: Answer) -> dict[User, dict[str, Value]]:
+    """The rows of solved users by user and type."""
+    users = solved.table("users")
+    names = [column.key for column in users.columns]
+    return {(str(row[0]), str(row[1])): dict(zip(names, row, strict=True)) for row in users.rows}
+
+
+def _rms(errors: Sequence[float]) -> float | None:
+    return math.sqrt(math.fsum(error * error for error in errors) / len(errors)) if errors else None

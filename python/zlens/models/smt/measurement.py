@@ -1,0 +1,430 @@
+"""Multithreading of a measured interval: calculated metrics of cores beside those the system recorded.
+
+Thread density comes from the busy times of a core and its threads, everything else from that and the largest
+capacity factor that the system recorded for the type: an independent check of productivity and utilization.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from zlens import models
+from zlens.catalog.expressions import literal
+from zlens.models import scenario as scenarios
+from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.interval_choice import Asked, at_end, local_time
+from zlens.models.smt.model import TYPES
+from zlens.models.smt.switch import switched
+
+__all__ = ["TABLE", "busy", "compare", "switched"]
+
+TABLE = "core"
+#: Rounding and different reading times can exceed 1 or 2 threads by this much.
+_ROUNDING = 0.02
+#: This close to two threads always active, productivity does not determine the largest capacity factor.
+_NEARLY_TWO = 0.02
+#: Most names in a note, most guests shown.
+_MOST_NAMES = 8
+_MOST_GUESTS = 20
+
+_COMPARED = (
+    Column("name", "Core"),
+    Column("type", "Type"),
+    Column("core_busy_pct", "Core busy", "%", "measured", 2),
+    Column("density", "Density", "solved", "threads busy / core busy", 3),
+    Column("density_said", "Density", "recorded", "measured: recorded by the system", 3),
+    Column("density_error", "Error", "threads", "recorded less solved", 3),
+    Column("factor_pct", "CF", "% solved", "1 + (density - 1)(max CF - 1)"),
+    Column("maximum_pct", "Max CF", "% solved", "from density and recorded productivity"),
+    Column("maximum_said_pct", "Max CF", "% recorded", "measured: of the type of core"),
+    Column("productivity_pct", "Prod", "% solved", "CF / max CF"),
+    Column("productivity_said_pct", "Prod", "% recorded", "measured: recorded by the system"),
+    Column("productivity_error", "Error", "points", "recorded less solved", 2),
+    Column("utilization_pct", "MT util", "% solved", "core busy x productivity", 2),
+    Column("utilization_said_pct", "MT util", "% recorded", "measured: recorded by the system", 2),
+    Column("utilization_error", "Error", "points", "recorded less solved", 2),
+)
+_TYPES = (
+    Column("type", "Type"),
+    Column("number", "Number"),
+    Column("unit", "Unit"),
+    Column("solved", "Solved", "", "from measured values of its cores", 3),
+    Column("recorded", "Recorded", "", "measured: of the type, or the sum of its cores", 3),
+    Column("error", "Error", "", "recorded less solved", 3),
+    Column("how", "Solved from"),
+)
+_TIMES = (
+    Column("name", "Guest"),
+    Column("type", "Type"),
+    Column("raw", "Raw", "s", "measured: time on threads", 3),
+    Column("mt1", "MT-1", "s solved", "raw x CF / density of the type", 3),
+    Column("mt1_said", "MT-1", "s recorded", "measured: MT-1 equivalent time", 3),
+    Column("mt1_error", "Error", "%", "recorded against solved", 2),
+    Column("prorated", "Prorated", "s solved", "raw / density of the type", 3),
+    Column("prorated_said", "Prorated", "s recorded", "measured: prorated core time", 3),
+    Column("prorated_error", "Error", "%", "recorded against solved", 2),
+)
+
+
+class Measured(Struct):
+    """A scenario for `smt` with the recorded values.
+
+    cores   by name of core: density, productivity and utilization, None if not recorded
+    types   by type: values recorded for all its cores, by columns of core_type
+    alone   cores whose density or productivity is the recorded one, so it cannot be checked
+    """
+
+    scenario: dict[str, Any]
+    cores: dict[str, tuple[float | None, float | None, float | None]] = field(default_factory=dict)
+    types: dict[str, Mapping[str, float | None]] = field(default_factory=dict)
+    alone: set[str] = field(default_factory=set)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+
+    def say(self, words: str, name: str) -> None:
+        self.notes.setdefault(words, []).append(name)
+
+
+def busy(_settings: Sequence[str] = ()) -> str:
+    """SQL of intervals and how busy the cores were."""
+    return (
+        "SELECT system, interval_end, seconds, flag, avg(core_busy_pct) AS busy FROM core "
+        "GROUP BY system, source, interval_end, seconds, flag"
+    )
+
+
+_OF_TYPE = (
+    "threads",
+    "thread_density",
+    "capacity_factor_pct",
+    "max_capacity_factor_pct",
+    "productivity_pct",
+    "mt_utilization_pct",
+    "mt_used_pct",
+    "mt_available_pct",
+)
+
+
+def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
+    """The scenario of one interval."""
+    where = at_end(system, end)
+    sources = [str(row[0]) for row in session.sql(f"SELECT DISTINCT source FROM core WHERE {where}").rows]
+    where += f" AND source = {literal(min(sources))}"
+    measurement = Measured({"model": "smt", "core": []})
+    for kind, *numbers in session.sql(
+        f"SELECT cpu_type, {', '.join(_OF_TYPE)} FROM core_type WHERE {where} AND cpu_type IS NOT NULL"
+    ).rows:
+        measurement.types[str(kind)] = dict(zip(_OF_TYPE, numbers, strict=True))
+    threads: dict[int, list[float | None]] = {}
+    for core, used in session.sql(
+        f"SELECT core_id, coalesce(mvs_busy_pct, busy_pct) FROM cpu WHERE {where} AND core_id IS NOT NULL "
+        "AND coalesce(online_pct, 100) > 0 ORDER BY core_id, thread_id"
+    ).rows:
+        threads.setdefault(core, []).append(used)
+    rows = session.sql(
+        "SELECT core_id, cpu_type, threads, core_busy_pct, thread_density, productivity_pct, "
+        f"mt_utilization_pct, entitlement_pct FROM core WHERE {where} ORDER BY core_id"
+    ).rows
+    for core, kind, number, of_core, density, productivity, utilization, share in rows:
+        name = str(core)
+        if kind not in TYPES:
+            measurement.say("left out: the data do not report a type of core with threads", name)
+            continue
+        if of_core is None:
+            measurement.say("left out: the data do not report how busy the core was", name)
+            continue
+        entry: dict[str, Any] = {"name": name, "type": kind, "core_busy": min(100.0, of_core)}
+        if share is None:
+            measurement.say("the data do not report its entitlement: a full core is assumed", name)
+        else:
+            entry["share"] = min(100.0, max(0.0, share))
+        single = (number or measurement.types.get(kind, {}).get("threads")) == 1
+        maximum = 100.0 if single else measurement.types.get(kind, {}).get("max_capacity_factor_pct")
+        if maximum is not None:
+            entry["max_capacity_factor"] = maximum
+        entry |= _thread_data(
+            measurement, name, of_core, single, threads.get(core, []), (density, productivity)
+        )
+        if not any(key in entry for key in ("threads_busy", "thread_density", "productivity")):
+            continue
+        measurement.cores[name] = (density, productivity, utilization)
+        measurement.scenario["core"].append(entry)
+    return measurement
+
+
+def _thread_data(
+    measurement: Measured,
+    name: str,
+    of_core: float,
+    single: bool,
+    threads: Sequence[float | None],
+    recorded: tuple[float | None, float | None],
+) -> dict[str, Any]:
+    """Data on the threads of a core: how busy they were, else the recorded values."""
+    density, productivity = recorded
+    if not of_core:
+        return {"threads_busy": [0.0]}
+    if single:
+        return {"thread_density": 1.0}
+    reported = [used for used in threads if used is not None]
+    if len(reported) == len(threads) == 2:
+        ratio = sum(reported) / of_core
+        if 1.0 - _ROUNDING <= ratio <= 2.0 + _ROUNDING:
+            return {"threads_busy": [min(100.0, used) for used in reported]}
+        measurement.say(
+            f"its threads were busy {ratio:.2f} times as long as the core, but only 1 to 2 is possible", name
+        )
+    else:
+        measurement.say("the data do not report how busy its two threads were", name)
+    measurement.alone.add(name)
+    if density is not None:
+        return {"thread_density": min(2.0, max(1.0, density))}
+    if productivity is not None:
+        return {"productivity": min(100.0, max(0.0, productivity))}
+    measurement.say("left out: neither density nor productivity was recorded", name)
+    return {}
+
+
+def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+    """Solved beside recorded. settings: `max_capacity_factor=130` of all cores, or values of the scenario."""
+    measurement = measured(session, system, end)
+    title = f"Multithreading of {system}, interval that ended {local_time(session, system, end)}"
+    values = measurement.scenario
+    if not values["core"]:
+        notes = [*_merged_notes(measurement), "the data report no threads of cores in this interval"]
+        return Answer("smt", title, [], notes=notes)
+    for setting in settings:
+        key, _, text = setting.partition("=")
+        if key.strip() != "max_capacity_factor":
+            values = scenarios.changed(values, setting)
+            continue
+        for core in values["core"]:
+            values = scenarios.changed(values, f"core.{core['name']}.max_capacity_factor={text.strip()}")
+    solved = models.solve("smt", values)
+    says = {core["name"]: core for core in values["core"]}
+    rows = [_row(measurement, says[str(row["name"])], row) for row in _dicts(solved.table("cores"))]
+    types = [line for row in _dicts(solved.table("types")) for line in _type_rows(measurement, row, says)]
+    tables = [
+        Table("compared", "Solved beside recorded, core by core", _COMPARED, rows),
+        Table("types", "Types of cores", _TYPES, types),
+    ]
+    times, more = _times(session, at_end(system, end), solved)
+    if times:
+        tables.append(Table("times", "CPU time of guests", _TIMES, times))
+    figures = [
+        _worst("productivity", rows, 11, "points", "Productivity: largest error of a core"),
+        _worst("density", rows, 5, "threads", "Thread density: largest error of a core"),
+        *solved.figures,
+    ]
+    notes = [
+        "Solved: density from busy of threads and cores; capacity factor, productivity and MT utilization "
+        "from that and the recorded largest capacity factor of the type",
+        *_merged_notes(measurement),
+        *_missing_notes(measurement, says, rows),
+        *_unrecorded_notes(types),
+        *more,
+        *(f"changed, and assumed: {setting}" for setting in settings),
+        *(note for note in solved.notes if "no largest capacity factor" not in note),
+    ]
+    return replace(solved, title=title, tables=tables, figures=figures, notes=notes)
+
+
+def _row(measurement: Measured, says: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Value, ...]:
+    """Row of a core: solved and recorded values. Values that only repeat the record are left out."""
+    name = str(says["name"])
+    density_said, productivity_said, utilization_said = measurement.cores[name]
+    own = name not in measurement.alone
+    density = row["thread_density"]
+    solved_density = density if own else None
+    circular = "productivity" in says
+    productivity = None if circular else row["productivity_pct"]
+    utilization = None if circular else row["mt_utilization_pct"]
+    return (
+        name,
+        row["type"],
+        row["core_busy_pct"],
+        solved_density,
+        density_said,
+        _difference(density_said, solved_density),
+        row["capacity_factor_pct"],
+        _maximum(density, productivity_said) if not circular else None,
+        measurement.types.get(str(row["type"]), {}).get("max_capacity_factor_pct"),
+        productivity,
+        productivity_said,
+        _difference(productivity_said, productivity),
+        utilization,
+        utilization_said,
+        _difference(utilization_said, utilization),
+    )
+
+
+def _maximum(density: float | None, productivity: float | None) -> float | None:
+    """Largest capacity factor from density and productivity, percent.
+
+    productivity = (1 + (density - 1)(maximum - 1)) / maximum, solved for maximum; None near two threads
+    always active, where productivity is always 100 %, with one thread, and without a plausible solution.
+    """
+    if density is None or productivity is None or not 1.0 < density < 2.0 - _NEARLY_TWO:
+        return None
+    below = productivity / 100.0 - (density - 1.0)
+    maximum = 100.0 * (2.0 - density) / below if below > 0 else None
+    return maximum if maximum is not None and 50.0 <= maximum <= 400.0 else None
+
+
+def _type_rows(
+    measurement: Measured, row: Mapping[str, Any], says: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[Value, ...]]:
+    """Rows of the values of a type: solved, recorded, and what it was solved from."""
+    kind = str(row["type"])
+    recorded = measurement.types.get(kind, {})
+    cores = [core for core in says.values() if core["type"] == kind]
+    shares = all("share" in core for core in cores)
+    density, factor = recorded.get("thread_density"), recorded.get("capacity_factor_pct")
+    maximum = None
+    if density is not None and factor is not None and density > 1.0 + _ROUNDING:
+        maximum = 100.0 * (1.0 + (factor / 100.0 - 1.0) / (density - 1.0))
+    checked = not any(str(core["name"]) in measurement.alone for core in cores)
+    circular = any("productivity" in core for core in cores)
+    used = row["used_pct"]
+    lines: tuple[tuple[str, str, float | None, str, str], ...] = (
+        (
+            "thread density",
+            "threads",
+            row["thread_density"] if checked else None,
+            "thread_density",
+            "density of cores, by busy time",
+        ),
+        ("CF", "%", row["capacity_factor_pct"], "capacity_factor_pct", "CF of cores, by busy time"),
+        ("max CF", "%", maximum, "max_capacity_factor_pct", "recorded density and CF of the type"),
+        (
+            "productivity",
+            "%",
+            None if circular else row["productivity_pct"],
+            "productivity_pct",
+            "MT util / core busy; RMF prints the plain mean of cores",
+        ),
+        (
+            "MT utilization",
+            "%",
+            None if circular or used is None else used / row["cores"],
+            "mt_utilization_pct",
+            "mean of cores",
+        ),
+        ("used", "% of 1", None if circular else used, "mt_used_pct", "sum of MT util of cores"),
+        (
+            "left",
+            "% of 1",
+            row["available_pct"] if shares and not circular else None,
+            "mt_available_pct",
+            "entitlement less used",
+        ),
+    )
+    for number, unit, value, column, how in lines:
+        value_recorded = recorded.get(column)
+        if value is not None or value_recorded is not None:
+            yield (kind, number, unit, value, value_recorded, _difference(value_recorded, value), how)
+
+
+def _times(session: Asked, where: str, solved: Answer) -> tuple[list[tuple[Value, ...]], list[str]]:
+    """Rows of guest times by density and capacity factor of their type, beside recorded ones, and notes."""
+    types = {str(row["type"]): row for row in _dicts(solved.table("types"))}
+    rows = session.sql(
+        "SELECT userid, cpu_type, sum(cpu_s), "
+        "CASE WHEN count(mt1_s) = count(*) THEN sum(mt1_s) END, "
+        "CASE WHEN count(prorated_s) = count(*) THEN sum(prorated_s) END "
+        f"FROM guest_cpu WHERE {where} AND basis = 'sample' "
+        "GROUP BY userid, cpu_type HAVING count(cpu_s) = count(*) AND sum(cpu_s) > 0 "
+        "ORDER BY sum(cpu_s) DESC, userid"
+    ).rows
+    lines: list[tuple[Value, ...]] = []
+    for kind, of_type in types.items():
+        density, factor = of_type["thread_density"], of_type["capacity_factor_pct"]
+        own = [row for row in rows if row[1] == kind or (row[1] is None and len(types) == 1)]
+        if density is None or not own:
+            continue
+        total = ("all guests", kind, *(_sum([row[at] for row in own]) for at in (2, 3, 4)))
+        for name, _, raw, mt1, prorated in (total, *own[:_MOST_GUESTS]):
+            share = None if raw is None else raw / density
+            alone = None if share is None or factor is None else share * factor / 100.0
+            begin = (name, kind, raw, alone, mt1, _relative_error(mt1, alone))
+            lines.append((*begin, share, prorated, _relative_error(prorated, share)))
+    notes = []
+    if lines:
+        notes.append(
+            "Times of guests are solved with the mean density and capacity factor of their type: a guest "
+            "that ran beside other threads more than most has less MT-1 and prorated time"
+        )
+        if all(line[4] is None and line[7] is None for line in lines):
+            notes.append("the data do not report MT-1 equivalent or prorated time of guests")
+    return lines, notes
+
+
+def _missing_notes(
+    measurement: Measured, says: Mapping[str, Mapping[str, Any]], rows: Sequence[tuple[Value, ...]]
+) -> Iterator[str]:
+    """Notes on why values are missing."""
+    without = [name for name, core in says.items() if "max_capacity_factor" not in core]
+    if without:
+        yield (
+            f"{_enumerated(without)}: the system recorded no largest capacity factor, so capacity factor, "
+            "productivity and utilization are not solved; try one with max_capacity_factor=130"
+        )
+    silent = [str(row[0]) for row in rows if row[10] is None and row[2]]
+    if silent:
+        yield (
+            f"{_enumerated(silent)}: productivity was not recorded; z/VM does not compute it for a core "
+            "that is nearly idle or nearly always busy"
+        )
+    no_density = [str(row[0]) for row in rows if row[4] is None and row[2]]
+    if no_density:
+        yield f"{_enumerated(no_density)}: thread density was not recorded"
+    alone = [name for name in says if name in measurement.alone]
+    if alone:
+        yield (
+            f"{_enumerated(alone)}: density or productivity is the recorded value, not solved, so its "
+            "error is unknown"
+        )
+
+
+def _unrecorded_notes(types: Sequence[tuple[Value, ...]]) -> Iterator[str]:
+    """Notes on values of a type that were solved but not recorded."""
+    for kind in sorted({str(row[0]) for row in types}):
+        names = [str(row[1]) for row in types if row[0] == kind and row[4] is None]
+        if names:
+            yield f"{kind}: the data do not report {', '.join(names)} of the type, so the error is unknown"
+
+
+def _merged_notes(measurement: Measured) -> list[str]:
+    return [f"core {_enumerated(names)}: {words}" for words, names in measurement.notes.items()]
+
+
+def _worst(key: str, rows: Sequence[tuple[Value, ...]], at: int, unit: str, text: str) -> Figure:
+    errors = [abs(value) for row in rows if isinstance(value := row[at], float)]
+    return Figure(key, max(errors, default=None), unit, text, 3)
+
+
+def _dicts(table: Table) -> list[dict[str, Any]]:
+    names = [column.key for column in table.columns]
+    return [dict(zip(names, row, strict=True)) for row in table.rows]
+
+
+def _difference(recorded: float | None, solved: float | None) -> float | None:
+    return None if recorded is None or solved is None else recorded - solved
+
+
+def _relative_error(recorded: float | None, solved: float | None) -> float | None:
+    return None if recorded is None or not solved else 100.0 * (recorded / solved - 1.0)
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return sum(present) if len(present) == len(values) else None
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    some = ", ".join(names[:_MOST_NAMES])
+    return some if len(names) <= _MOST_NAMES else f"{some} and {len(names) - _MOST_NAMES} others"

@@ -1,0 +1,98 @@
+"""Shares of a guest: relative or absolute, and a maximum share with its limit."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from zlens.models.scenario_errors import Problem
+from zlens.plan.case import Asked, Case, Form
+from zlens.schema.validators import Choice, Integer, Number
+from zlens.schema.wording import say
+
+NEEDS = "guests"
+_ONLY = ("user",)
+_RELATIVE, _ABSOLUTE = Integer(1, 10_000), Number(0.1, 100)
+_REL, _ABS = "a whole number, 1 to 10,000", "percent of all processors, 0.1 to 100"
+_MAXIMUM = "maximum share, with limit"
+_HOW = "hard or soft, with a maximum share; or none"
+FORMS = (
+    Form("relative", _ONLY, "relative share of a guest", "200", _REL),
+    Form("absolute", _ONLY, "absolute share of a guest", "20", _ABS),
+    Form("maximum_relative", _ONLY, _MAXIMUM, "300", _REL, "limit=hard"),
+    Form("maximum_absolute", _ONLY, _MAXIMUM, "25", _ABS, "limit=hard"),
+    Form("limit", _ONLY, "how its maximum share is enforced", "hard", _HOW, "maximum_absolute=25"),
+)
+#: The share that each share replaces.
+_EXCLUDES = {
+    "relative": "absolute",
+    "absolute": "relative",
+    "maximum_relative": "maximum_absolute",
+    "maximum_absolute": "maximum_relative",
+}
+_UNITS = {"absolute": "% of all", "maximum_absolute": "% of all"}
+
+
+def change(case: Case, asked: Asked) -> None:
+    """Set a share, maximum or limit; a relative share replaces an absolute one and vice versa.
+
+    As SET SHARE without a type, it applies to virtual processors of all types.
+    """
+    field = asked.form.field
+    users = case.guests["user"]
+    places = _places(case, asked)
+    own: dict[str, Any] = dict(users[places[0]])
+    before = own.get(field, "none" if field == "limit" else None)
+    after: Any
+    if field == "limit":
+        after = Choice(("hard", "soft", "none")).check(asked.value, asked.key, Problem(None))
+    elif field.endswith("relative"):
+        after = asked.amount(_RELATIVE, before)
+    else:
+        after = asked.decimal(_ABSOLUTE)
+    instead = _EXCLUDES.get(field)
+    if instead in own:
+        old = own[instead]
+        case.record_change(
+            asked, f"{instead.replace('_', ' ')} share of {own['name']}", _UNITS.get(instead, ""), old, None
+        )
+    subject = "limit" if field == "limit" else f"{field.replace('_', ' ')} share"
+    case.record_change(asked, f"{subject} of {own['name']}", _UNITS.get(field, ""), before, after)
+    gone = {instead} if after != "none" else {"maximum_relative", "maximum_absolute"}
+    changed = [
+        {**{key: kept for key, kept in user.items() if key not in gone}, field: after}
+        if at in places
+        else user
+        for at, user in enumerate(users)
+    ]
+    case.guests = {**case.guests, "user": changed}
+    case.limited[own["name"]] = asked
+
+
+def check_limits(case: Case) -> None:
+    """Check after all changes that every limit has a maximum share and vice versa."""
+    for own in case.guests.get("user", ()):
+        asked = case.limited.get(own["name"])
+        limit = own.get("limit", "none") != "none"
+        maximum = any(key in own for key in ("maximum_relative", "maximum_absolute"))
+        if asked is None or limit == maximum:
+            continue
+        missing = "limit=hard" if maximum else "maximum_absolute=25"
+        raise asked.refused(
+            "a maximum share needs a limit" if maximum else "a limit needs a maximum share",
+            say("add_set", what=f"user.{own['name']}.{missing}"),
+        )
+
+
+def _places(case: Case, asked: Asked) -> list[int]:
+    names = [user["name"] for user in case.guests["user"]]
+    for wanted in (asked.name, (asked.name or "").upper()):
+        if wanted in names:
+            return [at for at, name in enumerate(names) if name == wanted]
+    names = list(dict.fromkeys(names))
+    near = difflib.get_close_matches((asked.name or "").upper(), names, 1)
+    raise asked.refused(
+        f"the data report no guest {asked.name} with a share",
+        f"did you mean {near[0]}?" if near else say("plan_of_file"),
+        ", ".join(names[:10]) + (f" and {len(names) - 10} others" if len(names) > 10 else ""),
+    )

@@ -1,0 +1,51 @@
+"""Remove vertical-low cores from one partition or from all."""
+
+from __future__ import annotations
+
+from zlens import models
+from zlens.models.answer import by_name
+from zlens.models.partitions import measurement as partitions
+from zlens.models.scenario_errors import Problem
+from zlens.plan.case import Asked, Case, Form
+from zlens.schema.validators import Choice
+
+NEEDS = "machine"
+FORMS = (
+    Form(
+        "vertical_lows",
+        ("machine", "partition"),
+        "vertical-low cores: logical cores without entitlement",
+        "removed",
+        "removed",
+    ),
+)
+
+
+def change(case: Case, asked: Asked) -> None:
+    """Leave vertical partitions only the high and medium cores of their entitlement."""
+    Choice(("removed",)).check(asked.value, asked.key, Problem(None))
+    wanted = range(len(case.machine["partition"])) if asked.name is None else case.partitions(asked)
+    rows = by_name(models.solve("partitions", case.machine).table("polarization"))
+    names = list(partitions.shown(case.machine))
+    any_removed = False
+    for at in wanted:
+        row = rows[names[at]]
+        if asked.kind not in (None, row["type"]) or row["polarization"] != "vertical":
+            continue
+        high, medium, low = (int(str(row[key])) for key in ("high", "medium", "low"))
+        # A partition keeps at least one core.
+        after = max(1, high + medium)
+        if not low or after == high + medium + low:
+            continue
+        any_removed = True
+        own = case.machine["partition"][at]
+        case.record_change(asked, f"logical cores of {names[at]}", "cores", own["cores"], after)
+        case.replace(at, cores=after)
+        used = own.get("demand")
+        if used is not None and used > after:
+            case.notes.append(
+                f"{names[at]} used {used:.2f} cores, but without its vertical-lows only {after} are left: it "
+                "would get less than it used"
+            )
+    if not any_removed:
+        case.notes.append(f"{asked.key}: no vertical-low cores to remove")

@@ -1,0 +1,339 @@
+"""Listings: reports of Performance Toolkit and of the tools beside it, and those that zlens prints.
+
+A listing is read by the definitions that zlens prints reports from: each table of a report is a raw table
+with the report's own columns, and each number has its precision, half a unit of its last digit. Times are
+local to the system; those of a listing without a date count from 1970, or from the date of the options.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+from collections import Counter
+from typing import Any
+
+from zlens.catalog import listings
+from zlens.catalog.raw_columns import Column
+from zlens.catalog.reports import definition
+from zlens.errors import InputError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import ArrowSource, Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers import text_lines
+from zlens.readers.files import total_size, unreadable
+from zlens.readers.listing import headings
+from zlens.readers.listing.mail import restored
+from zlens.readers.listing.parser import Parser, Report, Tables, Target
+from zlens.readers.text_lines import Line
+
+NAME, SPANS = listings.SOURCES
+#: The source of reports over the whole time of a listing: their one interval ends with another's.
+SPANS = "listing-means"
+#: Problems of each kind that are kept of a file; the others are counted.
+MAX_NOTES = 100
+_DAY_US = 86_400_000_000
+_EPOCH = dt.date(1970, 1, 1)
+_LATEST_US = 7_258_118_400_000_000
+_BEGINS = re.compile(
+    rb"(?m)(?:F?CX\d{3}|\$[A-Z]{3,7}|^[1 0+-]? {7,8})\s*(?:Run \d{2,4}[/-]|CPU \w{4}\s+SER )"
+)
+#: What the heads of reports have, or their rows: groups, rules, labels, and dots where there is no value.
+_PRINTED = re.compile(rb"<-|->|__|>>|\.\.\.\.|Interval")
+#: Bytes in which a file without header has its heads, and the lines of those.
+_FIRST, _HEIGHT = 4096, 8
+
+
+def detect(head: bytes, size: int) -> bool:
+    """Return whether a file is text that has the header of a report, or is of another known form."""
+    if b"\0" in head:
+        return False
+    if _BEGINS.search(head):
+        return True
+    lines = [text_lines.clean(line) for line in text_lines.decoded(head[:_FIRST]).splitlines()]
+    if any(listings.form_of(line) for line in lines):
+        return True
+    above = (
+        [tuple(lines[max(0, at - _HEIGHT) : at]) for at in range(len(lines))] if _PRINTED.search(head) else []
+    )
+    return any(headings.excerpt(line, before) for line, before in zip(lines, above, strict=False))
+
+
+def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ListingSource:
+    """Read listings. Raises InputError if none of the files has a row of a report."""
+    source = ListingSource(options.tz, options.date)
+    error: InputError | None = None
+    done, total = 0, total_size(paths)
+    for path in paths:
+
+        def step(read: int, path: str = path, before: int = done) -> None:
+            if progress is not None:
+                progress(before + read, total, path)
+
+        try:
+            source.read(path, step)
+        except OSError as failure:
+            refused = unreadable(path, failure)
+            error = error or refused
+            source.add(path, None, "changed", refused.message)
+        done += os.path.getsize(path) if os.path.exists(path) else 0
+    source.finish()
+    if not source.systems:
+        raise error or source.nothing(paths[0])
+    return source
+
+
+class ListingTable:
+    """A raw table of listings."""
+
+    def __init__(self, target: Target) -> None:
+        self.name = target.name
+        self._rows = target.rows
+        if target.table is not None:
+            self.columns = listings.columns(target.table)
+        else:
+            found = list(listings.HEADER)
+            for at, head in enumerate(target.heads):
+                kind = "float" if target.rows.numeric(at) else "text"
+                found.append(Column(head, kind, "", f"the column {head} of the listing"))
+            self.columns = tuple(found)
+
+    def stream(self, columns: list[str]) -> ArrowSource:
+        return self._rows.table(columns)
+
+
+class ListingSource:
+    """All listings of an input."""
+
+    name = NAME
+
+    def __init__(self, tz: dt.tzinfo | None = None, date: dt.date | None = None) -> None:
+        self.systems: list[SystemInfo] = []
+        self.tables: dict[str, list[RawTable]] = {}
+        self._tz = tz
+        self._date = date
+        self._day_us = 0 if date is None else (date - _EPOCH).days * _DAY_US
+        self._raw = Tables()
+        self._infos: dict[tuple[str, str], SystemInfo] = {}
+        self._ends: dict[tuple[str, str], dict[int, float | None]] = {}
+        self._zones: dict[str, int] = {}
+        #: Files with rows that have no date, with the first such report.
+        self._undated: dict[str, Line] = {}
+        self._last: str | None = None
+        #: Files whose text was put together again, so that offsets are of no use.
+        self._restored: set[str] = set()
+        self._found: dict[tuple[str, str, str], list[int]] = {}
+        self._problems: list[Problem] = []
+        self._kinds: Counter[tuple[str, str]] = Counter()
+        self._files: dict[str, int] = {}
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def add(self, path: str, line: Line | None, kind: str, detail: str) -> None:
+        """Note a problem of a line."""
+        self._kinds[path, kind] += 1
+        if self._kinds[path, kind] <= MAX_NOTES:
+            where = "" if line is None else f"line {line.number}: "
+            offset = None if line is None or path in self._restored else line.offset
+            self._problems.append(Problem(None, NAME, path, offset, None, kind, where + detail, None))
+
+    def read(self, path: str, step: Any = None) -> None:
+        """Read a file. Raises OSError."""
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            self._files[path] = status.st_size
+            self._last = None
+            whole = restored(file)
+            if whole.change:
+                self.add(path, None, "transfer", whole.change)
+                self._restored.add(path)
+            parser = Parser(
+                self._raw,
+                lambda line, kind, detail: self.add(path, line, kind, detail),
+                lambda report: self._take(path, report),
+                ordered=whole.ordered,
+            )
+            parser.read(whole.file, step)
+        for target in self._raw.targets.values():
+            for number, offset, column, cell in target.rows.notes():
+                if column:
+                    detail = f"{column}: {cell!r} is no number; it is NULL"
+                else:
+                    detail = f"line cut at {cell!r}, which may be incomplete; not read"
+                self.add(path, Line(number, offset, ""), "no_layout", detail)
+
+    def _take(self, path: str, report: Report) -> None:
+        """Give the rows of a report their times and their system."""
+        header = report.header
+        system = header.system or self._last or f"unknown-{os.path.splitext(os.path.basename(path))[0]}"
+        if header.system:
+            self._last = header.system
+        if report.zone_s is not None:
+            self._zones.setdefault(system, report.zone_s)
+        for name, target in report.targets.items():
+            table = target.table
+            utc = report.definition is not None and table is not None and header.start_us is None
+            if utc and listings.time_column(report.definition.name, table.key):  # type: ignore[union-attr]
+                self._zones.setdefault(system, 0)
+            offset = self._offset(self._zones.get(system), report)
+            spans = target.rows.place(
+                system,
+                (NAME, SPANS),
+                path,
+                start_us=header.start_us,
+                end_us=header.end_us,
+                seconds=header.seconds,
+                day_us=self._day_us,
+                offset_us=(offset or 0) * 1_000_000,
+            )
+            if self._date is None and not target.rows.dated:
+                self._undated.setdefault(path, report.first)
+            key = (system, target.rows.source)
+            info = self._infos.get(key)
+            if info is None:
+                info = self._infos[key] = SystemInfo(*key, utc_offset_s=offset, local_time=offset is None)
+            self._describe(info, path, report)
+            ends = self._ends.setdefault(key, {})
+            odd = {span[0] for span in spans if not self._interval(target, ends, path, span)}
+            repeats = [repeat for repeat in target.rows.repeats() if repeat[0] not in odd]
+            self._repeated(name, path, report, repeats)
+            own = self._found.setdefault((path, system, name), [0, _LATEST_US, 0])
+            own[0] += len(target.rows) - target.placed
+            target.placed = len(target.rows)
+            for end_us, *_ in spans:
+                own[1], own[2] = min(own[1], end_us), max(own[2], end_us)
+
+    def _interval(
+        self,
+        target: Target,
+        ends: dict[int, float | None],
+        path: str,
+        span: tuple[int, float | None, int, int],
+    ) -> bool:
+        """Add an interval. Of reports whose intervals end together, the first one says their length."""
+        end_us, seconds, number, offset = span
+        known = ends.setdefault(end_us, seconds)
+        if known is None:
+            ends[end_us] = seconds
+        elif seconds is not None and abs(known - seconds) > 1:
+            target.rows.flag(end_us)
+            detail = (
+                f"the interval has {seconds:g} s; that of another report with the same end has {known:g} s"
+            )
+            self.add(path, Line(number, offset, ""), "conflict", f"{detail}; it is in no measure")
+            return False
+        return True
+
+    def _repeated(self, name: str, path: str, report: Report, repeats: list[tuple[int, str, bool]]) -> None:
+        """Tell of the intervals of a report that were already read."""
+        for (other, agrees), count in Counter((other, agrees) for _, other, agrees in repeats).items():
+            where = "in this file" if other == path else f"in {other}"
+            intervals = f"{count:,} intervals of {name} were already read"
+            if agrees:
+                self.add(path, report.first, "duplicate", f"{intervals} {where}; not counted again")
+            else:
+                detail = f"{intervals} {where} with other values; only those read first are shown"
+                self.add(path, report.first, "conflict", detail)
+
+    def _describe(self, info: SystemInfo, path: str, report: Report) -> None:
+        header = report.header
+        if path not in info.files:
+            info.files.append(path)
+        info.machine_type = info.machine_type or header.machine_type
+        info.model = info.model or header.model
+        info.serial = info.serial or header.serial
+        info.release = info.release or header.release
+        info.made = info.made or header.made
+
+    def _offset(self, zone_s: int | None, report: Report) -> int | None:
+        if zone_s is not None:
+            return zone_s
+        if self._tz is None:
+            return None
+        start = report.header.start_us or report.header.end_us or self._day_us
+        local = dt.datetime.fromtimestamp(start / 1e6, dt.UTC).replace(tzinfo=self._tz)
+        offset = local.utcoffset()
+        return None if offset is None else round(offset.total_seconds())
+
+    def finish(self) -> None:
+        """Build tables and systems."""
+        for key, info in self._infos.items():
+            ends = self._ends[key]
+            times = sorted(ends)
+            info.intervals = [Interval(end, ends[end]) for end in times]
+            if times:
+                info.first_us = times[0] - round((ends[times[0]] or 0) * 1e6)
+                info.last_us = times[-1]
+            lengths = Counter(each.seconds for each in info.intervals if each.seconds)
+            info.nominal_s = max(lengths, key=lambda length: (lengths[length], -length)) if lengths else None
+        self.systems = [self._infos[key] for key in sorted(self._infos) if self._infos[key].intervals]
+        self.tables = {
+            name: [ListingTable(target)]
+            for name, target in sorted(self._raw.targets.items())
+            if len(target.rows)
+        }
+        local = {info.system: info.files[0] for info in reversed(self.systems) if info.local_time}
+        for system, file in sorted(local.items()):
+            detail = (
+                "times are local and the time zone is unknown; set it (option tz) to join with other data"
+            )
+            self._problems.append(Problem(system, NAME, file, 0, None, "zone", detail))
+        for path, line in self._undated.items():
+            detail = "a report has no date: its times count from 1970; set the date (option date)"
+            self.add(path, line, "zone", detail)
+        for (path, kind), count in self._kinds.items():
+            if count > MAX_NOTES:
+                more = f"and {count - MAX_NOTES:,} more"
+                self._problems.append(Problem(None, NAME, path, None, None, kind, more, None))
+
+    # -- the source interface ------------------------------------------------------------------------
+
+    def nothing(self, path: str) -> InputError:
+        """The error of listings without a row."""
+        found = next(iter(self._problems), None)
+        return InputError(
+            found.detail if found else "it has the header of a report and no row of its tables",
+            file=path,
+            offset=(found.offset if found else None) or 0,
+            expected="a report of Performance Toolkit, SMTMET, HPALIAS or zlens, with its heads",
+            cure="give the whole listing, from its header on",
+        )
+
+    def problems(self, *, complete: bool = False) -> list[Problem]:
+        """What could not be read; complete once the texts are read."""
+        return list(self._problems)
+
+    def resets(self) -> list[tuple[str, int, str, str, str]]:
+        """Always empty: there are no counters."""
+        return []
+
+    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
+        """One row per file, system and table."""
+        titles = {}
+        for _, _, name in self._found:
+            report = listings.tables().get(name, ("", ""))[0]
+            titles[name] = definition.load(report).title if report else ""
+        return [
+            InventoryRow(
+                system, NAME, file, None, None, name, titles[name], "sample", count, None, first, last,
+                layout="zlens" if titles[name] else None,
+            )
+            for (file, system, name), (count, first, last) in sorted(self._found.items())
+            if last
+        ]  # fmt: skip
+
+    def info(self) -> list[dict[str, Any]]:
+        """One object per file."""
+        return [
+            {
+                "format": "listing of reports",
+                "path": path,
+                "bytes": size,
+                "system": ", ".join(dict.fromkeys(system for file, system, _ in self._found if file == path))
+                or None,
+                "tables": ", ".join(dict.fromkeys(name for file, _, name in self._found if file == path))
+                or None,
+                "times": "as printed",
+            }
+            for path, size in self._files.items()
+        ]

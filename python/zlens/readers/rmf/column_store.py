@@ -1,0 +1,177 @@
+"""Column store for rows of RMF tables: a few bytes per value, Arrow only for the requested columns."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
+from math import isnan, nan
+from typing import Any, Protocol
+
+from zlens.catalog.raw_columns import Column
+from zlens.inputs.source import ArrowSource
+from zlens.readers.row_tables import RowStream, typed
+
+_NO_INT = -(2**63)
+#: Rows that are put into columns at a time.
+_ROWS = 512
+#: Texts in reports repeat, so a file beyond this limit is not a report; further texts are dropped.
+MAX_TEXTS = 200_000
+
+
+class Texts:
+    """Distinct texts and their codes."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._codes: dict[str, int] = {}
+        self.dropped = 0
+
+    def code(self, text: str) -> int:
+        code = self._codes.get(text)
+        if code is None:
+            if len(self.texts) >= MAX_TEXTS:
+                self.dropped += 1
+                return -1
+            code = self._codes[text] = len(self.texts)
+            self.texts.append(text)
+        return code
+
+
+class Values(Protocol):
+    """The values of one column."""
+
+    def extend(self, values: Sequence[Any]) -> None: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class _Integers:
+    """Columns of type int and time."""
+
+    def __init__(self) -> None:
+        self._data = array("q")
+
+    def extend(self, values: Sequence[int | None]) -> None:
+        self._data.extend(_filled(values, _NO_INT))
+
+    def __iter__(self) -> Iterator[int | None]:
+        return (None if value == _NO_INT else value for value in self._data)
+
+
+class _Floats:
+    def __init__(self) -> None:
+        self._data = array("d")
+
+    def extend(self, values: Sequence[float | None]) -> None:
+        self._data.extend(_filled(values, nan))
+
+    def __iter__(self) -> Iterator[float | None]:
+        # RMF prints only finite numbers, so NaN can represent NULL.
+        return (None if isnan(value) else value for value in self._data)
+
+
+class _Truths:
+    def __init__(self) -> None:
+        self._data = array("b")
+
+    def extend(self, values: Sequence[bool | None]) -> None:
+        self._data.extend(_filled(values, -1))
+
+    def __iter__(self) -> Iterator[bool | None]:
+        return (None if value < 0 else value > 0 for value in self._data)
+
+
+class _Texts:
+    def __init__(self, texts: Texts) -> None:
+        self._data = array("i")
+        self._texts = texts
+
+    def extend(self, values: Sequence[str | None]) -> None:
+        codes = {value: -1 if value is None else self._texts.code(value) for value in dict.fromkeys(values)}
+        self._data.extend(map(codes.__getitem__, values))
+
+    def __iter__(self) -> Iterator[str | None]:
+        texts = self._texts.texts
+        return (None if code < 0 else texts[code] for code in self._data)
+
+
+def _filled(values: Sequence[Any], nothing: float) -> Iterable[Any]:
+    """The values with a number in place of None."""
+    return [nothing if value is None else value for value in values] if None in values else values
+
+
+def column_values(kind: str, texts: Texts) -> Values:
+    """Return an empty column of a catalog type."""
+    if kind == "text":
+        return _Texts(texts)
+    if kind == "bool":
+        return _Truths()
+    if kind == "float":
+        return _Floats()
+    return _Integers()
+
+
+class StoredTable:
+    """A raw table. The common columns come from the interval of each row."""
+
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[Column],
+        common: dict[str, Callable[[int], Any]],
+        texts: Texts,
+        leading: int = 0,
+    ) -> None:
+        self._name = name
+        self._columns = tuple(columns)
+        self._common = common
+        self._interval = array("i")
+        self._own = {c.name: column_values(c.type, texts) for c in columns if c.name not in common}
+        #: Rows that are not yet in the columns, and the columns before theirs.
+        self._pending: list[Sequence[Any]] = []
+        self._leading: tuple[list[Any], ...] = tuple([] for _ in range(leading))
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self._columns
+
+    def __len__(self) -> int:
+        return len(self._interval)
+
+    def append(self, interval: int, own: Sequence[Any]) -> None:
+        """Append a row of an interval, with its own values in column order."""
+        self.extend(interval, (), [own])
+
+    def extend(self, interval: int, leading: Sequence[Sequence[Any]], rows: Sequence[Sequence[Any]]) -> None:
+        """Append rows of an interval: the columns that come first, and the rest of each row."""
+        self._interval.extend(repeat(interval, len(rows)))
+        for pending, given in zip(self._leading, leading, strict=True):
+            pending += given
+        self._pending += rows
+        if len(self._pending) >= _ROWS:
+            self.settle()
+
+    def settle(self) -> None:
+        """Put the rows appended so far into columns, which takes a fraction of the memory."""
+        if self._pending:
+            columns = (*self._leading, *zip(*self._pending, strict=True))
+            for values, given in zip(self._own.values(), columns, strict=True):
+                values.extend(given)
+        for pending in (*self._leading, self._pending):
+            pending.clear()
+
+    def values(self, column: str) -> Iterator[Any]:
+        self.settle()
+        get = self._common.get(column)
+        return map(get, self._interval) if get is not None else iter(self._own[column])
+
+    def stream(self, columns: list[str]) -> ArrowSource:
+        return RowStream(typed(self._columns, columns), self._rows)
+
+    def _rows(self, columns: list[str]) -> Iterable[tuple[Any, ...]]:
+        chosen = [self.values(name) for name in columns]
+        return zip(*chosen, strict=True) if chosen else repeat((), len(self))

@@ -1,0 +1,137 @@
+"""The seams between SMF dumps: all decoded records of a system, to be decoded beside those of others."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+from zlens import _native
+from zlens.catalog import smf, smf_sections
+from zlens.errors import InputError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import ArrowSource, Interval, Source
+from zlens.readers.boundaries import Evidence, Mark
+from zlens.readers.smf.dump import NAME, RECORD, SmfSource, open_files
+from zlens.readers.smf.systems import Group
+from zlens.schema.wording import say
+
+
+def joints(source: Source, system: str) -> SmfJoints | None:
+    """The joints of a system of a source with one file; None where nothing of it is decoded."""
+    if not isinstance(source, SmfSource):
+        raise TypeError(type(source).__name__)
+    group = source.groups[system]
+    return SmfJoints(group) if group.ends else None
+
+
+def copied() -> dict[str, list[str]]:
+    """Return the record types whose repeated sections the decoder reads once, with their tables."""
+    tables = {}
+    for record in smf_sections.records():
+        layout = smf_sections.layout(record)
+        # Only records that may be broken into pieces repeat sections; type 30 does not.
+        if layout.broken is not None:
+            tables[f"SMF {record}.{min(layout.subtypes)}"] = [section.table for section in layout.sections]
+    return tables
+
+
+class SmfJoints:
+    """One system of a source with one file."""
+
+    whole = True
+
+    def __init__(self, group: Group) -> None:
+        (dump,) = group.dumps
+        self._group = group
+        self._file = dump.file
+
+    def subject(self, table: str) -> list[str] | None:
+        # Each subtype of a processor is a row of its own; change records have no predecessor.
+        return ["subtype", "cpu_id"] if table == smf.layout(RECORD).table else None
+
+    def span(self) -> tuple[int, int] | None:
+        first, last = self._group.ends[0], self._group.ends[-1]
+        leap = self._group.info.leap_s
+        return _native.unix_us_from_tod(first, leap), _native.unix_us_from_tod(last, leap)
+
+    def marks(self) -> list[Mark]:
+        return []
+
+    def evidence(self) -> Iterable[Evidence]:
+        return ()
+
+    def offsets(self) -> list[int]:
+        own = [id for _, record, id in self._group.ids if record == RECORD]
+        return sorted(offset for id in own for offset in _offsets(self._file, id))
+
+    def cut(self, offsets: Sequence[int], path: str) -> None:
+        self._file.cut(RECORD, smf.layout(RECORD).order, None, sorted(offsets), path)
+
+
+def _offsets(file: _native.SmfFile, stream: bytes | None) -> list[int]:
+    """Return the offsets of the decoded records of a stream, or of all, including those not shown."""
+    return file.offsets(RECORD, smf.layout(RECORD).order, stream)
+
+
+class SmfRejoined:
+    """Pieces of dumps of one system, decoded together."""
+
+    def __init__(self, pieces: Sequence[str], own: int, offsets: Sequence[int], *, leap: int) -> None:
+        self._source = open_files(list(pieces), Options(leap=leap))
+        (self._group,) = self._source.groups.values()
+        self.file = pieces[own]
+        (self._dump,) = [dump for dump in self._group.dumps if dump.file.path == self.file]
+        now = _offsets(self._dump.file, None)
+        if len(now) != len(offsets):
+            raise InputError(
+                "a piece of an input does not contain the records it was cut from",
+                file=self.file,
+                cure=say("lake_check", lake="LAKE"),
+            )
+        self.moved = dict(zip(now, sorted(offsets), strict=True))
+
+    @property
+    def tables(self) -> list[str]:
+        return list(self._source.tables)
+
+    def stream(self, table: str, columns: list[str]) -> ArrowSource:
+        (raw_table,) = self._source.tables[table]
+        return raw_table.stream(columns)
+
+    def intervals(self) -> list[Interval]:
+        """Return the intervals of the piece, completed from the other pieces."""
+        ends = self._group.ends
+        mine = {
+            _native.unix_us_from_tod(ends[at], self._group.info.leap_s)
+            for _, _, _, end, _ in self._dump.intervals
+            if (at := bisect_left(ends, end)) < len(ends)
+        }
+        return [interval for interval in self._group.info.intervals if interval.end_us in mine]
+
+    def resets(self) -> list[tuple[int, str, str, str]]:
+        return [(us, table, subject, evidence) for _, us, table, subject, evidence in self._source.resets()]
+
+    def problems(self) -> list[Problem]:
+        problems = self._source.problems(complete=True)
+        own = [problem for problem in problems if problem.file == self.file and problem.source == NAME]
+        return [
+            Problem(
+                p.system, p.source, p.file, None if p.offset is None else self.moved.get(p.offset), p.record,
+                p.kind, p.detail, p.bytes,
+            )
+            for p in own
+        ]  # fmt: skip
+
+
+def rejoin(
+    pieces: Sequence[str],
+    own: int,
+    offsets: Sequence[int],
+    *,
+    leap: int,
+    nominal_s: float | None,
+    evidence: Iterable[Evidence],
+) -> SmfRejoined:
+    """Decode pieces as one system. The records themselves give the usual interval and the resets."""
+    return SmfRejoined(pieces, own, offsets, leap=leap)

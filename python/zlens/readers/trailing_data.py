@@ -1,0 +1,166 @@
+"""Files that stand in one, one behind the other: what was skipped is named, and how to cut it off."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from zlens.errors import InputError
+from zlens.inputs.problems import Problem
+from zlens.readers.recognition import HEAD, packed, recognized
+from zlens.schema.wording import say
+
+#: By name of READERS, what their files are.
+_NAMES = {
+    "zvm.monwrite": "MONWRITE data",
+    "rmf.postprocessor": "an RMF Postprocessor XML report",
+    "rmf.monitor3": "an RMF Monitor III XML report",
+    "smf.dump": "an SMF dump",
+    "linux.sysinfo": "a copy of the texts of a Linux",
+    "openmetrics.hmc": "Prometheus text of an HMC exporter",
+    "openmetrics.dds": "OpenMetrics text of RMF's Distributed Data Server",
+    "rmf.listing": "a printed RMF report",
+    "listing.source": "a printed report",
+    "zos.text": "z/OS console text",
+    "zvm.console": "z/VM console text",
+    "linux.counters": "counters of Linux",
+}
+OF_RECORDS = ("zvm.monwrite", "smf.dump")
+#: Bytes of less are damage.
+_LEAST = 512
+_SKIPPED = ("resync", "length", "header")
+_ZIP = b"PK\x03\x04"
+_ZIP_END = b"PK\x05\x06"
+#: Bytes that are searched for the end of a ZIP archive at a time.
+_PART = 1 << 20
+#: What the unpacking of gzip and Zstandard says of bytes behind their data.
+_REST = re.compile(r"(\d+) bytes behind the \w+ data, from byte (\d+) of the file on")
+_GZIP = b"\x1f\x8b"
+#: Unpacked bytes that are passed over to name what follows them.
+_FARTHEST = 1 << 30
+
+
+def named(name: str, problems: Iterable[Problem], paths: Iterable[str]) -> Iterator[Problem]:
+    """A problem for each other file in the files of a reader, found where that skipped bytes."""
+    sizes: dict[str, int] = {}
+    gzips: set[str] = set()
+    for path in paths:
+        try:
+            with open(path, "rb") as file:
+                begin = file.read(HEAD)
+                if packed(begin) is None:
+                    sizes[path] = os.fstat(file.fileno()).st_size
+                elif begin.startswith(_ZIP):
+                    yield from _around(path)
+                elif begin.startswith(_GZIP):
+                    gzips.add(path)
+        except OSError:
+            continue
+    for problem in problems:
+        rest = _REST.match(problem.detail)
+        if rest is not None:
+            yield from _behind(problem.file, int(rest[2]), int(rest[2]) + int(rest[1]))
+            continue
+        if problem.file in gzips:
+            yield from _unpacked(problem, name)
+            continue
+        at, size = problem.offset, sizes.get(problem.file)
+        if at is None or size is None or problem.kind not in _SKIPPED or (problem.bytes or 0) < _LEAST:
+            continue
+        if at and at + (problem.bytes or 0) < size:
+            # More of the same file follows: these bytes are damaged.
+            continue
+        end = at + (problem.bytes or 0)
+        what = _format(_head(problem.file, at, end), end - at, name)
+        if what is not None:
+            yield _problem(problem.file, at, end, f"the skipped bytes {at:,} to {end:,} are {what}")
+
+
+def _behind(path: str, at: int, end: int) -> Iterator[Problem]:
+    """What stands behind packed data; there it may be of the same format."""
+    what = _format(_head(path, at, end), end - at, None)
+    if what is not None:
+        yield _problem(path, at, end, f"the bytes {at:,} to {end:,}, which are not read, are {what}")
+
+
+def _unpacked(problem: Problem, own: str) -> Iterator[Problem]:
+    """What the last bytes of an unpacked gzip file are, which a reader skipped."""
+    at, size = problem.offset, problem.bytes or 0
+    if at is None or problem.kind not in _SKIPPED or size < _LEAST or at > _FARTHEST:
+        return
+    try:
+        with gzip.open(problem.file) as file:
+            file.seek(at)
+            head = file.read(min(HEAD, size))
+    except (OSError, EOFError, zlib.error):
+        return
+    what = _format(head, size, own)
+    if what is not None:
+        detail = f"the unpacked bytes {at:,} to {at + size:,}, which are skipped, are {what}"
+        cure = "unpack the file and cut them off to read them by themselves"
+        yield Problem(None, "", problem.file, at, None, "section", f"{detail}; {cure}", 0)
+
+
+def _head(path: str, at: int, end: int) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            file.seek(at)
+            return file.read(min(HEAD, end - at))
+    except OSError:
+        return b""
+
+
+def _format(head: bytes, size: int, own: str | None) -> str | None:
+    """What bytes that begin so are; None if it is unknown, or what the file is."""
+    if len(head) < min(_LEAST, size) or not head.strip(b"\0"):
+        return None
+    found = packed(head)
+    if found is not None:
+        return f"a {found[0]}"
+    with suppress(InputError):
+        name = recognized(head, size)
+        return _NAMES[name] if name is not None and name != own else None
+    return None
+
+
+def _around(path: str) -> Iterator[Problem]:
+    """What is before and behind the last archive of a file: only the last one's directory is at the end."""
+    size = os.path.getsize(path)
+    start, tail = _zip_end(path, size)
+    place = tail.rfind(_ZIP_END)
+    if place < 0 or len(tail) - place < 22:
+        return
+    directory_size, directory = struct.unpack_from("<II", tail, place + 12)
+    first = start + place - directory_size - directory
+    if directory != 0xFFFFFFFF and first >= _LEAST:
+        yield _problem(path, 0, first, f"the bytes up to {first:,} are another ZIP archive")
+    (comment,) = struct.unpack_from("<H", tail, place + 20)
+    end = start + place + 22 + comment
+    if size > end:
+        told = list(_behind(path, end, size)) if size - end >= _LEAST else []
+        detail = f"{size - end:,} bytes behind the ZIP archive are not read"
+        yield from told or [Problem(None, "", path, end, None, "length", detail, size - end)]
+
+
+def _zip_end(path: str, size: int) -> tuple[int, bytes]:
+    """The bytes with the last end of an archive, and where they begin: behind it a large file may follow."""
+    start = size
+    with open(path, "rb") as file:
+        while start > 0 and size - start < _FARTHEST:
+            # Parts overlap, so that an end is whole in one of them.
+            end, start = min(size, start + 22), max(0, start - _PART)
+            file.seek(start)
+            part = file.read(end - start)
+            if _ZIP_END in part:
+                return start, part
+    return 0, b""
+
+
+def _problem(path: str, at: int, end: int, what: str) -> Problem:
+    cure = say("cut_off", start=at + 1, count=end - at)
+    return Problem(None, "", path, at, None, "section", f"{what}; {cure}", 0)

@@ -1,0 +1,185 @@
+"""Lines of z/OS text in ASCII or EBCDIC, plain or from a log, and where messages begin in them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator
+from typing import IO
+
+from msgspec import Struct
+
+from zlens.catalog.zos_messages import facts
+from zlens.readers.files import NO_END
+
+#: Longest line that is read; lines of consoles and logs are shorter.
+MAX_LINE = 4096
+_CHUNK = 1 << 16
+#: Number of log-like lines that make a file a log.
+_LOGGED = 5
+
+STATUS, HIS, COUNTERS, PAGING = "IEE174I", "HIS015I", "HIS019I", "IEE200I"
+#: The command or file that each message comes from.
+TITLES = {
+    STATUS: "DISPLAY M=CORE or M=CPU",
+    HIS: "DISPLAY HIS",
+    COUNTERS: "event counters of HIS, a .CNT file",
+    PAGING: "DISPLAY ASM",
+} | {notice.id: notice.title for notice in facts().notices}
+#: Messages of one line.
+NOTICES = frozenset(notice.id for notice in facts().notices)
+_ID = re.compile(rf"(?<![A-Z0-9$#@.'=])({'|'.join(TITLES)})(?![A-Z0-9])")
+#: A status copied without its message line.
+_BARE = re.compile(r"(?:^|\s)(?:CORE STATUS: *HD=|PROCESSOR STATUS *$)")
+#: Any other message: its identifier is the first word after the log prefix.
+_OTHER = re.compile(r"(?:[A-Z]{3,5}\d{3,5}[ADEISTW]|\$HASP\d{3,4})\s+\S")
+#: The last time of day in the prefix of a line.
+_STAMP = re.compile(r".*(?<![\d:.])(\d{1,2})[:.](\d\d)[:.](\d\d)(?:\.(\d{1,6}))?(?![\d:])")
+_CLOCK = re.compile(r"\s+(\d\d)[.:](\d\d)[.:](\d\d)\s")
+#: Prefix of a log line. Hardcopy log: record type, routing codes, system, date as year and day, time. The
+#: SDSF user log and the output of ZOAU opercmd start with the system.
+_LOG = re.compile(
+    r" ?(?:[A-Z][A-Z ][0-9A-F]{7} )?(?P<system>[A-Z0-9$#@]{1,8}) +(?P<date>\d{7}|\d{5}) +\d\d[:.]\d\d[:.]\d\d"
+)
+#: How SDSF names the responding system.
+_RESPONSE = re.compile(r" *RESPONSE=(?P<system>[A-Z0-9$#@]{1,8})\s")
+#: An empty message line in the hardcopy log: record type, message number, flags.
+_EMPTY = re.compile(r"[A-Z]{1,2}\s+\d{3}\s+[0-9A-F]{8}\s*")
+_DATE = re.compile(r"(?<!\d)(\d{4})[-/.](\d\d)[-/.](\d\d)(?!\d)")
+
+Note = Callable[[str, str, int | None], None]
+
+
+class Line(Struct, frozen=True):
+    """A line and its offset in the file."""
+
+    offset: int
+    text: str
+
+
+class Begin(Struct, frozen=True):
+    """The start of a message. column: where its identifier begins; clock, date, system: if the line has them.
+
+    bare: the line with the identifier is missing, and this is the first line of the text.
+    """
+
+    id: str
+    offset: int
+    column: int
+    clock: dt.time | None = None
+    date: dt.date | None = None
+    system: str | None = None
+    bare: bool = False
+
+    @property
+    def local(self) -> dt.datetime | None:
+        """Local time of the display, if the text includes the date."""
+        return dt.datetime.combine(self.date, self.clock) if self.date and self.clock else None
+
+
+def encoding(head: bytes) -> str | None:
+    """Return the encoding of one of these texts or of a log, None for anything else."""
+    if b"\0" in head:
+        return None
+    for name in ("utf-8", "cp037"):
+        candidates = re.split("[\n\x85]", head.decode(name, "replace"))
+        # In a log, the messages may come later.
+        if any(begin(Line(0, line)) for line in candidates) or sum(map(_is_logged, candidates)) >= _LOGGED:
+            return name
+    return None
+
+
+def _is_logged(line: str) -> bool:
+    return _LOG.match(line[:MAX_LINE]) is not None
+
+
+def begin(line: Line) -> Begin | None:
+    """Return the message that begins in a line, if any."""
+    text = line.text[:MAX_LINE]
+    identifier = _ID.search(text)
+    if identifier is None:
+        return Begin(STATUS, line.offset, 0, bare=True) if _BARE.search(text) else None
+    before, clock = text[: identifier.start()], _CLOCK.match(text, identifier.end())
+    log = _LOG.match(before)
+    date = _day(log["date"]) if log else _date(before)
+    names = log or _RESPONSE.match(before)
+    # A display has the time after its identifier; other messages have that of their line.
+    stamp = _STAMP.match(before) if identifier[1] in NOTICES else clock
+    return Begin(
+        identifier[1], line.offset, identifier.start(), _time(*stamp.groups()) if stamp else None, date,
+        names["system"] if names else None,
+    )  # fmt: skip
+
+
+def is_other(body: str) -> bool:
+    """Return whether a text begins some other message."""
+    return _OTHER.match(body) is not None
+
+
+def bodies(line: Line, column: int) -> Iterator[str]:
+    """Yield the possible bodies of a line: the whole line, and the part from the message column on."""
+    yield line.text.strip()
+    if 0 < column < len(line.text):
+        yield line.text[column:].strip()
+    elif column and _EMPTY.fullmatch(line.text):
+        yield ""
+
+
+def lines(
+    raw: IO[bytes], code: str, note: Note, step: Callable[[int], None], *, counters: bool = False
+) -> Iterator[Line]:
+    """Yield the lines of a file, in bounded memory.
+
+    counters: each line ends with a value, so a last line without an end is not read.
+    """
+    separator = b"\n" if code == "utf-8" else b"\x15"
+    offset, tail, skipped = 0, b"", False
+    while chunk := raw.read(_CHUNK):
+        *pieces, tail = (tail + chunk).split(separator)
+        for piece in pieces:
+            if skipped or len(piece) > MAX_LINE:
+                if not skipped:
+                    note("length", f"a line of {len(piece):,} bytes; not read", offset)
+                skipped = False
+            else:
+                yield Line(offset, _text(piece, code))
+            offset += len(piece) + 1
+        if len(tail) > MAX_LINE:
+            if not skipped:
+                note("length", f"a line of more than {MAX_LINE:,} bytes; not read", offset)
+            skipped = True
+            offset += len(tail)
+            tail = b""
+        step(offset)
+    if tail and not skipped and counters:
+        note("truncated", NO_END, offset)
+    elif tail and not skipped:
+        yield Line(offset, _text(tail, code))
+
+
+def _text(data: bytes, code: str) -> str:
+    return data.decode(code, "replace").strip("\r\ufeff\x1a").replace("\xa0", " ").expandtabs()
+
+
+def _time(hour: str, minute: str, second: str, fraction: str | None = None) -> dt.time | None:
+    try:
+        return dt.time(int(hour), int(minute), int(second), int((fraction or "").ljust(6, "0")))
+    except ValueError:
+        return None
+
+
+def _day(text: str) -> dt.date | None:
+    # A two-digit year has no century; z/OS did not exist before 2000.
+    year, day = (int(text[:4]), int(text[4:])) if len(text) == 7 else (2000 + int(text[:2]), int(text[2:]))
+    if not (1990 <= year < 2200 and 1 <= day <= 366):
+        return None
+    return dt.date(year, 1, 1) + dt.timedelta(days=day - 1)
+
+
+def _date(text: str) -> dt.date | None:
+    match = _DATE.search(text)
+    try:
+        date = dt.date(*map(int, match.groups())) if match else None
+    except ValueError:
+        return None
+    return date if date is not None and 1990 <= date.year < 2200 else None

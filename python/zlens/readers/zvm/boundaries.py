@@ -1,0 +1,265 @@
+"""The seams between MONWRITE files: the first and the last record of every subject, cut out and rejoined."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from zlens import _native
+from zlens.catalog import layouts
+from zlens.errors import InputError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import ArrowSource, Interval, Source
+from zlens.readers.boundaries import Evidence, Mark
+from zlens.readers.zvm import resets as monwrite_resets
+from zlens.readers.zvm.intervals import NAME, Group, interval_begins
+from zlens.readers.zvm.monwrite import MonwriteSource
+from zlens.schema.wording import say
+
+_LENGTH, _DOMAIN, _RECORD, _TOD = slice(0, 2), 4, slice(6, 8), slice(8, 16)
+#: Problems of comparing samples; all others were reported when the file was decoded.
+_COMPARING = frozenset({"changed", "time"})
+_END_OF_FRAME, _FRAMING = "d1r13", (1, 13)
+#: More records of a kind than any piece holds.
+_ALL = 2**31
+
+
+def joints(source: Source, system: str) -> MonwriteJoints:
+    """The joints of the one system of a source; the caller reads all of its tables."""
+    if not isinstance(source, MonwriteSource):
+        raise TypeError(type(source).__name__)
+    (group,) = [group for group in source.groups if group.info.system == system]
+    source.read_all()
+    return MonwriteJoints(source, group)
+
+
+class MonwriteJoints:
+    """One system of a source with one file."""
+
+    whole = False
+
+    def __init__(self, source: MonwriteSource, group: Group) -> None:
+        self._source = source
+        self._group = group
+        self._plans = {plan["table"]: plan for plan in source.all_plans(group)}
+        self._joined = {(plan["domain"], plan["record"]) for plan in self._plans.values() if plan["join"]}
+
+    def subject(self, table: str) -> list[str] | None:
+        # Ends of frames belong to their file; a piece has frames of its own. Records that continue others are
+        # compared as what is joined of them.
+        plan = self._plans[table]
+        part = not plan["join"] and (plan["domain"], plan["record"]) in self._joined
+        return None if part or table == _END_OF_FRAME else list(plan["subject"])
+
+    def span(self) -> tuple[int, int] | None:
+        ends = [mark.end_us for mark in self.marks() if mark.samples]
+        return (min(ends), max(ends)) if ends else None
+
+    def marks(self) -> list[Mark]:
+        return [
+            Mark(self._us(tod), samples, offset, begin, digest)
+            for file in self._group.files
+            for (tod, samples, offset), begin, digest in zip(
+                file.interval_ends(), interval_begins(file), self._group.digests(file), strict=True
+            )
+        ]
+
+    def evidence(self) -> Iterable[Evidence]:
+        for tod, table, subject, kind in monwrite_resets.resets(
+            self._source, self._group, self._plans.values()
+        ):
+            yield Evidence(tod, self._us(tod), table, subject, kind)
+
+    def offsets(self) -> list[int]:
+        return []
+
+    def cut(self, offsets: Sequence[int], path: str, stamp: int | None = None) -> None:
+        """Write records into a file; with `stamp`, as of that moment (TOD)."""
+        # Several only as parts of one file, in which other systems are between them.
+        files = self._group.files
+        (name,) = {file.path for file in files}
+        offsets = [
+            *offsets,
+            *(more for file in files for more in _continuing(file, self._plans.values(), offsets)),
+        ]
+        samples = {
+            (row["domain"], row["record"]) for file in files for row in file.inventory() if row["sample"]
+        }
+        writer = _native.MonwriteWriter(path)
+        with open(name, "rb", buffering=0) as data:
+            records = (_record(data.fileno(), offset, name) for offset in sorted(offsets))
+            # A control record describes only one class; groups keep the order of the records.
+            for sample, group in itertools.groupby(records, lambda record: _type(record) in samples):
+                batch = [record if stamp is None else _stamped(record, stamp) for record in group]
+                masks = _masks({_type(record)[0] for record in batch})
+                writer.write([(sample, *masks, 0, batch)])
+        writer.finish()
+
+    def _us(self, tod: int) -> int:
+        return _native.unix_us_from_tod(tod, self._group.info.leap_s)
+
+
+def _continued(file: _native.MonwriteFile, plan: dict[str, Any]) -> dict[int, list[int]]:
+    """Map the offset of the first of joined records to the offsets of its continuations."""
+    join = plan["join"]
+    at, length = join["more"]["at"], join["more"]["len"]
+    continuations: dict[int, list[int]] = {}
+    first: int | None = None
+    for offset, data in sorted(file.records(plan["domain"], plan["record"], _ALL)):
+        if first is None:
+            first = offset
+            continuations[first] = []
+        else:
+            continuations[first].append(offset)
+        if not int.from_bytes(data[at : at + length]) & join["more_bit"]:
+            first = None
+    return continuations
+
+
+def _continuing(
+    file: _native.MonwriteFile, chosen: Iterable[dict[str, Any]], offsets: Iterable[int]
+) -> list[int]:
+    """Return the offsets of records that continue those at `offsets`."""
+    wanted = set(offsets)
+    return [
+        offset
+        for plan in chosen
+        if plan["join"]
+        for first, others in _continued(file, plan).items()
+        if first in wanted
+        for offset in others
+        if offset not in wanted
+    ]
+
+
+def _record(handle: int, offset: int, path: str) -> bytes:
+    head = os.pread(handle, 20, offset)
+    data = os.pread(handle, int.from_bytes(head[_LENGTH]), offset) if len(head) == 20 else b""
+    if len(data) < 20 or len(data) != int.from_bytes(head[_LENGTH]):
+        raise InputError("the file changed while it was read", file=path, offset=offset, cure="try again")
+    return data
+
+
+def _stamped(record: bytes, tod: int) -> bytes:
+    return record[: _TOD.start] + tod.to_bytes(8) + record[_TOD.stop :]
+
+
+def _type(record: bytes) -> tuple[int, int]:
+    return record[_DOMAIN], int.from_bytes(record[_RECORD])
+
+
+def _masks(domains: Iterable[int]) -> tuple[int, int]:
+    """Domains as the bits of a control record, the first of them leftmost."""
+    bits = sum(0x8000 >> domain for domain in domains)
+    return bits >> 8, bits & 0xFF
+
+
+class MonwriteRejoined:
+    """Pieces of files of one system, decoded one behind the other."""
+
+    def __init__(
+        self,
+        pieces: Sequence[str],
+        offsets: Sequence[int],
+        *,
+        leap: int,
+        nominal_s: float | None,
+        evidence: Iterable[Evidence],
+    ) -> None:
+        files = [_native.MonwriteFile.open(piece) for piece in pieces]
+        last = files[-1]
+        self.file = last.path
+        # The last piece decides the layouts; earlier ones are only compared with it.
+        self._source = MonwriteSource([last], Options(leap=leap), [])
+        (self._group,) = self._source.groups
+        self._group.files = files
+        self._group.ends = []
+        self._group.repeats = [[] for _ in files]
+        self._group.info.nominal_s = nominal_s
+        catalog = set(layouts.records())
+        types = {layouts.record_id(row["domain"], row["record"]): None for row in last.inventory()}
+        self._plans = {
+            plan["table"]: plan
+            for record in types
+            if record in catalog
+            for plan in self._source.plans(self._group, record)
+        }
+        resets: list[monwrite_resets.Reset] = [(e.moment, e.table, e.subject, e.kind) for e in evidence]
+        self._decoder = self._source.decode(self._group, list(self._plans.values()), resets)
+        self.moved = self._places(last, offsets, self._plans.values())
+
+    @property
+    def tables(self) -> list[str]:
+        return list(self._plans)
+
+    def stream(self, table: str, columns: list[str]) -> ArrowSource:
+        return self._decoder.stream(table, columns)
+
+    def intervals(self) -> list[Interval] | None:
+        return None
+
+    def resets(self) -> list[tuple[int, str, str, str]]:
+        leap = self._group.info.leap_s
+        return [
+            (_native.unix_us_from_tod(tod, leap), table, subject, evidence)
+            for _, tod, table, subject, evidence in self._decoder.resets()
+        ]
+
+    def problems(self) -> list[Problem]:
+        return [
+            Problem(system, NAME, file, self.moved.get(offset), record, kind, detail, lost)
+            for system, file, offset, lost, record, kind, detail in self._decoder.problems()
+            if file == self.file and kind in _COMPARING
+        ]
+
+    @staticmethod
+    def _places(
+        last: _native.MonwriteFile, offsets: Sequence[int], chosen: Iterable[dict[str, Any]]
+    ) -> dict[int, int]:
+        joined = {
+            offset
+            for plan in chosen
+            if plan["join"]
+            for others in _continued(last, plan).values()
+            for offset in others
+        }
+        now = sorted(
+            offset
+            for row in last.inventory()
+            if (row["domain"], row["record"]) != _FRAMING and (row["sample"] or not _twice(last, row))
+            for offset, _ in last.records(row["domain"], row["record"], _ALL)
+            if offset not in joined
+        )
+        if len(now) != len(offsets):
+            raise InputError(
+                "a piece of an input does not contain the records it was cut from",
+                file=last.path,
+                cure=say("lake_check", lake="LAKE"),
+            )
+        return dict(zip(now, sorted(offsets), strict=True))
+
+
+def _twice(file: _native.MonwriteFile, row: dict[str, int]) -> bool:
+    """Return whether a file has a type both as samples and as events, which are read together."""
+    return any(
+        other["sample"] and (other["domain"], other["record"]) == (row["domain"], row["record"])
+        for other in file.inventory()
+    )
+
+
+def rejoin(
+    pieces: Sequence[str],
+    own: int,
+    offsets: Sequence[int],
+    *,
+    leap: int,
+    nominal_s: float | None,
+    evidence: Iterable[Evidence],
+) -> MonwriteRejoined:
+    """Decode pieces of one system, in order of time, for the rows of the last one."""
+    if own != len(pieces) - 1:
+        raise ValueError(own)
+    return MonwriteRejoined(pieces, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence)

@@ -1,0 +1,279 @@
+"""Intervals of a system across all its files: where they end, repeat or are missing."""
+
+from __future__ import annotations
+
+import bisect
+import datetime as dt
+import itertools
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct, field
+
+from zlens import _native
+from zlens.catalog import layouts
+from zlens.catalog.interval_flags import GAP, flag
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Interval, SystemInfo
+from zlens.readers.boundaries import Digest, Repeat, add_repeat
+
+NAME = "zvm-monitor"
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_CLOCK = "%Y-%m-%d %H:%M:%S"
+_TOD_US = 4096
+_HEADER_TOD = slice(8, 16)
+#: The record at the end of an interval.
+_END_KEY = (1, 11)
+_END = layouts.record_id(*_END_KEY)
+#: Earlier times are reported by the index.
+_YEAR_1971_US = 365 * 86_400 * 1_000_000
+#: Records of a type that are searched for stray time stamps.
+MAX_RECORDS = 200_000
+#: Gaps and repeated ranges that are listed.
+MAX_REMARKS = 1000
+
+
+class _Known(Struct, frozen=True):
+    """An interval that was read: its samples, its file, its place among the ends there."""
+
+    samples: int
+    file: _native.MonwriteFile
+    place: int
+
+
+class Group(Struct):
+    """The files of one system, in order of their first time."""
+
+    info: SystemInfo
+    call_level: bytes | None = None
+    files: list[_native.MonwriteFile] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    #: Offsets of interval ends whose time stamps are impossible, by path of the file.
+    strays: dict[str, set[int]] = field(default_factory=dict)
+    #: Times up to which samples belong to intervals without an end record.
+    lost_ends: list[int] = field(default_factory=list)
+    #: For each file, the byte ranges that repeat intervals already read.
+    repeats: list[list[tuple[int, int]]] = field(default_factory=list)
+    #: Problems with its intervals.
+    remarks: list[Problem] = field(default_factory=list)
+    _digests: dict[int, list[Digest]] = field(default_factory=dict)
+
+    def digests(self, file: _native.MonwriteFile) -> list[Digest]:
+        """The digests of a file's intervals, made when they are first needed."""
+        if id(file) not in self._digests:
+            self._digests[id(file)] = digests(file)
+        return self._digests[id(file)]
+
+
+def tell(group: Group, leap: int) -> None:
+    """Set the intervals of a system across all its files, and their usual length."""
+    info = group.info
+    ends: dict[int, _Known] = {}
+    for file in group.files:
+        group.strays[file.path] = _stray_ends(group, file, leap)
+        _repeats(group, file, ends, leap)
+    ends = dict(sorted(ends.items()))
+    group.ends = list(ends)
+    times = [(_native.unix_us_from_tod(tod, leap), known.samples) for tod, known in ends.items()]
+    lengths = [(b[0] - a[0]) / 1e6 for a, b in itertools.pairwise(times)]
+    if not info.nominal_s and lengths:
+        usual = _median(lengths)
+        info.nominal_s = float(round(usual) or usual)
+    if info.nominal_s:
+        _gaps(group, info.nominal_s, leap)
+    # The first end only closes the samples that later ones are compared with.
+    for (end, samples), seconds in zip(times[1:], lengths, strict=True):
+        info.intervals.append(Interval(end, seconds, flag(seconds, info.nominal_s), samples))
+    _bounds(group, leap)
+
+
+def _median(values: Sequence[float]) -> float:
+    # As in statistics, whose import takes longer than opening a file.
+    ordered, half = sorted(values), len(values) // 2
+    return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def _interval_ends(group: Group, file: _native.MonwriteFile) -> Iterator[tuple[int, int, int]]:
+    """Yield time, samples and offset of the interval ends of a file that have samples and a possible time."""
+    strays = group.strays[file.path]
+    for tod, samples, offset in file.interval_ends():
+        if samples and offset not in strays:
+            yield tod, samples, offset
+
+
+def _stray_ends(group: Group, file: _native.MonwriteFile, leap: int) -> set[int]:
+    """Return the offsets of interval ends whose time cannot be right, and note each as a problem.
+
+    Such a time differs from those of both neighbors by more than the length of the recording, and is out of
+    order with one of them. The first and the last end have one neighbor: the other witness is when sample
+    records of most types begin and end.
+    """
+    marks = file.interval_ends()
+    steps = [b[0] - a[0] for a, b in itertools.pairwise(marks) if b[0] > a[0]]
+    samples = [row for row in file.inventory() if row["sample"] and row["domain"] != 1 and row["last_tod"]]
+    if len(marks) < 3 or not steps or not samples:
+        return set()
+    nominal_s = group.info.nominal_s
+    usual = round(nominal_s * 1e6) * _TOD_US if nominal_s else round(_median(steps))
+    length = usual * len(marks)
+    earliest = round(_median([row["first_tod"] for row in samples]))
+    latest = round(_median([row["last_tod"] for row in samples]))
+    times = [earliest, *(tod for tod, _, _ in marks), latest]
+    strays: set[int] = set()
+    for (_, _, offset), before, tod, after in zip(marks, times, times[1:], times[2:], strict=False):
+        far = min(abs(tod - before), abs(tod - after)) > length
+        if far and not before < tod < after:
+            strays.add(offset)
+            if len(group.remarks) < MAX_REMARKS:
+                detail = (
+                    f"the interval end is stamped {_time(tod, leap):{_CLOCK}} UTC, out of order by more than "
+                    "the length of the recording; it is ignored"
+                )
+                group.remarks.append(
+                    Problem(group.info.system, NAME, file.path, offset, _END, "time", detail, None)
+                )
+    return strays
+
+
+def _bounds(group: Group, leap: int) -> None:
+    """Set the first and last time of a system.
+
+    Records stamped outside the intervals by more than the length of the recording do not count, and are
+    noted as problems.
+    """
+    info = group.info
+    stamps = [
+        (row[key], file, row)
+        for file in group.files
+        for row in file.inventory()
+        for key in ("first_tod", "last_tod")
+        if row[key]
+    ]
+    if not stamps:
+        return
+    lowest, highest = 0, 2**64
+    if len(group.ends) > 1:
+        first, last = group.ends[0], group.ends[-1]
+        usual = round((info.nominal_s or 0) * 1e6) * _TOD_US
+        length = max(last - first, usual)
+        lowest, highest = first - length, last + length
+        bounds = [tod for tod, _, _ in stamps if lowest <= tod <= highest]
+        bounds += [first - usual] if min(tod for tod, _, _ in stamps) < lowest else [first]
+        bounds.append(last)
+    else:
+        bounds = [tod for tod, _, _ in stamps]
+    info.first_us = _native.unix_us_from_tod(min(bounds), leap)
+    info.last_us = _native.unix_us_from_tod(max(bounds), leap)
+    suspects = {
+        (file.path, row["domain"], row["record"]): file
+        for tod, file, row in stamps
+        if not lowest <= tod <= highest
+    }
+    for (path, domain, record), file in suspects.items():
+        if (domain, record) != _END_KEY:
+            group.remarks += _stray_records(group, file, path, (domain, record), (lowest, highest), leap)
+
+
+def _stray_records(
+    group: Group,
+    file: _native.MonwriteFile,
+    path: str,
+    key: tuple[int, int],
+    within: tuple[int, int],
+    leap: int,
+) -> Iterator[Problem]:
+    """Yield a problem per record type with time stamps outside of `within`."""
+    strays = [
+        (offset, int.from_bytes(data[_HEADER_TOD]))
+        for offset, data in file.records(*key, MAX_RECORDS)
+        if not within[0] <= int.from_bytes(data[_HEADER_TOD]) <= within[1]
+    ]
+    # Times before 1971 are problems of the index.
+    strays = [(offset, tod) for offset, tod in strays if _native.unix_us_from_tod(tod, 0) > _YEAR_1971_US]
+    if strays and len(group.remarks) < MAX_REMARKS:
+        offset, tod = min(strays)
+        count = f"{len(strays):,} record{'s are' if len(strays) > 1 else ' is'}"
+        detail = (
+            f"{count} stamped outside the intervals by more than the length of the recording, the first "
+            f"{_time(tod, leap):{_CLOCK}} UTC"
+        )
+        name = layouts.record_id(*key)
+        yield Problem(group.info.system, NAME, path, offset, name, "time", detail, None)
+
+
+def interval_begins(file: _native.MonwriteFile) -> list[int]:
+    """Where the records of each interval of a file begin: behind the end before, or with a recording."""
+    controls = sorted(control for control, _ in file.configurations())
+    begins, previous = [], 0
+    for _, _, offset in file.interval_ends():
+        last = bisect.bisect_left(controls, offset) - 1
+        begins.append(max(previous, controls[last]) if last >= 0 else previous)
+        previous = offset + 1
+    return begins
+
+
+def digests(file: _native.MonwriteFile) -> list[Digest]:
+    """A digest of each interval of a file, which is read once more."""
+    return [Digest(*found) for found in file.digests()]
+
+
+def _repeats(group: Group, file: _native.MonwriteFile, ends: dict[int, _Known], leap: int) -> None:
+    """Add the interval ends of a file; an interval with a known end was already read.
+
+    Overlapping recordings contain the same records, as does a file appended to itself. An interval that is
+    merely out of order is read as is. Bytes are compared only where ends agree.
+    """
+    repeats: list[Repeat] = []
+    begins = interval_begins(file)
+    controls = {0, *(control for control, _ in file.configurations())}
+    first = True
+    for place, (tod, samples, offset) in enumerate(file.interval_ends()):
+        # The end of the configuration records that a recording begins with closes no samples.
+        first = first or begins[place] in controls
+        if not samples or offset in group.strays[file.path]:
+            continue
+        begun, first = first, False
+        known = ends.setdefault(tod, _Known(samples, file, place))
+        if known.file is file and known.place == place:
+            continue
+        own = group.digests(file)[place]
+        agrees = own.repeats(group.digests(known.file)[known.place], first=begun)
+        add_repeat(repeats, Repeat(begins[place], offset + 1, tod, tod, agrees))
+    group.repeats.append([(repeat.begin, repeat.end) for repeat in repeats])
+    for repeat in repeats[:MAX_REMARKS]:
+        detail = repeat.detail(lambda tod: f"{_time(tod, leap):{_CLOCK}}")
+        lost = repeat.end - repeat.begin
+        group.remarks.append(
+            Problem(group.info.system, NAME, file.path, repeat.begin, None, repeat.kind, detail, lost)
+        )
+
+
+def _gaps(group: Group, nominal_s: float, leap: int) -> None:
+    """Note gaps between the interval ends of a file, where intervals may be lost.
+
+    Samples are taken when an interval ends, so those more than half an interval before the later end
+    belong to an unknown interval.
+    """
+    usual = round(nominal_s * 1e6) * _TOD_US
+    for file in group.files:
+        previous: int | None = None
+        for tod, _, offset in _interval_ends(group, file):
+            if previous is not None and tod - previous > GAP * usual:
+                last = group.ends[bisect.bisect_left(group.ends, tod) - 1]
+                if tod - last > GAP * usual:
+                    group.lost_ends.append(tod - usual // 2)
+                    group.remarks += _gap(group, file, offset, last, tod, leap)
+            previous = tod
+
+
+def _gap(
+    group: Group, file: _native.MonwriteFile, offset: int, last: int, tod: int, leap: int
+) -> Iterator[Problem]:
+    if len(group.remarks) < MAX_REMARKS:
+        minutes = (tod - last) / _TOD_US / 60e6
+        detail = f"no interval ended for {minutes:,.1f} minutes from {_time(last, leap):{_CLOCK}} UTC"
+        yield Problem(group.info.system, NAME, file.path, offset, _END, "gap", detail, None)
+
+
+def _time(tod: int, leap: int) -> dt.datetime:
+    return _EPOCH + dt.timedelta(microseconds=_native.unix_us_from_tod(tod, leap))

@@ -1,0 +1,67 @@
+"""Event records that z/VM could not write while event recording was suspended."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+from zlens import _native
+from zlens.catalog import layouts, plans, roles
+from zlens.catalog.layout_selection import choose
+from zlens.inputs.problems import Problem
+from zlens.readers.zvm.intervals import MAX_REMARKS, NAME, Group
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_CLOCK = "%Y-%m-%d %H:%M:%S"
+_TOD = slice(8, 16)
+#: The last record before a suspension of event recording, and the first one after it.
+BEGAN, ENDED = "D1R12", "D1R3"
+
+
+def remarks(group: Group, leap: int) -> list[Problem]:
+    """Return a problem per suspension of event recording, with its time span and number of lost records."""
+    problems: list[Problem] = []
+    for file in group.files:
+        problems += _suspensions(group, file, leap)
+    return problems[:MAX_REMARKS]
+
+
+def _suspensions(group: Group, file: _native.MonwriteFile, leap: int) -> Iterator[Problem]:
+    markers = [
+        (offset, record, data)
+        for record in (BEGAN, ENDED)
+        for offset, data in file.records(*layouts.record_key(record), MAX_REMARKS)
+    ]
+    began: tuple[int, int] | None = None
+    for offset, record, data in sorted(markers):
+        tod = int.from_bytes(data[_TOD])
+        if record == BEGAN:
+            if began is not None:
+                yield _problem(group, file, began[0], BEGAN, f"from {_time(began[1], leap)} UTC on")
+            began = (offset, tod)
+            continue
+        since = "up to" if began is None else f"from {_time(began[1], leap)} to"
+        yield _problem(group, file, offset, ENDED, f"{since} {_time(tod, leap)} UTC", _lost(data))
+        began = None
+    if began is not None:
+        detail = f"from {_time(began[1], leap)} UTC to the end of the file"
+        yield _problem(group, file, began[0], BEGAN, detail)
+
+
+def _problem(
+    group: Group, file: _native.MonwriteFile, offset: int, record: str, span: str, lost: int | None = None
+) -> Problem:
+    many = "event records" if lost is None else f"{lost:,} event records"
+    detail = f"{many} lost while recording was suspended, {span}"
+    return Problem(group.info.system, NAME, file.path, offset, record, "gap", detail, None)
+
+
+def _lost(data: bytes) -> int | None:
+    layout = choose(ENDED, len(data)).layout
+    value = roles.value_of("suspension", "lost", plans.decode(layout, data)) if layout else None
+    return value if isinstance(value, int) else None
+
+
+def _time(tod: int, leap: int) -> str:
+    time = _EPOCH + dt.timedelta(microseconds=_native.unix_us_from_tod(tod, leap))
+    return f"{time:{_CLOCK}}"

@@ -1,0 +1,96 @@
+"""Whether a record page is consistent: table, cross reference and record length."""
+
+from __future__ import annotations
+
+from zlens.record_pages.table import Bit, Page, Reference, Row, Structure
+
+
+def findings(page: Page) -> list[str]:
+    """The inconsistencies on a page, one sentence each, in the order of the table."""
+    problems = list(page.findings)
+    if page.null:
+        return problems
+    if not page.ended:
+        problems.append("the page ends inside the table of fields; the record may have more of them")
+    for structure in page.structures:
+        problems += _structure(structure, page)
+    if not page.references:
+        problems.append("the page has no cross reference; the table was not checked against it")
+        return problems
+    names = {structure.name for structure in page.structures}
+    for structure in page.structures:
+        for row in structure.rows:
+            names.add(row.name)
+            names.update(bit.name for bit in row.bits)
+    missing = sorted(set(page.references) - names)
+    problems += [f"{name} is in the cross reference but not in the table" for name in missing]
+    return problems
+
+
+def confirmed(page: Page, row: Row) -> bool:
+    """Whether the cross reference confirms the offset and length of this field."""
+    return any(_same(row, ref) for ref in page.references.get(row.name, ()))
+
+
+def _structure(structure: Structure, page: Page) -> list[str]:
+    problems = []
+    refs = page.references.get(structure.name)
+    if refs and all(ref.length != structure.length for ref in refs):
+        reference_lengths = ", ".join(str(ref.length) for ref in refs)
+        problems.append(
+            f"{structure.name}: the table says {structure.length} bytes, "
+            f"the cross reference {reference_lengths}"
+        )
+    seen: set[str] = set()
+    for row in structure.rows:
+        if row.name == "*":
+            continue
+        if row.name in seen:
+            problems.append(f"{row.name} (line {row.line}) is in the table twice; the first one is used")
+            continue
+        seen.add(row.name)
+        if page.references:
+            problems += _row(row, page)
+    end = max((row.end for row in structure.rows), default=0)
+    if end > structure.length:
+        problems.append(
+            f"{structure.name}: the last field ends at {end}, but its length is {structure.length}"
+        )
+    elif end < structure.length and not structure.variable:
+        problems.append(
+            f"{structure.name}: the last field ends at {end}, so {structure.length - end} of its "
+            f"{structure.length} bytes are not described"
+        )
+    return problems
+
+
+def _row(row: Row, page: Page) -> list[str]:
+    refs = page.references.get(row.name)
+    if refs is None:
+        return [f"{row.name} (line {row.line}) is not in the cross reference"]
+    problems = []
+    if not confirmed(page, row):
+        ref = refs[0]
+        problems.append(
+            f"{row.name} (line {row.line}): the table says offset {row.offset} length {row.length}, "
+            f"the cross reference offset {ref.offset} length {ref.length}"
+        )
+    wrong = [
+        bit
+        for bit in row.bits
+        if bit.name != "*" and not any(_same_bit(row, bit, ref) for ref in page.references.get(bit.name, ()))
+    ]
+    problems += [
+        f"{bit.name} (a bit of {row.name}): value {bit.value:02X} differs from the cross reference"
+        for bit in wrong
+    ]
+    return problems
+
+
+def _same(row: Row, ref: Reference) -> bool:
+    # Some tables give the length of one element of an array, some that of the array.
+    return ref.offset == row.offset and ref.length in (row.length, row.length * row.count)
+
+
+def _same_bit(row: Row, bit: Bit, ref: Reference) -> bool:
+    return ref.value == bit.value and row.offset <= ref.offset <= row.offset + max(row.length - 1, 0)

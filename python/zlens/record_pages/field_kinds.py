@@ -1,0 +1,189 @@
+"""The kinds of fields on a record page: from the catalog, from the user, and from the page's words.
+
+A field whose kind the catalog knows keeps it wherever the field is on the page; fields are identified by
+name, with the record's prefix and then without it. Other fields are unknown unless a rule of
+`page_words.toml` applies, and an unknown field is never differenced.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from zlens.catalog.layouts import (
+    BUILTIN,
+    DIRECTIONS,
+    KINDS,
+    SIM,
+    TYPES,
+    Field,
+    RecordFile,
+    file_name,
+    monitor_root,
+    read,
+    sim_root,
+)
+from zlens.errors import CatalogError
+from zlens.record_pages.table import Bit, Row
+from zlens.schema import document
+from zlens.schema.facts import FACTS
+
+_WORDS = re.compile(r"[a-z0-9]+")
+#: The attributes of a field that are carried over from the catalog.
+_CARRIED = ("kind", "kind_status", "unit", "direction", "note")
+
+
+class Rule(Struct, frozen=True):
+    """Words that allow only one reading of what a field is."""
+
+    name: str
+    kind: str
+    phrases: tuple[str, ...]
+    excluded: tuple[str, ...]
+    types: tuple[str, ...]
+    lengths: tuple[int, ...]
+    unit: str | None
+    direction: str | None
+
+
+class KnownRecord(Struct, frozen=True):
+    """What the built-in catalog knows about one record, including zlens' own pack: a field that was only
+    known to exist is the same field if a page gives its place."""
+
+    file: RecordFile | None
+    #: By names in upper case: some pages have names in mixed case.
+    by_name: dict[str, Field]
+    by_short: dict[str, Field]
+
+    def field(self, name: str) -> Field | None:
+        """The known field with that name, with the record's prefix or without it."""
+        return self.by_name.get(name.upper()) or self.by_short.get(short(name.upper()))
+
+
+def short(name: str) -> str:
+    """A field's name without the prefix of its record."""
+    return name.split("_", 1)[-1]
+
+
+def known(record: str) -> KnownRecord:
+    """The fields of a record known to the built-in catalog, from the newest layout that gives their kind."""
+    path = monitor_root() / file_name(record)
+    if not path.is_file():
+        return KnownRecord(None, {}, {})
+    file = read(path, BUILTIN)
+    if (sim_root() / path.name).is_file():
+        sim_file = read(sim_root() / path.name, SIM)
+        file = replace(
+            file,
+            subject=file.subject or sim_file.subject,
+            subject_kind=file.subject_kind or sim_file.subject_kind,
+            reset_on=file.reset_on or sim_file.reset_on,
+            layouts=(*sim_file.layouts, *file.layouts),
+        )
+    by_name: dict[str, Field] = {}
+    for layout in reversed(file.layouts):
+        for fields in (layout.fields, *(section.fields for section in layout.sections)):
+            for field in fields:
+                if not field.reserved and (
+                    field.name not in by_name or by_name[field.name].kind == "unknown"
+                ):
+                    by_name[field.name] = field
+    return KnownRecord(file, by_name, {short(name): field for name, field in reversed(by_name.items())})
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """The rules of the catalog, read once."""
+    path = FACTS / "zvm" / "page_words.toml"
+    data = document.facts(path)
+    rule_list = []
+    for item in data["rule"]:
+        rule = Rule(
+            name=item["name"],
+            kind=item["kind"],
+            phrases=tuple(plain(phrase) for phrase in item["any"]),
+            excluded=tuple(plain(phrase) for phrase in item["not"]),
+            types=tuple(item["types"]),
+            lengths=tuple(item["lengths"]),
+            unit=item.get("unit"),
+            direction=item.get("direction"),
+        )
+        if rule.kind not in KINDS or not set(rule.types) <= set(TYPES):
+            raise CatalogError(
+                f"rule {rule.name}: {rule.kind} for {rule.types} is impossible", file=str(path)
+            )
+        if rule.direction is not None and rule.direction not in DIRECTIONS:
+            raise CatalogError(f"rule {rule.name}: direction {rule.direction}", file=str(path))
+        rule_list.append(rule)
+    return tuple(rule_list)
+
+
+def plain(text: str) -> str:
+    """Words in lower case with a blank around each, so that phrases match whole words."""
+    return f" {' '.join(_WORDS.findall(text.lower()))} "
+
+
+def by_words(text: str, type_: str, length: int) -> Rule | None:
+    """The rule that the words of a description match; None if none does or two disagree."""
+    words = plain(text)
+    matching = [
+        rule
+        for rule in rules()
+        if type_ in rule.types
+        and (not rule.lengths or length in rule.lengths)
+        and any(phrase in words for phrase in rule.phrases)
+        and not any(phrase in words for phrase in rule.excluded)
+    ]
+    return matching[0] if matching and len({rule.kind for rule in matching}) == 1 else None
+
+
+def field(row: Row, knowledge: KnownRecord) -> tuple[Field, bool]:
+    """A row as a field, and whether the catalog knows it by name."""
+    if row.name == "*":
+        # The content of a reserved area is unknown: it is bytes, whatever type the page gives.
+        reserved = Field("*", row.offset, row.length, text=row.text or None, count=row.count, first=row.first)
+        return reserved, True
+    result = Field(
+        name=row.name,
+        offset=row.offset,
+        length=row.length,
+        type=row.type,
+        text=row.text or None,
+        count=row.count,
+        first=row.first,
+    )
+    known_field = knowledge.field(row.name)
+    if known_field is not None:
+        carried = {name: getattr(known_field, name) for name in _CARRIED}
+        result = replace(result, **carried, text=result.text or known_field.text)
+    if result.kind == "unknown":
+        result = _from_page(result, row)
+    return _with_bits(result, row.bits), known_field is not None
+
+
+def _from_page(result: Field, row: Row) -> Field:
+    """What the page itself shows about a field of unknown kind."""
+    if any(bit.name != "*" for bit in row.bits):
+        return replace(result, kind="flags", kind_status="stated", note="by the named bits on the page")
+    rule = by_words(row.text, row.type, row.length)
+    if rule is None:
+        return result
+    return replace(
+        result,
+        kind=rule.kind,
+        kind_status="stated",
+        unit=rule.unit or result.unit,
+        direction=rule.direction,
+        note=f"by the page's words: rule `{rule.name}`",
+    )
+
+
+def _with_bits(result: Field, bits: list[Bit]) -> Field:
+    names = [f"{bit.byte}:{bit.value:02X} {bit.name}" for bit in bits if bit.name != "*"]
+    if not names:
+        return result
+    listed = "bits (byte:value): " + ", ".join(names)
+    return replace(result, note=f"{result.note}; {listed}" if result.note else listed)

@@ -1,0 +1,56 @@
+"""Fields that the catalog knows under a zlens name, because no public page gives theirs.
+
+The user names the field on the page. The field is then available under both names, together with what
+depends on it: entries that it locates, records that it joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from msgspec.structs import replace
+
+from zlens.catalog.layouts import Field, Layout
+from zlens.record_pages.field_kinds import known, short
+from zlens.record_pages.page_layout import carried
+
+
+def called(layout: Layout, names: Mapping[str, str], refuse: Callable[[str], None]) -> Layout:
+    """The layout with fields of the page under zlens names, too; `refuse` is called with each problem."""
+    knowledge = known(layout.record)
+    page_fields = {field.name: field for field in layout.fields if not field.reserved}
+    added = []
+    for ours, theirs in names.items():
+        known_field, field = knowledge.by_name.get(ours), page_fields.get(theirs)
+        if known_field is None:
+            refuse(f"names: {ours} is not a field that the catalog knows")
+        elif ours in page_fields:
+            refuse(f"names: the page itself has a field {ours}")
+        elif field is None:
+            refuse(f"names: there is no field {theirs}")
+        elif field.length != known_field.length or field.count != known_field.count:
+            refuse(f"names: {theirs} does not have the {known_field.length} bytes of {ours}")
+        else:
+            added.append(
+                replace(
+                    known_field,
+                    offset=field.offset,
+                    overlay=True,
+                    note=f"{theirs} of the page, as the user says",
+                )
+            )
+    fields = tuple(sorted((*layout.fields, *added), key=lambda field: field.offset))
+    lookup = {name: name for name in _names(fields)}
+    lookup |= {short(name): name for name in reversed(list(lookup))}
+    section_names = {section.name for section in layout.sections}
+    derived = tuple(
+        section for section in carried(lookup, knowledge, fields) if section.name not in section_names
+    )
+    subject = layout.subject
+    if not subject and knowledge.file and set(knowledge.file.subject) <= set(_names(fields)):
+        subject = knowledge.file.subject
+    return replace(layout, fields=fields, sections=(*layout.sections, *derived), subject=subject)
+
+
+def _names(fields: Iterable[Field]) -> list[str]:
+    return [field.name for field in fields if not field.reserved]

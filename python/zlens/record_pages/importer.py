@@ -1,0 +1,308 @@
+"""`zlens catalog import`: record pages that the user downloaded become a layout pack.
+
+IBM publishes a page for every monitor record of every z/VM release, which anybody can download; the
+catalog itself contains the layouts of one old release. Every page is checked for consistency, and
+whatever does not agree is reported. A page that cannot be used is skipped with the reason; the others
+are imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from zlens.catalog.layouts import file_name, read, record_key
+from zlens.errors import CatalogError
+from zlens.record_pages import packs
+from zlens.record_pages import page_files as page_files
+from zlens.record_pages import table as page_table
+from zlens.record_pages.packs import PageEntry
+from zlens.record_pages.page_files import PageFile, Skipped
+from zlens.record_pages.page_layout import Built, build
+from zlens.schema.wording import say
+
+
+class Imported(Struct, frozen=True):
+    """One imported record, and the page it came from."""
+
+    release: str
+    record: str
+    name: str
+    title: str
+    file: str
+    fields: int
+    length: int
+    new: tuple[str, ...]
+    unknown: tuple[str, ...]
+    findings: tuple[str, ...]
+    #: The page states that the record is no longer produced.
+    null: bool
+
+
+class ImportReport(Struct, frozen=True):
+    """The result of an import. `packs` are the folders written, empty after a dry run."""
+
+    imported: tuple[Imported, ...]
+    skipped: tuple[Skipped, ...]
+    packs: tuple[Path, ...]
+    user: tuple[str, ...]
+    dry_run: bool
+
+    @property
+    def release(self) -> str:
+        """The imported release, or several separated by commas."""
+        return ", ".join(dict.fromkeys(record.release for record in self.imported))
+
+    @property
+    def fields(self) -> int:
+        """Named fields of all records."""
+        return sum(record.fields for record in self.imported)
+
+    @property
+    def new_fields(self) -> tuple[str, ...]:
+        """Fields that the catalog did not have, as `D0R2 NAME`."""
+        return tuple(f"{record.record} {name}" for record in self.imported for name in record.new)
+
+    @property
+    def unknown_kinds(self) -> tuple[str, ...]:
+        """Fields of unknown kind, as `D0R2 NAME`: they stay raw."""
+        return tuple(f"{record.record} {name}" for record in self.imported for name in record.unknown)
+
+    @property
+    def disagreements(self) -> tuple[str, ...]:
+        """The inconsistencies on the pages, as `D0R2: sentence`."""
+        return tuple(f"{record.record}: {finding}" for record in self.imported for finding in record.findings)
+
+    def text(self, *, full: bool = False) -> str:
+        """The report for a terminal; `full` lists everything, otherwise long lists are cut."""
+        return "\n".join(_report(self, None if full else 20)) + "\n"
+
+
+def import_pages(
+    paths: Sequence[Path],
+    *,
+    release: str | None = None,
+    pack_root: Path | None = None,
+    dry_run: bool = False,
+    replace: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> ImportReport:
+    """Imports record pages (files, folders or zip archives of them) into the pack of their release.
+
+    `release` is for pages that do not state theirs, and takes precedence over what they state. Records that a
+    pack already has and that are not among the pages stay, unless `replace` is given. Without paths, a
+    release applies that pack's changed `user.toml`. `progress` is called with the pages read and in total.
+    """
+    release_wanted = None if release is None else packs.release_name(release)
+    if not paths:
+        if release_wanted is None:
+            raise CatalogError("no pages are named", expected="saved record pages, folders or zips of them")
+        problems = [] if dry_run else packs.refresh(release_wanted, pack_root)
+        pack = (pack_root or packs.root()) / release_wanted
+        return ImportReport((), (), () if dry_run else (pack,), tuple(problems), dry_run)
+    files = page_files.gather(paths)
+    with contextlib.closing(files):
+        chosen, errors = _read_all(files, release_wanted, pack_root, replace, progress)
+    skipped = files.skipped
+    if not chosen:
+        raise _no_pages_error(errors, skipped)
+    written: list[Path] = []
+    user_problems: list[str] = []
+    for name in () if dry_run else sorted({name for name, _ in chosen}):
+        pairs = [pair for key, pair in chosen.items() if key[0] == name]
+        path, problems = packs.save(
+            name,
+            [built.file for page, built in pairs if not page.null],
+            [_entry(page, built) for page, built in pairs],
+            base=pack_root,
+            keep=not replace,
+        )
+        written.append(path)
+        user_problems += problems
+    ordered = sorted(chosen.items(), key=lambda item: (item[0][0], record_key(item[0][1])))
+    imported = tuple(_imported(name, page, built) for (name, _), (page, built) in ordered)
+    return ImportReport(imported, tuple(skipped), tuple(written), tuple(user_problems), dry_run)
+
+
+#: A page and its layout, by release and record.
+_Chosen = dict[tuple[str, str], tuple[page_table.Page, Built]]
+
+
+def _read_all(
+    files: page_files.PageFiles,
+    release_wanted: str | None,
+    pack_root: Path | None,
+    replace: bool,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[_Chosen, list[CatalogError]]:
+    """The page used for each record; files that give nothing are added to the skipped ones."""
+    chosen: _Chosen = {}
+    seen: dict[str, str] = {}
+    errors: list[CatalogError] = []
+    for done, source in enumerate(files.found):
+        if progress:
+            progress(done, len(files.found))
+        try:
+            page, built, name = _read(source, release_wanted, seen)
+            if not replace:
+                _no_loss(built, name, pack_root, source.name)
+            previous = chosen.get((name, built.record))
+            if previous is not None:
+                page, built = _choose_longer((page, built), previous, files.skipped)
+            chosen[name, built.record] = (page, built)
+        except CatalogError as error:
+            errors.append(error)
+            files.skip(source.name, _reason(error))
+    if progress:
+        progress(len(files.found), len(files.found))
+    return chosen, errors
+
+
+def _read(
+    source: PageFile, release_wanted: str | None, seen: dict[str, str]
+) -> tuple[page_table.Page, Built, str]:
+    text = source.read()
+    if text.sha256 in seen:
+        raise CatalogError(f"the same page as {seen[text.sha256]}", file=source.name)
+    page = page_table.parse(text)
+    release = release_wanted or page.release
+    if release is None:
+        raise CatalogError(
+            f"the page of {page.record} does not state its z/VM release",
+            file=source.name,
+            expected="a last line with words such as `based on z/VM V7R3.0`",
+            cure=say("import_release"),
+        )
+    built = build(page, release)
+    seen[text.sha256] = source.name
+    return page, built, release
+
+
+def _no_loss(built: Built, release: str, pack_root: Path | None, file: str) -> None:
+    """Refuses a truncated page if the pack already has the whole of it."""
+    pack_file = (pack_root or packs.root()) / release / file_name(built.record)
+    if not built.file.layouts or built.file.layouts[0].complete or not pack_file.is_file():
+        return
+    before = read(pack_file, release).layouts
+    if before and before[0].complete and len(before[0].fields) > len(built.file.layouts[0].fields):
+        raise CatalogError(
+            f"the page describes {built.record} in part, but the pack has all of it",
+            file=file,
+            cure=say("import_replace"),
+        )
+
+
+def _choose_longer(
+    page: tuple[page_table.Page, Built], previous: tuple[page_table.Page, Built], skipped: list[Skipped]
+) -> tuple[page_table.Page, Built]:
+    """Of two pages of one record, the one that describes more: service adds fields at the end."""
+
+    def reach(pair: tuple[page_table.Page, Built]) -> tuple[int, int]:
+        return max((layout.length for layout in pair[1].file.layouts), default=0), pair[1].fields
+
+    longer, shorter = (page, previous) if reach(page) > reach(previous) else (previous, page)
+    reason = f"{longer[0].file} also describes {longer[1].record} of this release, and no less of it"
+    skipped.append(Skipped(shorter[0].file, reason))
+    return longer
+
+
+def _reason(error: CatalogError) -> str:
+    parts = [error.message]
+    if error.offset is not None:
+        parts[0] += f" (at byte {error.offset:,})"
+    if error.expected:
+        parts.append(f"expected {error.expected}")
+    if error.cure:
+        parts.append(error.cure)
+    return "; ".join(parts)
+
+
+def _no_pages_error(errors: list[CatalogError], skipped: list[Skipped]) -> CatalogError:
+    if len(errors) == 1 and len(skipped) == 1:
+        return errors[0]
+    if not errors and len(skipped) == 1:
+        return CatalogError(skipped[0].reason, file=skipped[0].file, expected="saved record pages")
+    shown = "; ".join(f"{skip.file}: {skip.reason}" for skip in skipped[:3])
+    return CatalogError(
+        f"none of {len(skipped):,} files gave a layout ({shown}{', ...' if len(skipped) > 3 else ''})",
+        expected="saved pages of z/VM monitor records (MRxxxxxx)",
+        cure="name the folder that they were saved in",
+    )
+
+
+def _entry(page: page_table.Page, built: Built) -> PageEntry:
+    return PageEntry(
+        record=built.record,
+        name=page.record,
+        file=Path(page.file).name.encode("utf-8", "replace").decode("utf-8"),
+        sha256=page.sha256,
+        when=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        fields=built.fields,
+        new=len(built.new),
+        unknown=len(built.unknown),
+        null=page.null,
+        findings=tuple(built.findings),
+    )
+
+
+def _imported(name: str, page: page_table.Page, built: Built) -> Imported:
+    layouts = built.file.layouts
+    return Imported(
+        release=name,
+        record=built.record,
+        name=page.record,
+        title=built.file.head.title,
+        file=page.file,
+        fields=built.fields,
+        length=layouts[0].length if layouts else 0,
+        new=tuple(built.new),
+        unknown=tuple(built.unknown),
+        findings=tuple(built.findings),
+        null=page.null,
+    )
+
+
+def _report(report: ImportReport, limit: int | None) -> Iterator[str]:
+    used = [record for record in report.imported if not record.null]
+    nulls = len(report.imported) - len(used)
+    if report.imported:
+        verb = "would import" if report.dry_run else "imported"
+        yield (
+            f"{verb} {_count(len(used), 'record')} of z/VM {report.release}: "
+            f"{_count(report.fields, 'field')}, {len(report.new_fields):,} of them new, "
+            f"{len(report.unknown_kinds):,} of unknown kind"
+        )
+        if nulls:
+            yield f"{_count(nulls, 'page')} of records that are no longer produced"
+    for path in report.packs:
+        yield f"pack: {path}" if report.imported else f"user.toml applied to the pack {path}"
+    yield from _list("did not agree", report.disagreements, limit)
+    yield from _list(
+        "of unknown kind, kept raw until user.toml gives their kind", report.unknown_kinds, limit
+    )
+    yield from _list("not applied from user.toml", report.user, limit)
+    skipped = [f"{skip.file}: {skip.reason}" for skip in report.skipped]
+    yield from _list("skipped", skipped, limit)
+
+
+def _list(title: str, lines: Sequence[str], limit: int | None) -> Iterator[str]:
+    if not lines:
+        return
+    yield f"{title} ({len(lines):,}):"
+    for line in lines[:limit]:
+        yield f"  {_printable(line)}"
+    if limit is not None and len(lines) > limit:
+        yield f"  and {len(lines) - limit:,} more"
+
+
+def _printable(line: str) -> str:
+    """A line that a terminal can show: file names may contain anything, even escape sequences."""
+    return "".join(character if character.isprintable() else "?" for character in line)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

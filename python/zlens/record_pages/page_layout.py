@@ -1,0 +1,418 @@
+"""From a record page to a record file of a pack: offsets from the page, kinds from what is known.
+
+The page decides on offsets; the catalog adds the kinds of fields, the fields that identify a subject and
+where the entries of a section are, all by name, so that nothing depends on our offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from zlens.catalog import layouts
+from zlens.catalog.layouts import DIFFERENCED, HEADER_LENGTH, Field, Head, Layout, RecordFile, Section
+from zlens.catalog.plans import SAMPLED_CLASSES
+from zlens.errors import CatalogError
+from zlens.record_pages.consistency import confirmed, findings
+from zlens.record_pages.field_kinds import KnownRecord, known, plain, short
+from zlens.record_pages.field_kinds import field as make_field
+from zlens.record_pages.table import MAX_RECORD, Page, Row, Structure
+
+#: More disagreements than this on a page are summed up.
+MAX_FINDINGS = 40
+_MAX_WORDS = 2_000
+
+
+class Built(Struct):
+    """A page as a record file, with its new fields and inconsistencies."""
+
+    record: str
+    file: RecordFile
+    new: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+
+    @property
+    def fields(self) -> int:
+        """The number of fields that the page names."""
+        return sum(
+            sum(1 for page_field in fields if not page_field.reserved)
+            for layout in self.file.layouts
+            for fields in (layout.fields, *(section.fields for section in layout.sections))
+        )
+
+
+def build(page: Page, release: str) -> Built:
+    """The layout that a page gives for a release."""
+    problems = findings(page)
+    domain, number = _key(page, problems)
+    record = layouts.record_id(domain, number)
+    knowledge = known(record)
+    known_head = knowledge.file.head if knowledge.file else None
+    head = Head(
+        record=record,
+        domain=domain,
+        number=number,
+        dsect=page.record,
+        title=page.title or (known_head.title if known_head else page.record),
+        kind=page.kind or (known_head.kind if known_head else "event"),
+        lengths={},
+        variable=False,
+        note=None,
+        pack=release,
+    )
+    built = Built(record, RecordFile(head, (), None, (), ()), findings=problems)
+    if not page.null:
+        _table(page, release, knowledge, built)
+    if page.release and page.release != release:
+        built.findings.append(f"the page is for z/VM {page.release}; imported for {release} as asked")
+    if len(problems) > MAX_FINDINGS:
+        built.findings = [*problems[:MAX_FINDINGS], f"and {len(problems) - MAX_FINDINGS:,} more"]
+    return built
+
+
+@cache
+def _numbers() -> dict[str, tuple[int, int]]:
+    """Domain and number of every record in the catalog, by its page's name."""
+    keys = {}
+    for path in sorted(layouts.monitor_root().glob("d??r*.toml")):
+        head = layouts.read(path).head
+        keys[head.dsect] = (head.domain, head.number)
+    return keys
+
+
+def _key(page: Page, problems: list[str]) -> tuple[int, int]:
+    """Domain and number: from the catalog if it knows the page's name, otherwise from the prolog."""
+    from_prolog = None if page.domain is None or page.number is None else (page.domain, page.number)
+    from_catalog = _numbers().get(page.record)
+    if from_catalog is None and from_prolog is None:
+        raise CatalogError(
+            f"the prolog of {page.record} does not give its domain and record number",
+            file=page.file,
+            expected="lines such as `Domain 0 - System Domain` and `Record 2 - ...`",
+            cure="save the whole page again, prolog included",
+        )
+    if from_catalog is None:
+        assert from_prolog is not None
+        owner = next((name for name, key in _numbers().items() if key == from_prolog), None)
+        if owner is not None:
+            raise CatalogError(
+                f"the prolog of {page.record} says domain {from_prolog[0]} record {from_prolog[1]}, "
+                f"which is {owner}",
+                file=page.file,
+                cure="save the page again; if it really says this, it cannot be imported",
+            )
+        return from_prolog
+    if from_prolog is not None and from_prolog != from_catalog:
+        problems.append(
+            f"the prolog says domain {from_prolog[0]} record {from_prolog[1]}, but {page.record} is "
+            f"domain {from_catalog[0]} record {from_catalog[1]}, which is used"
+        )
+    return from_catalog
+
+
+def _table(page: Page, release: str, knowledge: KnownRecord, built: Built) -> None:
+    main, *others = page.structures
+    names = frozenset(short(structure.name) for structure in others)
+    length, rows = _usable_rows(main, page, built, HEADER_LENGTH, names)
+    fields = _fields(rows, knowledge, built)
+    known_file = knowledge.file
+    all_end = max((row.end for row in rows), default=HEADER_LENGTH)
+    holes = _holes(rows, HEADER_LENGTH)
+    built.findings += [f"bytes {begin} to {end} are in no row of the table" for begin, end in holes]
+    variable = main.variable or bool(others) or any(page_field.length == 0 for page_field in fields)
+    lookup = _lookup(fields)
+    subject = _match_names(known_file.subject, lookup) if known_file else ()
+    certain = _subject_is_certain(known_file, subject, built.file.head)
+    sampled = built.file.head.kind in SAMPLED_CLASSES
+    if sampled and not certain and any(page_field.differenced for page_field in fields):
+        fields = _undifferenced(fields)
+        built.findings.append("its counters are not differenced: give the record's `subject` in user.toml")
+    layout = Layout(
+        record=built.record,
+        domain=built.file.head.domain,
+        number=built.file.head.number,
+        dsect=page.record,
+        title=built.file.head.title,
+        kind=built.file.head.kind,
+        release=release,
+        length=length,
+        variable=variable,
+        complete=page.ended and not page.rejected and not holes and (variable or all_end >= length),
+        source=f"record page {page.record} of z/VM {page.release or release}, imported",
+        status="unverified" if built.findings else "verified",
+        note=None,
+        pack=release,
+        fields=fields,
+        subject=subject,
+        subject_kind=known_file.subject_kind if known_file else None,
+        reset_on=_match_names(known_file.reset_on, lookup) if known_file else (),
+        sections=_sections(others, page, lookup, knowledge, built, fields),
+    )
+    head = replace(built.file.head, lengths={release: length}, variable=variable)
+    built.file = RecordFile(head, subject, layout.subject_kind, layout.reset_on, (layout,))
+
+
+def _holes(rows: list[Row], begin: int) -> list[tuple[int, int]]:
+    """Bytes between rows that no row describes, not even as reserved: lines are missing on the page."""
+    holes = []
+    for row in sorted(rows, key=lambda row: row.offset):
+        if row.offset > begin:
+            holes.append((begin, row.offset))
+        begin = max(begin, row.end)
+    return holes
+
+
+def _subject_is_certain(old: RecordFile | None, subject: tuple[str, ...], head: Head) -> bool:
+    """Whether the record's subject is known: rows of two subjects must not be differenced."""
+    if old is not None and old.subject:
+        return len(subject) == len(old.subject)
+    return (old is not None and old.subject_kind == "system") or "(global)" in head.title.lower()
+
+
+def _undifferenced(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    note = "not differenced: the record's subject is unknown; give `subject` in user.toml"
+    return tuple(
+        replace(
+            page_field, kind_status="unknown", note=f"{page_field.note}; {note}" if page_field.note else note
+        )
+        if page_field.kind in DIFFERENCED and page_field.kind_status != "unknown"
+        else page_field
+        for page_field in fields
+    )
+
+
+def _usable_rows(
+    structure: Structure, page: Page, built: Built, begin: int, sections: frozenset[str] = frozenset()
+) -> tuple[int, list[Row]]:
+    """The length of a structure and those of its rows that are fields within it."""
+    body = [row for row in structure.rows if row.offset >= begin]
+    last = max((row.offset for row in body if row.length), default=-1)
+    length = structure.length
+    over = [row for row in body if row.end > length and not structure.variable]
+    sure = [row for row in over if row.name != "*" and confirmed(page, row)]
+    if sure and len(sure) == sum(row.name != "*" for row in over):
+        # Table and cross reference agree on the fields: the length is wrong.
+        length = max(row.end for row in sure)
+        built.findings.append(f"{structure.name}: taken as {length} bytes long, as its fields are")
+        over = [row for row in over if row.end > length]
+    if over:
+        built.findings.append(
+            f"{structure.name}: {len(over)} fields run past its {length} bytes and are left out, "
+            f"the first being {over[0].name} at {over[0].offset}"
+        )
+        page.rejected += len(over)
+    beyond = {id(row) for row in over}
+    rows: list[Row] = []
+    seen: set[str] = set()
+    for row in body:
+        if id(row) in beyond or row.offset > MAX_RECORD or (row.name != "*" and row.name in seen):
+            continue
+        if row.length == 0 and not _open_end(row, length, last, sections):
+            continue
+        seen.add(row.name)
+        rows.append(row)
+    return length, rows
+
+
+def _open_end(row: Row, length: int, last: int, sections: frozenset[str]) -> bool:
+    """Whether a row without length is text up to the record's end; others are marks and group labels."""
+    return (
+        row.name != "*"
+        and row.offset == length
+        and row.offset > last
+        and not row.name.endswith("_END")
+        and row.name != "MRHDR"
+        and short(row.name) not in sections
+    )
+
+
+def _fields(rows: list[Row], knowledge: KnownRecord, built: Built) -> tuple[Field, ...]:
+    result: list[Field] = []
+    covered = bytearray(2 * MAX_RECORD)
+    for row in rows:
+        row.text = row.text[:_MAX_WORDS]
+        made_field, is_known = make_field(row, knowledge)
+        if any(covered[row.offset : row.end]):
+            # The first row at a place names it, later ones overlay it.
+            made_field = replace(made_field, overlay=True)
+        covered[row.offset : row.end] = b"\1" * (row.end - row.offset)
+        result.append(made_field)
+        if not is_known:
+            built.new.append(made_field.name)
+        if made_field.kind == "unknown" and not made_field.reserved:
+            built.unknown.append(made_field.name)
+    return tuple(result)
+
+
+def _lookup(fields: tuple[Field, ...]) -> dict[str, str]:
+    """Names on the page, by possible names in the catalog: in upper case, with or without the prefix."""
+    field_names = [page_field.name for page_field in fields if not page_field.reserved]
+    return {name.upper(): name for name in field_names} | {
+        short(name.upper()): name for name in reversed(field_names)
+    }
+
+
+def _match_names(names: tuple[str, ...], lookup: dict[str, str]) -> tuple[str, ...]:
+    matches = [lookup.get(name.upper()) or lookup.get(short(name.upper())) for name in names]
+    return tuple(name for name in matches if name is not None)
+
+
+def _sections(
+    structures: list[Structure],
+    page: Page,
+    lookup: dict[str, str],
+    knowledge: KnownRecord,
+    built: Built,
+    fields: tuple[Field, ...],
+) -> tuple[Section, ...]:
+    sections: dict[str, Section] = {}
+    for structure in structures:
+        section = _section(structure, page, lookup, knowledge, built)
+        if section.name.lower() in sections:
+            built.findings.append(
+                f"section {section.name} (line {structure.line}) is defined twice; left out"
+            )
+        sections.setdefault(section.name.lower(), section)
+    for section in carried(lookup, knowledge, fields):
+        sections.setdefault(section.name.lower(), section)
+    return tuple(sections.values())
+
+
+def carried(lookup: dict[str, str], knowledge: KnownRecord, fields: tuple[Field, ...]) -> Iterator[Section]:
+    """Sections that follow from fields of the record, wherever these are, and are not tables on a page."""
+
+    def require(name: str) -> str:
+        field_name = lookup.get(name) or lookup.get(short(name))
+        if field_name is None:
+            raise KeyError(name)
+        return field_name
+
+    def place(value: str | int) -> str | int:
+        return require(value) if isinstance(value, str) else value
+
+    names: set[str] = set()
+    for section in [
+        section
+        for layout in (knowledge.file.layouts if knowledge.file else ())
+        for section in layout.sections
+    ]:
+        outer = section.within
+        if not section.derived or (outer is not None and outer not in names):
+            continue
+        try:
+            placed_section = replace(
+                section,
+                offset=section.offset if outer else place(section.offset),
+                stride=section.stride if outer else place(section.stride),
+                count=section.count if outer or section.count is None else place(section.count),
+                bound=require(section.bound) if section.bound else None,
+                match=(require(section.match[0]), section.match[1]) if section.match else None,
+                arrays=tuple((name, require(array)) for name, array in section.arrays),
+                join=section.join.renamed(require) if section.join else None,
+            ).placed(fields)
+        except KeyError:
+            continue
+        if placed_section is not None:
+            names.add(placed_section.name)
+            yield placed_section
+
+
+def _section(
+    structure: Structure, page: Page, lookup: dict[str, str], knowledge: KnownRecord, built: Built
+) -> Section:
+    length, rows = _usable_rows(structure, page, built, 0)
+    fields = _fields([row for row in rows if row.length], knowledge, built)
+    known_section, fixed_length = _old_section(structure, fields, knowledge)
+    name = known_section.name if known_section else short(structure.name)
+    places = (
+        {}
+        if known_section is None
+        else {"offset": known_section.offset, "stride": known_section.stride, "count": known_section.count}
+    )
+    for key, place in places.items():
+        if isinstance(place, str):
+            places[key] = next(iter(_match_names((place,), lookup)), None)
+    # Numbers apply to other lengths: of entries that follow the fixed part, and each other.
+    if known_section is not None and known_section.offset == fixed_length:
+        places["offset"] = page.structures[0].length
+    if known_section is not None and known_section.stride == known_section.length:
+        places["stride"] = length
+    placed = known_section is not None and places["offset"] is not None and places["stride"] is not None
+    if known_section is not None and isinstance(known_section.count, str) and places["count"] is None:
+        placed = False
+    note = None
+    if not placed:
+        places = {"offset": 0, "stride": max(length, 1), "count": 0}
+        note = "the place of the entries is unknown; give offset, stride and count in user.toml"
+        built.findings.append(f"section {name}: {note}{_likely_locators(page, lookup)}")
+        fields = _undifferenced(fields)
+    entry_lookup = _lookup(fields)
+    offset, stride = places["offset"], places["stride"]
+    assert offset is not None
+    assert stride is not None
+    return Section(
+        name=name,
+        title=known_section.title if known_section else structure.text[:120] or f"entry of {structure.name}",
+        length=length,
+        offset=offset,
+        stride=stride,
+        count=places["count"],
+        fields=fields,
+        subject=_match_names(known_section.subject, entry_lookup) if known_section else (),
+        subject_kind=known_section.subject_kind if known_section else None,
+        source=f"record page {page.record} of z/VM {page.release or built.file.head.pack}, imported",
+        status="unverified" if built.findings else "verified",
+        note=note,
+    )
+
+
+#: Words with which pages describe the fields that locate entries: one of each list.
+_PARTS = ("entry", "entries", "section", "sections", "element", "elements", "array")
+_TELLING = {
+    "offset": (("offset", "displacement"),),
+    "stride": (("length", "size"), _PARTS),
+    "count": (("number", "count"), _PARTS),
+}
+
+
+def _likely_locators(page: Page, lookup: dict[str, str]) -> str:
+    """Fields of the fixed part whose words suggest that they locate entries: candidates to check."""
+    candidates = []
+    for key, lists in _TELLING.items():
+        names = [
+            row.name
+            for row in page.structures[0].rows
+            if row.name in lookup.values()
+            and row.type in ("unsigned", "signed")
+            and 1 <= row.length <= 4
+            and all(any(f" {word} " in plain(row.text) for word in words) for words in lists)
+        ]
+        if names:
+            candidates.append(f"{key} {' or '.join(names[:3])}")
+    return f" (perhaps {', '.join(candidates)})" if candidates else ""
+
+
+def _old_section(
+    structure: Structure, fields: tuple[Field, ...], knowledge: KnownRecord
+) -> tuple[Section | None, int]:
+    """The catalog's section with this name or with most of these fields, and the length of its fixed part."""
+    if knowledge.file is None:
+        return None, 0
+    names = {short(page_field.name.upper()) for page_field in fields if not page_field.reserved}
+    best: Section | None = None
+    fixed_length = 0
+    most = len(names) // 2
+    for layout in knowledge.file.layouts:
+        for section in layout.sections:
+            if section.derived:
+                continue
+            if section.name in (structure.name, short(structure.name)):
+                return section, layout.length
+            shared = len(names & {short(page_field.name.upper()) for page_field in section.fields})
+            if shared > most:
+                best, fixed_length, most = section, layout.length, shared
+    return best, fixed_length

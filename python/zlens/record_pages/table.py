@@ -1,0 +1,567 @@
+"""The contents of a monitor record page: prolog, table of fields, cross reference, release.
+
+Depending on how pages were saved, they have columns (three sets of them over the years), closed-up columns,
+or the whole table on one line. No column is relied on: a row is recognized by
+its form, and by its decimal and hexadecimal offsets being the same number.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from msgspec import Struct, field
+
+from zlens.errors import CatalogError
+from zlens.record_pages.text import PageText
+
+#: A monitor record never crosses a 4 KB frame, so this limits every offset and length.
+MAX_RECORD = 4096
+#: More rows than any page has; a page with more is rejected.
+MAX_ROWS = 4_000
+_MAX_DOMAIN = 31
+_MAX_NUMBER = 999
+_MAX_BITS = 64
+#: How often a name may occur in the cross reference (once in the record and in each section).
+_MAX_PLACES = 16
+#: Widths of the name column over the releases; a name that fills it runs into its description.
+_WIDTHS = (23, 20)
+_LEAST_WIDTH = 20
+#: Every record begins with the same header.
+_HEADER = 20
+#: More names than any page has; with more, cut names are not looked up.
+_MAX_SEARCHED = 1_000
+_MAX_PROLOG = 100_000
+
+#: Known types; any other capitalized word in their place is reported.
+TYPES = {
+    "Structure": "character",
+    "Character": "character",
+    "Unsigned": "unsigned",
+    "Signed": "signed",
+    "Bitstring": "bitstring",
+    "Address": "unsigned",
+}
+
+RECORD_NAME = re.compile(r"MR[A-Z0-9]{3,8}")
+_HEADING = re.compile(r"(?<![A-Za-z0-9_])(MR[A-Z0-9]{3,8}) (Prolog|Control Block Contents?)(?![A-Za-z])")
+_NAMED = re.compile(r"(?<!DSECT )(?<!DESCRIPTIVE )\bNAME ?- ?(MR[A-Z0-9]{3,8})(?![A-Za-z0-9_])")
+_DSECT = re.compile(r"\bDSECT NAME ?- ?([A-Z0-9$#@]{3,16})(?![A-Za-z0-9_])", re.IGNORECASE)
+_DESCRIBED = re.compile(
+    r"\bDESCRIPTIVE NAME ?- ?Monitor ([A-Za-z ]{5,60}?) Records? Domain ?(\d{1,3}) ?[-:] ?(.{1,60}?) "
+    r"Record ?(\d{1,5}) ?[-:] ?(.{1,160})",
+    re.IGNORECASE,
+)
+#: The words that follow the record's title in a prolog.
+_TITLE_END = re.compile(
+    r" (?:(?:DESCRIPTION|NOTES?|COMMENTS?|FUNCTION|IMPLICATIONS|GENERAL NOTES?)\b"
+    r"|(?i:description|notes?|comments?) ?[-:]|MR[A-Z0-9]{3,8} |This information|Offsets Dec|Last updated)"
+)
+_CLASSES = {
+    "event": "event",
+    "sample": "sample",
+    "sample configuration": "sample-config",
+    "event configuration": "event-config",
+    "event and sample": "event+sample",
+    "sample and event": "event+sample",
+    "event and sample configuration": "event+sample-config",
+    "sample and event configuration": "event+sample-config",
+}
+_RELEASE = re.compile(
+    r"\bbased on ?(?:IBM )?z/VM ?(?:"
+    r"V(\d{1,2})R(\d{1,2})|Version (\d{1,2}),? Release (\d{1,2})|V?(\d{1,2})\.(\d{1,2}))",
+    re.IGNORECASE,
+)
+_TABLE = re.compile(r"Dec\s{1,20}Hex\s{1,20}Type\s{1,20}Len\s{1,20}Name\s{0,5}\(Dim\)(\s{1,80}Description)?")
+_FOOTER = (
+    r"(?:\bThis\s{1,20}\w{1,20}\s{1,20})?\bis\s{1,20}based on\s{1,20}(?:IBM\s{1,20})?z/VM\b"
+    r"|\bLast updated on\b|\bCopyright IBM\b"
+)
+_TABLE_END = re.compile(
+    r"(?<![A-Za-z0-9_])MR[A-Z0-9]{3,8}\s{1,20}(?:Cross Reference|Storage Layout)(?![A-Za-z])"
+    r"|Name\s{1,40}Offset\s{1,20}Length\s{1,20}Value"
+    r"|" + _FOOTER
+)
+_CROSS = re.compile(r"Name\s{1,40}Offset\s{1,20}Length\s{1,20}Value")
+_CROSS_END = re.compile(_FOOTER)
+_ROW = re.compile(r"(\d{1,20}) ([0-9A-Fa-f]{1,16}) ([A-Z][A-Za-z]{2,19}) (\d{1,20})(\+?)(?= |$)")
+_ROW_ANYWHERE = re.compile(r"(?<!\S)" + _ROW.pattern)
+_BIT = re.compile(r"([01.]{4} [01.]{4})(?= |$)")
+_BIT_ANYWHERE = re.compile(r"(?<!\S)" + _BIT.pattern)
+_NAME = re.compile(r"(\*|[A-Z$#@][A-Za-z0-9_$#@]{0,63})(.*)", re.DOTALL)
+_BOUNDS = re.compile(r" ?\( ?(\d{0,5}) ?(?:(:) ?(\d{0,5}) ?)?(\)?)")
+_HEX = re.compile(r"[0-9A-F]{1,8}")
+
+
+class Bit(Struct, frozen=True):
+    """A named bit of a bitstring: the byte of the field and the value in it."""
+
+    name: str
+    byte: int
+    value: int
+    text: str
+
+
+class Row(Struct):
+    """A row of the table as on the page; `length` is that of one element."""
+
+    name: str
+    offset: int
+    length: int
+    type: str
+    line: int
+    text: str = ""
+    count: int = 1
+    first: int = 1
+    #: The bounds of the array were cut by the next column; the count is derived from the next offset.
+    cut: bool = False
+    bits: list[Bit] = field(default_factory=list)
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.length * self.count
+
+
+class Structure(Struct):
+    """The rows under one Structure row: the record itself, then its sections."""
+
+    name: str
+    length: int
+    variable: bool
+    line: int
+    text: str = ""
+    rows: list[Row] = field(default_factory=list)
+
+
+class Reference(Struct, frozen=True):
+    """A line of the cross reference. A bit has a value in place of a length."""
+
+    offset: int
+    length: int | None
+    value: int | None
+
+
+class Page(Struct):
+    """One record page as read; `findings` are its inconsistencies, one sentence each."""
+
+    file: str
+    sha256: str
+    record: str
+    dsect: str
+    domain: int | None
+    number: int | None
+    title: str
+    kind: str
+    release: str | None
+    structures: list[Structure]
+    references: dict[str, list[Reference]]
+    findings: list[str]
+    #: A cross reference or a footer followed the table, so the page was not cut off.
+    ended: bool = True
+    #: Rows that contradict themselves and were left out.
+    rejected: int = 0
+
+    @property
+    def null(self) -> bool:
+        """A page without a table: the record is no longer produced."""
+        return not self.structures
+
+
+class _Item(Struct, frozen=True):
+    """A row or a bit line of the table, and the text up to the next one."""
+
+    line: int
+    row: re.Match[str] | None
+    bits: str
+    text: str
+    #: The text from the name to the description column, if the page has columns.
+    column: str | None = None
+
+
+def parse(text: PageText) -> Page:
+    """Reads a page; a `CatalogError` says why it is not one."""
+    text_body = "\n".join(text.lines)
+    words = " ".join(text_body.split())
+    record = _record(words, text)
+    begin, width = _table_begin(text_body)
+    head = " ".join(text_body[: begin if begin >= 0 else len(text_body)].split())[:_MAX_PROLOG]
+    problems: list[str] = []
+    structures: list[Structure] = []
+    references: dict[str, list[Reference]] = {}
+    page = Page(
+        file=text.file,
+        sha256=text.sha256,
+        record=record,
+        dsect=_first(_DSECT, head) or record[2:],
+        domain=None,
+        number=None,
+        title="",
+        kind="",
+        release=_release(words),
+        structures=structures,
+        references=references,
+        findings=problems,
+    )
+    _prolog(head, page)
+    if begin < 0:
+        if "Control Block Contents" in words:
+            raise _no_rows(text)
+        return page
+    end = _TABLE_END.search(text_body, begin)
+    page.ended = end is not None
+    stop = len(text_body) if end is None else end.start()
+    cross = _CROSS.search(text_body, stop)
+    if cross:
+        footer = _CROSS_END.search(text_body, cross.end())
+        references.update(
+            _references(text_body[cross.end() : len(text_body) if footer is None else footer.start()])
+        )
+    items = _items(text_body[begin:stop], text_body.count("\n", 0, begin) + 1, width)
+    _structures(items, page)
+    if not structures:
+        raise _no_rows(text)
+    return page
+
+
+def _no_rows(text: PageText) -> CatalogError:
+    return CatalogError(
+        "the page has no readable row of a table of fields",
+        file=text.file,
+        expected="rows such as `20 14 Unsigned 4 NAME`",
+        cure="save the whole page again from the browser, as HTML or as text",
+    )
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str | None:
+    match = pattern.search(text)
+    return None if match is None else match[1]
+
+
+def _record(words: str, text: PageText) -> str:
+    """The record's name: from the headings, which are more reliable than the names in the prolog."""
+    name = _first(_HEADING, words) or _first(_NAMED, words)
+    if name is None:
+        # Some saved copies lose their headings; the file may still be named after the record.
+        stem = text.file.replace("\\", "/").rsplit("/", 1)[-1].split(".")[0].upper()
+        if RECORD_NAME.fullmatch(stem) and _TABLE.search("\n".join(text.lines)):
+            return stem
+        raise CatalogError(
+            "the file is not a monitor record page",
+            file=text.file,
+            expected="a heading such as `MRSYTPRP Prolog`",
+            cure="import the pages of single records (MRxxxxxx), as published for your z/VM release",
+        )
+    return name
+
+
+def _release(words: str) -> str | None:
+    match = _RELEASE.search(words)
+    if match is None:
+        return None
+    version, release = [group for group in match.groups() if group is not None][:2]
+    return f"{int(version)}.{int(release)}"
+
+
+def _prolog(head: str, page: Page) -> None:
+    match = _DESCRIBED.search(head)
+    if match is None:
+        return
+    kind = _CLASSES.get(" ".join(match[1].lower().split()))
+    if kind is None:
+        page.findings.append(f"the class `Monitor {match[1]} Record` is unknown; taken as an event record")
+        kind = "event"
+    page.kind = kind
+    domain, number = int(match[2]), int(match[4])
+    if domain > _MAX_DOMAIN or not 0 < number <= _MAX_NUMBER:
+        page.findings.append(f"domain {domain} record {number} is impossible")
+    else:
+        page.domain, page.number = domain, number
+    title = _TITLE_END.split(match[5] + " ", maxsplit=1)[0].strip()
+    page.title = title[:120]
+
+
+def _table_begin(text_body: str) -> tuple[int, int | None]:
+    """Where the rows begin, and the width of the name column if the page has columns."""
+    match = _TABLE.search(text_body)
+    if match:
+        heading = text_body[text_body.rfind("\n", 0, match.start()) + 1 : match.end()]
+        width = (
+            heading.index("Description") - heading.index("Name") if match[1] and "\n" not in heading else 0
+        )
+        return match.end(), width if width >= _LEAST_WIDTH else None
+    # Copies that lost the column headings.
+    first = re.search(r"(?<!\S)0\s{1,20}0\s{1,20}Structure\s{1,20}\d", text_body)
+    return (-1 if first is None else first.start()), None
+
+
+def _items(table: str, line: int, width: int | None) -> Iterator[_Item]:
+    """Rows and bit lines, line by line if each row has a line of its own, otherwise from the whole text."""
+    lines = [(number, raw, " ".join(raw.split())) for number, raw in enumerate(table.split("\n"), start=line)]
+    starting = sum(1 for _, _, text in lines if _ROW.match(text))
+    anywhere = sum(1 for _, _, text in lines for _ in _ROW_ANYWHERE.finditer(text))
+    if starting * 2 >= anywhere and starting > 1:
+        return _items_of_lines(lines, width)
+    flat = _TABLE.sub(" ", " ".join(text for _, _, text in lines if text))
+    return _items_of_text(" ".join(flat.split()), line)
+
+
+def _items_of_lines(lines: list[tuple[int, str, str]], width: int | None) -> Iterator[_Item]:
+    row: re.Match[str] | None = None
+    line_number, bits, column = 0, "", None
+    parts: list[str] = []
+    for number, raw, text in lines:
+        match = _ROW.match(text)
+        bit = None if match else _BIT.match(text)
+        if match is None and bit is None:
+            if text and not _TABLE.match(text) and text != "Offsets":
+                parts.append(text)
+            continue
+        if line_number:
+            yield _Item(line_number, row, bits, " ".join(parts), column)
+        row, line_number, bits = match, number, bit[1] if bit else ""
+        mark = match if match is not None else bit
+        assert mark is not None
+        parts = [text[mark.end() :].strip()]
+        column = _column(raw, parts[0], width) if match else None
+    if line_number:
+        yield _Item(line_number, row, bits, " ".join(parts), column)
+
+
+def _column(raw: str, rest: str, width: int | None) -> str | None:
+    """The name column of a line whose name fills it, so that no blank separates the description."""
+    word = rest.split(" ", 1)[0]
+    if width is None or len(word) <= width:
+        return None
+    start = raw.find(word)
+    return raw[start : start + width] if start > 0 and raw[start - 1] == " " else None
+
+
+def _items_of_text(text: str, line: int) -> Iterator[_Item]:
+    marks = [(match.start(), match, True) for match in _ROW_ANYWHERE.finditer(text)]
+    marks += [(match.start(), match, False) for match in _BIT_ANYWHERE.finditer(text)]
+    marks.sort(key=lambda mark: mark[0])
+    ends = [*(mark[0] for mark in marks[1:]), len(text)]
+    for (_, match, is_row), end in zip(marks, ends, strict=False):
+        rest = text[match.end() : end].strip()
+        yield _Item(line, match if is_row else None, "" if is_row else match[1], rest)
+
+
+def _structures(items: Iterator[_Item], page: Page) -> None:
+    current: Structure | None = None
+    row: Row | None = None
+    count = 0
+    for item in items:
+        count += 1
+        if count > MAX_ROWS:
+            raise CatalogError(
+                f"the table has more than {MAX_ROWS:,} rows", file=page.file, expected="a page of one record"
+            )
+        if item.row is None:
+            if row is not None:
+                _bit(row, item)
+            continue
+        parsed = _row(item, page)
+        if isinstance(parsed, Structure):
+            current, row = parsed, None
+            page.structures.append(parsed)
+        elif parsed is None:
+            row = None
+        elif current is not None and _restarts(parsed, current):
+            current = Structure(parsed.name, parsed.length, False, item.line, parsed.text)
+            row = None
+            page.structures.append(current)
+        elif current is None:
+            page.findings.append(
+                f"{parsed.name} (line {item.line}) comes before the row of its structure; left out"
+            )
+            page.rejected += 1
+        else:
+            row = parsed
+            current.rows.append(parsed)
+    for structure in page.structures:
+        _array_counts(structure, page)
+        if not structure.length:
+            structure.length = max((row.end for row in structure.rows), default=0)
+
+
+def _restarts(row: Row, structure: Structure) -> bool:
+    """Whether a row begins a section that has no Structure row of its own."""
+    return row.offset == 0 and bool(structure.rows) and structure.rows[-1].offset >= _HEADER
+
+
+def _row(item: _Item, page: Page) -> Row | Structure | None:
+    assert item.row is not None
+    where = f"line {item.line}"
+    decimal, hexadecimal, type_name, digits, plus = item.row.groups()
+    offset, length = int(decimal), int(digits)
+    name, bounds, text = _split(item, page, offset, length)
+    if offset != int(hexadecimal, 16):
+        page.findings.append(f"{name} ({where}): offset {decimal} is not hexadecimal {hexadecimal}; left out")
+    elif offset + length > MAX_RECORD:
+        page.findings.append(
+            f"{name} ({where}): offset {decimal} length {digits} exceeds {MAX_RECORD:,} bytes, "
+            "which no record has; left out"
+        )
+    elif type_name == "Structure" and offset == 0:
+        return Structure(name, length, plus == "+", item.line, text)
+    else:
+        if type_name not in TYPES:
+            page.findings.append(f"{name} ({where}): type {type_name} is unknown; taken as bytes")
+        row = Row(name, offset, length, TYPES.get(type_name, "character"), item.line, text)
+        if bounds and _bounded(row, bounds, where, page):
+            return row
+        if not bounds:
+            return row
+    page.rejected += 1
+    return None
+
+
+def _bounded(row: Row, bounds: re.Match[str], where: str, page: Page) -> bool:
+    low, colon, high, closed = bounds.groups()
+    row.cut = not closed
+    if colon:
+        row.first = int(low or 1)
+        last = int(high) if high else row.first
+    else:
+        last = int(low) if low and closed else 1
+    row.count = last - row.first + 1
+    if closed and (row.first, last) == (1, 0):
+        # `(0)` marks the place of what follows.
+        row.count, row.length = 1, 0
+    if row.count < 1 or (row.end > MAX_RECORD and not row.cut):
+        page.findings.append(f"{row.name} ({where}): bounds {bounds[0].strip()} are impossible; left out")
+        return False
+    return True
+
+
+def _split(item: _Item, page: Page, offset: int, length: int) -> tuple[str, re.Match[str] | None, str]:
+    """The name, the bounds of an array and the description, which may follow without a blank."""
+    token, _, text = item.text.partition(" ")
+    match = _NAME.match(token)
+    if item.column is not None and (match is None or match[1] not in page.references):
+        token, text = item.column, item.text[len(item.column) :]
+        match = _NAME.match(token)
+    if match is None or (match[1] not in page.references and _is_word(match[1])):
+        # A row without a name: what follows is its description.
+        return "*", None, item.text
+    name, rest = match[1], match[2]
+    if not rest:
+        bounds = _BOUNDS.match(text) if text.startswith("(") else None
+        text = text[bounds.end() :] if bounds else text
+    else:
+        bounds = _BOUNDS.match(rest)
+        text = f"{rest[bounds.end() if bounds else 0 :]} {text}"
+    if name != "*" and page.references and not _is_at(name, page, offset):
+        name, more = _referenced(name, page, offset, length)
+        text = f"{more} {text}"
+    return name, bounds, text.strip()
+
+
+def _is_at(name: str, page: Page, offset: int) -> bool:
+    """Whether the cross reference has the name, and at this offset if the name may have been cut."""
+    refs = page.references.get(name, ())
+    return bool(refs) and (len(name) < _LEAST_WIDTH or any(ref.offset == offset for ref in refs))
+
+
+def _is_word(name: str) -> bool:
+    return len(name) > 1 and "_" not in name and any(character.islower() for character in name)
+
+
+def _referenced(name: str, page: Page, offset: int, length: int) -> tuple[str, str]:
+    """The full name in the cross reference for a name that was cut, or that runs into its description."""
+    for end in range(len(name) - 1, _LEAST_WIDTH - 1, -1):
+        if any(ref.offset == offset for ref in page.references.get(name[:end], ())):
+            return name[:end], name[end:]
+    for width in (len(name), *(width for width in _WIDTHS if width < len(name))):
+        if width < _LEAST_WIDTH or len(page.references) > _MAX_SEARCHED:
+            continue
+        for full_name, refs in page.references.items():
+            if full_name.startswith(name[:width]) and any(
+                ref.offset == offset and ref.length == length for ref in refs
+            ):
+                return full_name, name[width:]
+    return name, ""
+
+
+def _bit(row: Row, item: _Item) -> None:
+    """Adds a bit line; a bit that is not lower than the one before it begins the next byte."""
+    pattern = item.bits.replace(" ", "")
+    value = int(pattern.replace(".", "0"), 2)
+    if value == 0 or len(row.bits) >= _MAX_BITS:
+        return
+    token, _, text = item.text.partition(" ")
+    match = _NAME.match(token)
+    name = match[1] if match and not match[2] else "*"
+    byte = row.bits[-1].byte if row.bits else 0
+    if row.bits and value >= row.bits[-1].value and byte + 1 < max(row.length, 1):
+        byte += 1
+    row.bits.append(Bit(name, byte, value, text if name != "*" or token == "*" else item.text))
+
+
+def _array_counts(structure: Structure, page: Page) -> None:
+    """Counts of arrays whose bounds were cut off by the next column: up to the next field."""
+    starts = sorted({row.offset for row in structure.rows})
+    for row in structure.rows:
+        if not row.cut:
+            continue
+        following = bisect_right(starts, row.offset)
+        after = starts[following] if following < len(starts) else structure.length
+        count, remainder = divmod(after - row.offset, row.length) if row.length else (0, 1)
+        stated, last = row.count, str(row.first + row.count - 1)
+        # The rest of the upper bound, if any, is how it begins.
+        fits = remainder == 0 and count > 0 and (stated == 1 or str(row.first + count - 1).startswith(last))
+        row.count = count if fits else stated
+        if row.end > MAX_RECORD:
+            row.count = 1
+        if row.count != stated:
+            page.findings.append(
+                f"{row.name} (line {row.line}): its bounds are cut off; taken as {row.count} elements, "
+                "up to the next field"
+            )
+
+
+def _references(text: str) -> dict[str, list[Reference]]:
+    """The cross reference: name, hexadecimal offset, then a length or, for a bit, a hexadecimal value."""
+    references: dict[str, list[Reference]] = {}
+    lines = [line.split() for line in text.split("\n")]
+    if any(len(words) > 4 for words in lines):
+        lines = list(_triples([word for words in lines for word in words]))
+    for words in lines[:MAX_ROWS]:
+        if len(words) not in (3, 4) or not _NAME.fullmatch(words[0]) or not _HEX.fullmatch(words[1]):
+            continue
+        name = words[0].split("(", 1)[0]
+        length = int(words[2]) if words[2].isdecimal() and len(words[2]) <= 8 else None
+        value = int(words[-1], 16) if _HEX.fullmatch(words[-1]) else None
+        if length is None and value is None:
+            continue
+        places = references.setdefault(name, [])
+        if len(places) < _MAX_PLACES:
+            places.append(Reference(int(words[1], 16), length, value))
+    return references
+
+
+def _triples(words: list[str]) -> Iterator[list[str]]:
+    """Lines of a cross reference that lost its line ends. A name may look like a hexadecimal number."""
+    index = 0
+    while index + 2 < len(words):
+        name, offset, length_word = words[index : index + 3]
+        if not _NAME.fullmatch(name) or not _HEX.fullmatch(offset) or not _HEX.fullmatch(length_word):
+            index += 1
+            continue
+        ahead = words[index + 3 : index + 7]
+        # A fourth word is a value if a whole line begins after it and none begins with it.
+        fourth = bool(ahead) and bool(_HEX.fullmatch(ahead[0])) and not _begins(ahead) and _begins(ahead[1:])
+        yield words[index : index + 4] if fourth else [name, offset, length_word]
+        index += 4 if fourth else 3
+
+
+def _begins(words: list[str]) -> bool:
+    if not words:
+        return True
+    return (
+        len(words) >= 3
+        and _NAME.fullmatch(words[0]) is not None
+        and _HEX.fullmatch(words[1]) is not None
+        and _HEX.fullmatch(words[2]) is not None
+    )

@@ -1,0 +1,28 @@
+"""An answer as a notebook shows it: an HTML table of its first rows."""
+
+from __future__ import annotations
+
+import sys
+from html import escape
+
+from zlens import _native
+from zlens.engine.results import Answer
+from zlens.rendering.rows import TERMINAL_ROWS, columns_of
+from zlens.rendering.time_format import clock_of
+from zlens.session.session import Session
+
+
+def table(answer: Answer, session: Session) -> str:
+    """The first rows as a table, with their number below it if there are more."""
+    rows, more = answer.first(TERMINAL_ROWS, longest=sys.maxsize, most=sys.maxsize)
+    cells = columns_of(answer.types, rows, clock_of(session, answer.columns))
+    sides = ["right" if kind in ("int", "float") else "left" for kind in answer.types]
+
+    def line(tag: str, texts: list[str]) -> str:
+        parts = zip(texts, sides, strict=True)
+        row = "".join(f'<{tag} style="text-align:{side}">{escape(text)}</{tag}>' for text, side in parts)
+        return f"<tr>{row}</tr>"
+
+    body = "".join(line("td", list(row)) for row in zip(*cells, strict=True))
+    rest = f"<p>{len(rows)} of {answer.read(_native.count_rows):,} rows</p>" if more else ""
+    return f"<table><thead>{line('th', answer.columns)}</thead><tbody>{body}</tbody></table>{rest}"

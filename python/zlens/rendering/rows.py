@@ -1,0 +1,187 @@
+"""Rows of an answer as text: a table for people, CSV and JSON for programs."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TextIO
+
+from zlens.engine.results import distinct
+
+#: Maximum rows shown on a terminal by default.
+TERMINAL_ROWS = 60
+#: Digits of a number in a table. CSV and JSON have the shortest that read back as the same double, as in
+#: DuckDB's CSV: sums may end in ...999999, and rounding them would make two answers of one number.
+DIGITS = 6
+#: Maximum width of a column on a terminal.
+WIDEST = 100
+
+#: Formats a time, given its row, whose system decides the zone.
+Show = Callable[[dt.datetime, Sequence[Any]], str]
+
+
+def write_table(
+    out: TextIO,
+    columns: Sequence[str],
+    types: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    show_time: Show,
+    widest: int | None = None,
+) -> None:
+    """Write aligned columns under their names: numbers right, the rest left, cut at `widest`."""
+    cells = columns_of(types, rows, show_time)
+    aligned = [
+        _aligned(name, column, kind in ("int", "float"), widest)
+        for name, column, kind in zip(columns, cells, types, strict=True)
+    ]
+    out.writelines(f"{'  '.join(row).rstrip()}\n" for row in zip(*aligned, strict=True))
+
+
+def columns_of(types: Sequence[str], rows: Sequence[Sequence[Any]], show_time: Show) -> list[list[str]]:
+    """The cells of each column as text: numbers with one number of decimals, NULL, times by `show_time`."""
+    return [_column(kind, index, rows, show_time) for index, kind in enumerate(types)]
+
+
+def write_csv(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Write RFC 4180: one header line, lines end in \\n, NULL empty, empty text "", times ISO 8601 with Z."""
+    out.write(",".join(map(_field, columns)) + "\n")
+    for row in rows:
+        out.write(",".join(_field(_plain(value)) for value in row) + "\n")
+
+
+def _field(value: Any) -> str:
+    # The csv module does not quote a carriage return if lines end without one, and readers split there.
+    text = "" if value is None else str(value)
+    if text and not any(char in text for char in '",\r\n'):
+        return text
+    quoted = text.replace('"', '""')
+    return f'"{quoted}"' if isinstance(value, str) else text
+
+
+def write_json(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Write one array of objects; times ISO 8601 with Z, integers exact, non-finite numbers null."""
+    names = distinct(columns)
+    write_objects(out, (dict(zip(names, row, strict=True)) for row in rows))
+
+
+def write_objects(out: TextIO, objects: Iterable[Mapping[str, Any]]) -> None:
+    """Write one array of objects, whose names may differ."""
+    separator = "["
+    for item in objects:
+        plain = {name: _jsonable(value) for name, value in item.items()}
+        out.write(f"{separator}\n {json.dumps(plain, ensure_ascii=False, allow_nan=False)}")
+        separator = ","
+    out.write("\n]\n" if separator == "," else "[]\n")
+
+
+def write_object(out: TextIO, value: Mapping[str, Any]) -> None:
+    """Write one object, indented."""
+    out.write(json.dumps(_jsonable(value), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+
+
+def iso(value: dt.datetime) -> str:
+    """2010-03-09T08:30:00Z, with a fraction only if there is one."""
+    utc = value.astimezone(dt.UTC) if value.tzinfo else value.replace(tzinfo=dt.UTC)
+    text = utc.strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{text}.{utc.microsecond:06}Z" if utc.microsecond else f"{text}Z"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dt.datetime):
+        return iso(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, dt.datetime):
+        return iso(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_jsonable(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)
+
+
+def _column(kind: str, index: int, rows: Sequence[Sequence[Any]], show_time: Show) -> list[str]:
+    if kind == "float":
+        return _numbers([row[index] for row in rows])
+    return [_cell(row[index], row, show_time) for row in rows]
+
+
+def _cell(value: Any, row: Sequence[Any], show_time: Show) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, dt.datetime):
+        return show_time(value, row)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def _numbers(values: Sequence[Any]) -> list[str]:
+    """The column with one number of decimals, so that decimal points align."""
+    finite = [abs(value) for value in values if isinstance(value, (int, float)) and math.isfinite(value)]
+    largest = max(finite, default=0.0)
+    smallest = min((value for value in finite if value), default=1.0)
+    if largest >= 1e15 or (largest < 1e-3 and largest > 0):
+        return ["NULL" if value is None else f"{value:.{DIGITS}g}" for value in values]
+    integer_digits = len(str(int(largest)))
+    # As many decimals as the digits allow, but enough that small values do not vanish next to large ones.
+    most = max(DIGITS - integer_digits, min(4, 1 - math.floor(math.log10(smallest))), 0)
+    texts = [f"{value:.{most}f}" for value in finite]
+    needed = max((len(text.rstrip("0").partition(".")[2]) for text in texts if "." in text), default=0)
+    return ["NULL" if value is None else f"{value:.{needed}f}" for value in values]
+
+
+def _aligned(name: str, column: Sequence[str], right: bool, widest: int | None) -> list[str]:
+    """A name, a line below it and the cells of its column, all of one width."""
+    texts = [name, "", *column]
+    # Nearly all columns: one character is one place.
+    plain = all(map(str.isascii, texts))
+    width = max(map(len if plain else _width, texts))
+    if widest is not None and width > widest:
+        width = widest
+        texts = [_clip(text, width) for text in texts]
+    texts[1] = "-" * width
+    if plain:
+        return [text.rjust(width) if right else text.ljust(width) for text in texts]
+    return [_pad(text, width, right) for text in texts]
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
+
+
+def _clip(text: str, width: int) -> str:
+    if _width(text) <= width:
+        return text
+    kept = ""
+    for char in text:
+        if _width(kept + char) > width - 3:
+            break
+        kept += char
+    return kept + "..."
+
+
+def _pad(text: str, width: int, right: bool) -> str:
+    blanks = " " * (width - _width(text))
+    return blanks + text if right else text + blanks

@@ -1,0 +1,59 @@
+"""Facts of the measures behind the columns of a report, from the catalog."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from zlens.catalog import measures as metrics
+from zlens.catalog.reports.definition import FOLDER, STATUSES, Column, files, folder_of, load
+from zlens.errors import CatalogError
+
+
+def facts(column: Column) -> list[tuple[str, metrics.Column]]:
+    """The measures behind a column of a report: `table.column` and its entry in the catalog."""
+    measures = []
+    for measure in column.measures:
+        table, _, name = measure.partition(".")
+        fact = metrics.table(table).column(name)
+        if fact is None:
+            raise CatalogError(
+                f"column {column.key!r} of the report shows {measure!r}, which is not a measure",
+                expected=f"a column of the table {table!r}",
+            )
+        measures.append((measure, fact))
+    return measures
+
+
+def status(column: Column) -> str:
+    """The status of a column: its own, else the weakest of its measures."""
+    return column.status or max((fact.status for _, fact in facts(column)), key=STATUSES.index)
+
+
+def unit(column: Column) -> str:
+    """The unit of a column: its own, else that of its first measure."""
+    return column.unit or next((fact.unit for _, fact in facts(column)), "")
+
+
+def text(column: Column) -> str:
+    """The description of a column: its own, else those of its measures."""
+    return column.text or "; ".join(dict.fromkeys(fact.text for _, fact in facts(column)))
+
+
+def check(folder: Path = FOLDER) -> list[str]:
+    """Errors in the report files, one sentence each, including unknown measures."""
+    errors = []
+    for name, path in files(folder).items():
+        here = f"reports/{path.relative_to(folder).as_posix()}"
+        try:
+            report = load(name, folder)
+            if path.parent.name != folder_of(report.group):
+                errors.append(
+                    f"{here}: its group {report.group!r} belongs in the folder {folder_of(report.group)}"
+                )
+            for table in report.tables:
+                for column in table.columns:
+                    facts(column)
+        except CatalogError as error:
+            errors.append(str(error).replace(f"{folder}{os.sep}", f"reports{os.sep}"))
+    return errors

@@ -1,0 +1,110 @@
+"""Reports of listings: the rows that a report printed, which its own definition has read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from zlens.catalog import listings, measures
+from zlens.catalog.expressions import literal, quote
+from zlens.catalog.reports.definition import Column, Definition, Rows, Table
+from zlens.catalog.reports.titles import filled
+from zlens.reports.rows import Session, can_fill, timed
+
+#: Kinds of rows that are neither means nor totals.
+_PLAIN = ("interval", "row")
+#: The time of the row above that has one: rows with a label that follow it are of the same interval.
+_ABOVE = (
+    "last_value(CASE WHEN row_kind = 'interval' THEN interval_end END IGNORE NULLS) "
+    "OVER (PARTITION BY r.file, r.system ORDER BY line_number)"
+)
+_TIME = (
+    f"CASE WHEN row_kind IN ('interval', 'row') THEN interval_end ELSE coalesce({_ABOVE}, interval_end) END"
+)
+
+
+def listed(definition: Definition, session: Session) -> Definition:
+    """The report with its tables over its own rows of a listing, where the input has them.
+
+    Tables that other data of the input fill too are computed from measures, as everywhere.
+    """
+    printed = [info.source in listings.SOURCES for info in session.systems]
+    if not any(printed):
+        return definition
+    tables = tuple(
+        _table(definition, table)
+        if _is_there(definition, table, session) and (all(printed) or not can_fill(table, session))
+        else table
+        for table in definition.tables
+    )
+    return replace(definition, tables=tables, members="")
+
+
+def _is_there(definition: Definition, table: Table, session: Session) -> bool:
+    name = listings.table_name(definition, table)
+    return any(name in source.tables for source in session.sources)
+
+
+def _table(definition: Definition, table: Table) -> Table:
+    columns: list[Column] = []
+    for column in table.columns:
+        # A column of the query that is shown twice is printed twice.
+        taken = any(other.column == column.column for other in columns)
+        columns.append(replace(column, column=column.key) if taken else column)
+    raw = _selected(definition, table, columns)
+    claimed: set[tuple[str, bool]] = set()
+    labels = Counter(kind.called for kind in table.rows if kind.label)
+    rows: list[Rows] = []
+    for kind in table.rows:
+        names = [name for name in _names(kind) if (name, timed(kind)) not in claimed]
+        claimed.update((name, timed(kind)) for name in names)
+        chosen = f"row_kind IN ({', '.join(map(literal, names))})" if names else "false"
+        if kind.label and labels[kind.called] > 1:
+            chosen += f" AND {'' if timed(kind) else 'NOT '}within"
+        query = f"SELECT * FROM ({raw}) AS printed WHERE {chosen}"
+        shown = kind.kind if kind.kind in _PLAIN else "query"
+        rows.append(replace(kind, kind=shown, query=query, order=("line_number",)))
+    return replace(
+        table,
+        title=filled(table.title, {}, lambda time: time),
+        title_values="",
+        query=raw,
+        columns=tuple(columns),
+        rows=tuple(rows),
+    )
+
+
+def _names(rows: Rows) -> tuple[str, ...]:
+    """What the raw table calls the rows of a kind."""
+    if rows.label:
+        return (rows.called,)
+    if rows.kind not in _PLAIN and (timed(rows) or any(rows.cells.values())):
+        return ("total",)
+    return _PLAIN
+
+
+def _selected(definition: Definition, table: Table, columns: Sequence[Column]) -> str:
+    """The rows of the raw table, by the names that the report's query gives its columns."""
+    # A text that is not there was printed as blanks.
+    named = {
+        column.column: f"coalesce({name}, '')" if listings.kind(column) == "text" else name
+        for column in columns
+        for name in (quote(listings.column_name(column)),)
+    }
+    block = definition.block
+    values = [f"{raw} AS {quote(name)}" for name, raw in named.items() if name != block]
+    values += [f"NULL AS {quote(name)}" for name in table.subject if name not in named]
+    if table.time and table.time not in named:
+        values.append(f"{_TIME} AS {quote(table.time)}")
+    known = block != "system" and measures.table("system").column(block) is not None
+    owner, join = 'r."system"', ""
+    if known:
+        owner = f"coalesce(own.{quote(block)}, {owner})"
+        join = f'LEFT JOIN (SELECT DISTINCT "system", {quote(block)} FROM "system") AS own USING ("system") '
+    return (
+        f"SELECT {owner} AS {quote(block)}, {', '.join(values)}, NULL AS flag, line_number, row_kind, "
+        f"{_ABOVE} IS NOT NULL AS within FROM {quote(listings.table_name(definition, table))} AS r {join}"
+        "WHERE r.flag IS DISTINCT FROM 'repeated'"
+    )

@@ -1,0 +1,151 @@
+"""The list of reports, with the number of columns for which a session has values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from zlens.catalog.expressions import quote
+from zlens.catalog.reports import menus
+from zlens.catalog.reports.definition import FOLDER, Definition, Table, load, names
+from zlens.reports.from_listing import listed
+from zlens.reports.rows import Session
+
+
+class Entry(Struct, frozen=True):
+    """One line of the list of reports."""
+
+    name: str
+    number: str
+    title: str
+    group: str
+    columns: int  # columns of the report
+    known: int  # columns of the classic report, including those that ours leaves out
+    available: int | None  # columns with values in a session; None: no session
+
+    @property
+    def state(self) -> str:
+        """none, partial (under half of the known columns), available or complete; without a session, partial
+        or empty."""
+        if self.available == 0:
+            return "none"
+        if self.partial:
+            return "partial"
+        return {None: "", self.known: "complete"}.get(self.available, "available")
+
+    @property
+    def partial(self) -> bool:
+        columns = self.columns if self.available is None else self.available
+        return 0 < columns < self.known / 2
+
+    @property
+    def counted(self) -> str:
+        """Its number of known columns: `21 columns`, `12 of 15 columns`."""
+        return f"{f'{self.columns} of ' if self.columns < self.known else ''}{self.known} columns"
+
+
+def listing(
+    session: Session | None = None, folder: Path = FOLDER, *, menu: menus.Menu | None = None
+) -> list[Entry]:
+    """Reports (of a menu) by group and name; with a session, the number of columns with values."""
+    definitions = [
+        definition
+        for definition in (load(name, folder) for name in names(folder))
+        if menu is None or menu.leads_to(definition.group)
+    ]
+    if session is not None:
+        expect(definitions, session)
+    known: dict[str, list[int]] = {}
+    entries = []
+    for definition in definitions:
+        available = None if session is None else values(definition, session, known).count
+        entries.append(entry(definition, available))
+    return sorted(entries, key=lambda entry: (entry.group, entry.name))
+
+
+def entry(definition: Definition, available: int | None) -> Entry:
+    """The entry of a report with `available` columns with values."""
+    return Entry(
+        definition.name,
+        definition.number,
+        definition.title,
+        definition.group,
+        columns=definition.shown,
+        known=definition.known,
+        available=available,
+    )
+
+
+def listing_text(entries: list[Entry]) -> str:
+    """The list as printed by the command."""
+    lines: list[str] = []
+    group = ""
+    width = max((len(entry.name) for entry in entries), default=0)
+    number = max([7, *(len(entry.number) for entry in entries)])
+    title = max((len(entry.title) for entry in entries), default=0)
+    counted = max((len(entry.counted) for entry in entries), default=0)
+    for entry in entries:
+        if entry.group != group:
+            group = entry.group
+            lines += ([""] if lines else []) + [menus.heading(group)]
+        line = f"  {entry.name:<{width}}  {entry.number:<{number}} {entry.title:<{title}}"
+        line += f"  {entry.counted:>{counted}}"
+        if entry.available is not None:
+            line += f", {entry.available} available"
+        line += {"partial": " (partial)", "none": " (no data)"}.get(entry.state, "")
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+class Values(Struct, frozen=True):
+    """The values of a report in a session.
+
+    columns  table key and column key of the columns with at least one value
+    count    number of columns with values, or of names if a table has them in rows
+    """
+
+    columns: frozenset[tuple[str, str]]
+    count: int
+
+
+def expect(definitions: Iterable[Definition], session: Session) -> None:
+    """Announce the queries that count columns with values."""
+    session.expect(
+        _counts(table)
+        for definition in definitions
+        for table in definition.tables
+        if session.fills_query(table.query)
+    )
+
+
+def values(definition: Definition, session: Session, known: dict[str, list[int]]) -> Values:
+    """The columns of a report with values, and their number.
+
+    `known` keeps the answers: several reports have the same table.
+    """
+    filled: set[tuple[str, str]] = set()
+    total = 0
+    for table in listed(definition, session).tables:
+        if not session.fills_query(table.query):
+            continue
+        query = _counts(table)
+        if query not in known:
+            known[query] = [int(str(count)) for count in session.sql(query).rows[0]]
+        row = known[query]
+        found = {(table.key, column.key) for column, count in zip(table.columns, row, strict=False) if count}
+        filled |= found
+        total += sum(row[len(table.columns) :]) if table.lines else len(found)
+    return Values(frozenset(filled), total)
+
+
+def _counts(table: Table) -> str:
+    """The query of the number of values of each column, then of names with a value for each pair."""
+    column = {column.key: quote(column.column) for column in table.columns}
+    counts = [f"count({name})" for name in column.values()]
+    counts += [
+        f"count(DISTINCT {column[name]}) FILTER (WHERE {column[value]} IS NOT NULL)"
+        for name, value in (table.lines or {}).items()
+    ]
+    return f"SELECT {', '.join(counts)} FROM ({table.query}) AS base"

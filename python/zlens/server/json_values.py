@@ -1,0 +1,77 @@
+"""Values as JSON: times in ISO 8601 with Z, non-finite numbers as null, integers exact."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from zlens._native import json_rows
+from zlens.engine.cancellation import held
+from zlens.engine.results import MOST, Answer
+from zlens.rendering.rows import iso
+from zlens.schema.validators import EXACT
+
+#: Answers written at a time: one of them may take hundreds of megabytes.
+_WRITING = threading.Semaphore(2)
+
+
+def plain(value: Any) -> Any:
+    """A value of a column; an integer that JavaScript would round becomes text."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        return value if -EXACT <= value <= EXACT else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dt.datetime):
+        return iso(value)
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+def rows(table: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    return [[plain(value) for value in row] for row in table]
+
+
+class Rows(Struct, frozen=True):
+    """Rows as a JSON array of arrays; `more`: whether there are rows beyond the limit."""
+
+    text: str
+    more: bool
+
+
+def limited(answer: Answer, limit: int) -> Rows:
+    """The first rows of an answer, written from the engine's columns without Python objects.
+
+    There are fewer of them than `limit` if these have more values than an answer may have.
+    """
+    limit = min(limit, max(1, MOST // max(1, len(answer.columns))))
+    with held(_WRITING):
+        return Rows(*answer.read(lambda stream: json_rows(stream, answer.types, limit)))
+
+
+def body(value: Any) -> bytes:
+    """A value as JSON; invalid characters, as in names from files, become question marks."""
+    if isinstance(value, dict) and any(isinstance(item, Rows) for item in value.values()):
+        members = (f"{text(str(key))}:{text(item)}" for key, item in value.items())
+        return f"{{{','.join(members)}}}".encode("utf-8", "replace")
+    return text(value).encode("utf-8", "replace")
+
+
+def text(value: Any) -> str:
+    if isinstance(value, Rows):
+        return value.text
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def epoch(time: dt.datetime | None) -> float | None:
+    return None if time is None else time.timestamp()

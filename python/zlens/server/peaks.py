@@ -1,0 +1,338 @@
+"""What happened: the busiest interval, how far from usual it is, and what grew or moved with it.
+
+The peak is the stretch around the busiest interval in which busy is more than half-way up from usual to it:
+the full width at half maximum.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from zlens.catalog import measures
+from zlens.catalog import peaks as facts
+from zlens.catalog.comparison_metrics import declared
+from zlens.catalog.expressions import literal
+from zlens.catalog.peaks import Group
+from zlens.compare import measure
+from zlens.compare.comparison import CRITERION
+from zlens.compare.correlation import moved as moved_with
+from zlens.compare.noise import FEWEST_INTERVALS
+from zlens.models import interval_choice
+from zlens.models.interval_choice import Interval
+from zlens.server import aggregate, buckets, endpoints, json_values
+from zlens.server.workspace import Place
+
+#: The column by which intervals are busiest.
+LEAD = "load.busy_pct"
+#: The columns of an event.
+_EVENT = ("time", "kind", "subject", "detail", "inferred")
+
+
+class Peak(Struct, frozen=True):
+    """The busiest interval of a window, and the stretch around it.
+
+    source  the source whose intervals they are
+    usual   median of all intervals of the recording
+    rows    all complete intervals of the recording
+    """
+
+    source: str
+    worst: Interval
+    usual: float
+    start: dt.datetime
+    end: dt.datetime
+    rows: Sequence[Interval]
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.start).total_seconds()
+
+
+def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """The busiest interval of a window, the subjects that grew with it and the events around it."""
+    place.system_names(request["system"])
+    peak = _peak(place, request)
+    shown = facts.declared()
+    if peak is None:
+        return {"lead": None, "peak": None, "grew": [], "events": [], "minutes": shown.minutes}
+    around = dt.timedelta(minutes=shown.minutes)
+    events = _events(place, request["system"])
+    whole = _whole(place, request["system"], peak.source)
+    near = [event for event in events if peak.start - around <= event["time"] <= peak.end + around]
+    return {
+        "lead": _lead(peak),
+        "peak": {"from": json_values.epoch(peak.start), "to": json_values.epoch(peak.end)},
+        "grew": [
+            group
+            for declared_group, of_recording in whole
+            for group in [_group(place, request["system"], declared_group, of_recording, peak, near)]
+            if group["rows"]
+        ],
+        "events": [_event(event) for event in near],
+        "minutes": shown.minutes,
+    }
+
+
+def moved(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """The metrics of a comparison that moved with busy in a window."""
+    place.system_names(request["system"])
+    peak = _peak(place, request)
+    if peak is None:
+        return {"rows": [], "least": facts.declared().correlation, "fewest": FEWEST_INTERVALS}
+    # The same run that a comparison of the whole input measures.
+    everything = (None,) * 5
+
+    def work() -> Any:
+        with place.narrowed(*everything) as session:
+            return measure(session, "base")
+
+    run = place.once(("run", everything), work).systems.get(request["system"])
+    shown = facts.declared()
+    first, last = _window(request)
+    results = (
+        []
+        if run is None
+        else moved_with(
+            run,
+            LEAD,
+            [metric for metric in declared() if metric.key not in shown.parts],
+            (first or peak.rows[0].start, last or peak.rows[-1].end),
+            (peak.start, peak.end),
+        )
+    )
+    strong = [result for result in results if abs(result.correlation) >= shown.correlation]
+    return {
+        "rows": [
+            {
+                "title": " ".join([result.metric.heading, *result.subject]),
+                "correlation": result.correlation,
+                "value": json_values.plain(result.value),
+                "usual": json_values.plain(result.usual),
+                "unit": result.metric.unit,
+                "explain": result.metric.key,
+                "view": shown.view_of(result.metric.table, result.metric.column),
+            }
+            for result in strong[: shown.moved]
+        ],
+        "least": shown.correlation,
+        "fewest": FEWEST_INTERVALS,
+    }
+
+
+def _window(request: dict[str, Any]) -> tuple[dt.datetime | None, dt.datetime | None]:
+    first, last = (
+        None if request[name] is None else buckets.instant(request[name]) for name in ("from", "to")
+    )
+    return first, last
+
+
+def _peak(place: Place, request: dict[str, Any]) -> Peak | None:
+    """None without a complete interval that has a value."""
+    if not place.session.fills("load"):
+        return None
+    first, last = _window(request)
+
+    def inside(row: Interval) -> bool:
+        return (first is None or row.end > first) and (last is None or row.end <= last)
+
+    system = request["system"]
+    by_source = place.once(("complete intervals", system), lambda: _intervals(place, system))
+    sources = [source for source, rows in by_source.items() if any(map(inside, rows))]
+    if not sources:
+        return None
+    worst = interval_choice.busiest([row for source in sources for row in by_source[source] if inside(row)])
+    source, *_ = (source for source in sources if worst in by_source[source])
+    rows = by_source[source]
+    usual = statistics.median(row.busy or 0.0 for row in rows)
+    half = (usual + (worst.busy or 0.0)) / 2
+    begin = end = rows.index(worst)
+    while begin > 0 and (rows[begin - 1].busy or 0.0) > half:
+        begin -= 1
+    while end + 1 < len(rows) and (rows[end + 1].busy or 0.0) > half:
+        end += 1
+    return Peak(source, worst, usual, rows[begin].start, rows[end].end, rows)
+
+
+def _intervals(place: Place, system: str) -> dict[str, list[Interval]]:
+    """The complete intervals with a value of each source of a system, the longest recording first."""
+    sources = {info.source for info in place.session.systems if info.system == system}
+    by_source = {}
+    for source in sorted(sources):
+        busy = f"{interval_choice.BUSY} WHERE source = {literal(source)}"
+        rows = interval_choice.intervals(place.session, system, busy)
+        by_source[source] = [row for row in rows if row.busy is not None]
+    return dict(sorted(by_source.items(), key=lambda entry: -len(entry[1])))
+
+
+def _lead(peak: Peak) -> dict[str, Any]:
+    table, _, column = LEAD.partition(".")
+    busy = measures.table(table).column(column)
+    assert busy is not None
+    return {
+        "explain": LEAD,
+        "unit": busy.unit,
+        "text": busy.text,
+        "value": json_values.plain(peak.worst.busy),
+        "usual": json_values.plain(peak.usual),
+        "from": json_values.epoch(peak.worst.start),
+        "to": json_values.epoch(peak.worst.end),
+        "intervals": len(peak.rows),
+    }
+
+
+def _groups(place: Place) -> list[Group]:
+    return [group for group in facts.declared().groups if place.session.fills(group.table)]
+
+
+def reads(place: Place) -> dict[str, list[str]]:
+    """The columns of events and groups, by measure."""
+    columns: dict[str, set[str]] = {"event": {"system", *_EVENT}}
+    for group in _groups(place):
+        read = aggregate.reads(_request(None, group, group.statistic, {**group.where, "source": None}, {}))
+        columns.setdefault(group.table, set()).update(read)
+    return {table: sorted(read) for table, read in columns.items() if place.session.fills(table)}
+
+
+def _whole(place: Place, system: str, source: str) -> list[tuple[Group, dict[tuple[Any, ...], float]]]:
+    """The groups that an input has and, by subject, what their peaks are compared with: totals or medians."""
+
+    def work() -> list[tuple[Group, dict[tuple[Any, ...], float]]]:
+        for table, columns in reads(place).items():
+            place.kept(table, columns)
+        return [
+            (group, _by_subject(place, system, source, group, statistic, {}))
+            for group in _groups(place)
+            for statistic in ["total" if group.statistic == "total" else "p50"]
+        ]
+
+    whole: list[tuple[Group, dict[tuple[Any, ...], float]]] = place.once(("whole", system, source), work)
+    return whole
+
+
+def _group(
+    place: Place,
+    system: str,
+    group: Group,
+    of_recording: dict[tuple[Any, ...], float],
+    peak: Peak,
+    near: Sequence[dict[str, Any]],
+) -> dict[str, Any]:
+    """The subjects of a group that grew most, beyond the difference that counts as none."""
+    within = {"from": json_values.epoch(peak.start), "to": json_values.epoch(peak.end)}
+    if group.statistic == "total":
+        inside = _by_subject(place, system, peak.source, group, "total", within)
+        seconds = sum(row.seconds for row in peak.rows)
+        own = sum(row.seconds for row in peak.rows if peak.start < row.end <= peak.end)
+        usual = {
+            subject: (total - inside.get(subject, 0.0)) / (seconds - own)
+            for subject, total in of_recording.items()
+            if seconds > own
+        }
+        value = {subject: total / own for subject, total in inside.items()}
+    else:
+        value = _by_subject(place, system, peak.source, group, "mean", within)
+        usual = of_recording
+    grew = [
+        (subject, group.scale * value[subject], group.scale * usual[subject])
+        for subject in value
+        if subject in usual and value[subject] > usual[subject] * (1 + CRITERION)
+    ]
+    grew.sort(key=lambda row: row[2] - row[1])
+    return {
+        "title": group.title,
+        "unit": group.unit,
+        "explain": group.key,
+        "view": group.view,
+        "rows": [
+            _subject(group, dict(zip(group.by, subject, strict=True)), value_, usual_, near)
+            for subject, value_, usual_ in grew[: facts.declared().rows]
+        ],
+        "more": max(0, len(grew) - facts.declared().rows),
+    }
+
+
+def _subject(
+    group: Group, named: dict[str, Any], value: float, usual: float, near: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    own = facts.filled(group.event, named) if group.event else None
+    return {
+        "subject": facts.filled(group.name, named),
+        "value": json_values.plain(value),
+        "usual": json_values.plain(usual),
+        "settings": {key: facts.filled(text, named) for key, text in group.settings.items()},
+        "events": [
+            {"t": json_values.epoch(event["time"]), "kind": event["kind"]}
+            for event in near
+            if own is not None and event["subject"] == own
+        ],
+    }
+
+
+def _by_subject(
+    place: Place, system: str, source: str, group: Group, statistic: str, window: dict[str, Any]
+) -> dict[tuple[Any, ...], float]:
+    """A statistic of the column of a group by subject, as one source describes them."""
+    request = _request(system, group, statistic, {**group.where, "source": source}, window)
+    result = aggregate.answer(place, request)
+    at = {name: index for index, name in enumerate(result["columns"])}
+    value = at[f"{group.column}_{statistic}"]
+    return {
+        tuple(row[at[name]] for name in group.by): row[value]
+        for row in json.loads(result["rows"].text)
+        if row[value] is not None
+    }
+
+
+def _request(
+    system: str | None, group: Group, statistic: str, where: dict[str, Any], window: dict[str, Any]
+) -> dict[str, Any]:
+    """The request for a statistic of the column of a group by subject."""
+    checked: dict[str, Any] = endpoints.find("POST", "aggregate").check(
+        {
+            "table": group.table,
+            "columns": {group.column: [statistic]},
+            "by": list(group.by),
+            "system": system,
+            "where": where,
+            "limit": aggregate.MOST,
+            **window,
+        }
+    )
+    return checked
+
+
+def _events(place: Place, system: str) -> list[dict[str, Any]]:
+    """The events of a system, without repetitions and frequent kinds."""
+    if not place.session.fills("event"):
+        return []
+
+    def work() -> list[dict[str, Any]]:
+        named = ", ".join(_EVENT)
+        place.kept("event", ["system", *_EVENT])
+        result = place.session.select(
+            f"SELECT DISTINCT {named} FROM event WHERE {buckets.is_one_of('system', [system])} ORDER BY time",
+            {"event": ["system", *_EVENT]},
+        )
+        events = [dict(zip(_EVENT, row, strict=True)) for row in result.rows if row[0] is not None]
+        counts = Counter(event["kind"] for event in events)
+        return [event for event in events if counts[event["kind"]] <= facts.declared().frequent]
+
+    rows_of_system: list[dict[str, Any]] = place.once(("events", system), work)
+    return rows_of_system
+
+
+def _event(event: dict[str, Any]) -> dict[str, Any]:
+    shown = facts.declared().view_of_event(event["subject"] or "")
+    return {
+        **{name: json_values.plain(event[name]) for name in ("kind", "subject", "detail", "inferred")},
+        "t": json_values.epoch(event["time"]),
+        "view": shown and shown[0],
+        "settings": shown[1] if shown else {},
+    }

@@ -1,0 +1,104 @@
+"""The runs of the rig in a folder, as `zlens rig run` leaves them: results and monitor data."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from zlens.errors import InputError, QueryError
+from zlens.rig.folder import RESULTS
+
+if TYPE_CHECKING:
+    from zlens.server.workspace import Place
+
+#: A longest file of results: those of all scenarios of zlens take 400 KB.
+_LONGEST = 256 * 1024**2
+_CURE = "zlens rig run writes it"
+
+
+class Runs(Struct, frozen=True):
+    """A folder of results. It is read again for each request: the rig may add to it meanwhile."""
+
+    folder: str
+
+    def results(self) -> dict[str, Any]:
+        """What the rig found; InputError if the folder has no results."""
+        path = Path(self.folder) / RESULTS
+        try:
+            if path.stat().st_size > _LONGEST:
+                raise InputError("is too long for results of the rig", file=str(path), cure=_CURE)
+            found = json.loads(path.read_text(encoding="utf-8"))
+            for scenario in found["scenarios"]:
+                _part(scenario["name"])
+                for policy in scenario["policies"]:
+                    for run in policy["runs"]:
+                        _part(run["name"])
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", file=str(path), cure=_CURE) from None
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise InputError("has no results of the rig", file=str(path), cure=_CURE) from None
+        if not isinstance(found, dict):
+            raise InputError("has no results of the rig", file=str(path), cure=_CURE)
+        return found
+
+    def names(self) -> list[str]:
+        """SCENARIO/RUN of all runs that have monitor data in the folder."""
+        return [
+            f"{scenario['name']}/{run['name']}"
+            for scenario in self.results()["scenarios"]
+            for policy in scenario["policies"]
+            for run in policy["runs"]
+            if self._files(scenario["name"], run)[0]
+        ]
+
+    def files(self, run: str) -> tuple[list[str], str | None]:
+        """Monitor data of a run and its transactions; QueryError if it has none in the folder."""
+        name, _, wanted = run.partition("/")
+        for scenario in self.results()["scenarios"]:
+            for policy in scenario["policies"] if scenario["name"] == name else ():
+                for entry in policy["runs"]:
+                    if entry["name"] != wanted:
+                        continue
+                    files, throughput = self._files(name, entry)
+                    if not files:
+                        raise QueryError(f"the monitor data of {run} are not in the folder of the rig",
+                                         cure="open their file itself")  # fmt: skip
+                    return files, throughput
+        raise QueryError(f"the rig has no run {run}", expected="SCENARIO/RUN")
+
+    def _files(self, scenario: str, run: dict[str, Any]) -> tuple[list[str], str | None]:
+        """The files of a run that are in the folder; only these are ever read."""
+
+        def inside(file: object) -> str | None:
+            name = os.path.basename(file) if isinstance(file, str) else ""
+            path = Path(self.folder) / scenario / name
+            return str(path) if name and path.is_file() else None
+
+        listed = run.get("files")
+        files = [inside(file) for file in listed] if isinstance(listed, list) else []
+        whole = [file for file in files if file is not None]
+        return whole if len(whole) == len(files) else [], inside(run.get("throughput"))
+
+
+def _part(name: object) -> None:
+    """Refuse what is no single part of a path."""
+    if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or os.sep in name or "\0" in name:
+        raise ValueError(name)
+
+
+def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+    """Results of the rig; each run says whether its monitor data can be opened."""
+    if place.runs is None:
+        raise QueryError("there are no runs of the rig here", cure="serve their folder")
+    found, names = place.runs.results(), set(place.runs.names())
+    for scenario in found["scenarios"]:
+        for policy in scenario["policies"]:
+            for run in policy["runs"]:
+                run["opens"] = f"{scenario['name']}/{run['name']}" in names
+                for key in ("files", "throughput"):
+                    run.pop(key, None)
+    return found

@@ -1,0 +1,151 @@
+"""Requests in progress: each runs in its own thread and can be canceled by name."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import itertools
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from msgspec import Struct, field
+
+from zlens.engine.cancellation import Cancel
+from zlens.errors import Cancelled
+from zlens.server import current_user
+from zlens.server.limits import Limits
+from zlens.server.response_bodies import BusyError, TooManyError
+
+_T = TypeVar("_T")
+#: Maximum requests in progress; more are refused.
+MOST = 64
+#: Seconds to wait for a canceled request to end.
+_PATIENCE_S = 30.0
+
+
+class Task(Struct):
+    """One request in progress."""
+
+    number: int
+    id: str | None
+    what: str
+    user: str | None = None
+    cancel: Cancel = field(default_factory=Cancel)
+    began: float = field(default_factory=time.monotonic)
+
+    def row(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "what": self.what,
+            "seconds": round(time.monotonic() - self.began, 3),
+            "done": self.cancel.done,
+            "of": self.cancel.of,
+            "text": self.cancel.text,
+        }
+
+
+class Running:
+    """All requests in progress. Where users are named, each sees and cancels only their own."""
+
+    def __init__(self, limits: Limits | None = None, most: int = MOST) -> None:
+        self._limits = limits or Limits()
+        self._most = most
+        self._guard = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._tasks: dict[int, Task] = {}
+
+    def rows(self) -> list[dict[str, Any]]:
+        user = current_user.current()
+        with self._guard:
+            return [task.row() for task in self._tasks.values() if task.user == user]
+
+    def cancel(self, id: str, why: str = "the request was canceled") -> int:
+        """Cancel the user's requests of that name and return their number."""
+        user = current_user.current()
+        with self._guard:
+            tasks = [task for task in self._tasks.values() if task.id == id and task.user == user]
+        for task in tasks:
+            task.cancel.cancel(why)
+        return len(tasks)
+
+    def cancel_all(self, patience_s: float = 10.0) -> None:
+        """Cancel all requests and wait for them: a connection in use cannot be closed."""
+        with self._guard:
+            tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel.cancel("the server is ending")
+        deadline = time.monotonic() + patience_s
+        while self._tasks and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    async def ask(
+        self, id: str | None, what: str, work: Callable[[], _T], gone: Callable[[], Awaitable[None]]
+    ) -> _T:
+        """The result of `work`, run in a thread; canceled when `gone` returns or after the time limit."""
+        user = current_user.current()
+        with self._guard:
+            own = sum(task.user == user for task in self._tasks.values())
+            if user is not None and own >= self._limits.questions:
+                raise TooManyError(
+                    f"you have {self._limits.questions} requests in progress, which is your limit",
+                    cure="wait, or cancel some of them",
+                )
+            if len(self._tasks) >= self._most:
+                raise BusyError(
+                    f"{self._most} requests are already in progress", cure="wait, or cancel some of them"
+                )
+            task = Task(next(self._numbers), id, what, user)
+            self._tasks[task.number] = task
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[_T] = loop.create_future()
+
+        def settle(result: _T | None, error: BaseException | None) -> None:
+            if answer.done():
+                return
+            if error is not None:
+                answer.set_exception(error)
+            else:
+                answer.set_result(result)  # type: ignore[arg-type]
+
+        def run() -> None:
+            result: _T | None = None
+            failed: BaseException | None = None
+            try:
+                with task.cancel.current():
+                    task.cancel.check()
+                    result = work()
+            except BaseException as error:
+                failed = error
+            with self._guard:
+                self._tasks.pop(task.number, None)
+            try:
+                loop.call_soon_threadsafe(settle, result, failed)
+            except RuntimeError:
+                # The server has ended; nobody waits for the answer.
+                return
+
+        context = contextvars.copy_context()
+        # A daemon thread: one that hangs must not keep the program from ending.
+        threading.Thread(target=context.run, args=(run,), name=f"zlens-{what}", daemon=True).start()
+        watch = asyncio.ensure_future(gone())
+        try:
+            waited: set[asyncio.Future[Any]] = {answer, watch}
+            await asyncio.wait(waited, timeout=self._limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                disconnected = watch.done()
+                task.cancel.cancel(
+                    "the client disconnected"
+                    if disconnected
+                    else f"the request exceeded the time limit of {self._limits.seconds:g} s"
+                )
+                await asyncio.wait({answer}, timeout=_PATIENCE_S)
+                if not answer.done():
+                    raise Cancelled("the request was abandoned; it is still ending")
+            return answer.result()
+        finally:
+            task.cancel.cancel("the client disconnected")
+            watch.cancel()
+            if answer.done() and not answer.cancelled():
+                answer.exception()

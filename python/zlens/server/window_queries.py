@@ -1,0 +1,75 @@
+"""Queries over windows of long tables: the part that all windows share is computed once and kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from zlens.catalog import time_blocks
+from zlens.catalog.aggregation import Question
+from zlens.catalog.time_blocks import Blocks, Window
+from zlens.server.workspace import Place
+
+#: Rows of a table from which parts of answers are kept; shorter tables are read as fast.
+LONG = 100_000
+#: Blocks that the time of a table is divided into.
+BLOCKS = 48
+
+
+class Windowed(Struct, frozen=True):
+    """Queries of one measure over a window.
+
+    read     the columns of the measure that they read
+    groups   SQL conditions on the columns that queries group by
+    """
+
+    place: Place
+    table: str
+    read: Sequence[str]
+    window: Window
+    groups: Sequence[str]
+
+    def sql(self, question: Question) -> str:
+        """SELECT of a question, whose own condition does not include the window."""
+        if not self.place.is_long(self.table, self.read, LONG):
+            return self.plain(question)
+        if question.merged:
+            kept = self.place.derived(question.over_intervals(), self.table, self.read)
+            return self.plain(question) if kept is None else self._of_intervals(question, kept)
+        divisible, others = time_blocks.split(question)
+        width = self._width()
+        if question.bucket or divisible is None or not width or not self.window.spans(width):
+            return self.plain(question)
+        blocked = Blocks(divisible, width)
+        kept = self.place.derived(blocked.kept(), self.table, self.read)
+        if kept is None:
+            return self.plain(question)
+        first = blocked.sql(self.window, kept, self.groups)
+        return first if others is None else time_blocks.joined(question, first, self.plain(others))
+
+    def plain(self, question: Question) -> str:
+        """The same SELECT over the rows of the measure alone."""
+        return self._narrower(question).sql()
+
+    def _narrower(self, question: Question) -> Question:
+        conditions = [question.where, *self.groups, self.window.condition()]
+        return replace(
+            question,
+            where=" AND ".join(condition for condition in conditions if condition != "true") or "true",
+        )
+
+    def _of_intervals(self, question: Question, kept: str) -> str:
+        where = " AND ".join([*self.groups, self.window.condition()])
+        return question.grouped(question.statistics(), kept, where)
+
+    def _width(self) -> float:
+        """Seconds of a block: a multiple of the nominal interval; 0 if no interval is known."""
+        infos = [info for info in self.place.session.systems if info.nominal_s and info.first_us is not None]
+        if not infos:
+            return 0.0
+        nominal = min(info.nominal_s or 0.0 for info in infos)
+        span = max((info.last_us or 0) - (info.first_us or 0) for info in infos) / 1e6
+        return math.ceil(span / nominal / BLOCKS) * nominal

@@ -1,0 +1,348 @@
+"""Raw tables that come from no record: systems, intervals, inventory, problems, counter resets."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from zlens.catalog import measures, session_columns
+from zlens.catalog.interval_flags import GAP, SHORT
+from zlens.catalog.raw_columns import Column
+from zlens.catalog.resets import KIND as RESET
+from zlens.catalog.resets import subject_kind, subject_name
+from zlens.inputs import data_quality, record_intervals
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import ArrowSource, Interval, RawTable, SystemInfo
+
+if TYPE_CHECKING:
+    from zlens.session.session import Session
+
+#: A helper, its columns, and the roles that feed it.
+Helper = tuple[str, Sequence[str], Sequence[str]]
+
+_MICROSECONDS = 1_000_000
+
+
+class ComputedTable:
+    """A raw table whose rows are computed when it is first read.
+
+    helpers   gives the helpers that it reads if the input fills one of their roles: helper, columns, roles
+    """
+
+    def __init__(
+        self,
+        name: str,
+        columns: tuple[Column, ...],
+        rows: Any,
+        helpers: Callable[[], Sequence[Helper]] = tuple,
+    ) -> None:
+        self.name = name
+        self.columns = columns
+        self.helpers = helpers
+        self._make = rows
+        self._rows: list[tuple[Any, ...]] | None = None
+
+    def stream(self, columns: list[str]) -> ArrowSource:
+        """The named columns of all rows."""
+        from zlens.readers.row_tables import arrow
+
+        if self._rows is None:
+            self._rows = self._make()
+        place = {column.name: index for index, column in enumerate(self.columns)}
+        typed = [(name, self.columns[place[name]].type) for name in columns]
+        chosen = [place[name] for name in columns]
+        if chosen == list(range(len(self.columns))):
+            return arrow(typed, self._rows)
+        # For one column itemgetter returns a bare value.
+        take = itemgetter(*chosen) if len(chosen) > 1 else lambda row: tuple(row[index] for index in chosen)
+        return arrow(typed, [*map(take, self._rows)])
+
+
+def tables(
+    session: Session,
+    intervals: Callable[[], list[tuple[SystemInfo, Interval]]],
+    others: Callable[[], list[tuple[SystemInfo, Interval]]],
+    every_s: int | None,
+) -> dict[str, RawTable]:
+    """The tables by name. `_interval`, `_asked` and `_reset` are for joins; users see the others too.
+
+    others: intervals of records that have their own
+    """
+
+    def systems() -> list[tuple[Any, ...]]:
+        return [_system_row(info, session.factor(info.system)) for info in session.systems]
+
+    def inventory() -> list[tuple[Any, ...]]:
+        chosen = session.options.systems
+        return [
+            (
+                row.system, row.source, row.file, row.domain, row.record, row.name, row.title, row.kind,
+                row.count, row.bytes, row.first_us, row.last_us, row.min_length, row.mean_length,
+                row.max_length, row.layout, row.duplicates, row.out_of_order, row.gaps, row.interval_s,
+            )
+            for source in session.sources
+            for row in source.inventory()
+            if not chosen or row.system in chosen
+        ]  # fmt: skip
+
+    def listed(problems: Iterable[Problem]) -> list[tuple[Any, ...]]:
+        return [
+            (
+                problem.system,
+                problem.source,
+                problem.file,
+                problem.offset,
+                problem.record,
+                problem.kind,
+                problem.detail,
+                problem.bytes,
+            )
+            for problem in problems
+        ]
+
+    def resets() -> list[tuple[Any, ...]]:
+        reset_rows = [(source.name, *reset) for source in session.sources for reset in source.resets()]
+        if session.options.selects:
+            chosen: dict[tuple[str, str], list[tuple[int, int]]] = {}
+            for row in joined():
+                chosen.setdefault((row[0], row[1]), []).append((row[2], row[3]))
+            sorted_by_end = {key: sorted(of_system) for key, of_system in chosen.items()}
+            reset_rows = [
+                row for row in reset_rows if _is_within(sorted_by_end.get((row[1], row[0]), []), row[2])
+            ]
+        # Once per table: a busy day has ten thousand resets in a dozen tables.
+        kinds = {table: subject_kind(table) for table in {reset[3] for reset in reset_rows}}
+        return [
+            (
+                system, source, time, RESET, subject_name(kinds[table], subject), evidence,
+                True, table.upper(),
+            )
+            for source, system, time, table, subject, evidence in reset_rows
+        ]  # fmt: skip
+
+    def flagged(interval_list: Iterable[tuple[SystemInfo, Interval]]) -> list[tuple[Any, ...]]:
+        rows = [_interval_row(info, interval, every_s) for info, interval in interval_list]
+        return _with_bucket_flags(rows, every_s) if every_s else [(*row, row[5]) for row in rows]
+
+    @cache
+    def own() -> list[tuple[Any, ...]]:
+        return flagged(intervals())
+
+    def joined() -> list[tuple[Any, ...]]:
+        rows, known_ends = own(), {(row[0], row[1], row[2]) for row in own()}
+        additional = [
+            (info, interval)
+            for info, interval in others()
+            if (info.system, info.source, interval.end_us) not in known_ends
+        ]
+        usual_s = {(info.system, info.source): info.nominal_s for info in session.systems}
+        gap_ends = {(info.system, info.source): _gap_ends(info) for info in session.systems}
+        bounded = [
+            (*row, _longest(every_s, row[4], None if row[5] else usual_s.get((row[0], row[1]))))
+            for row in rows
+        ] + [(*row, _longest(every_s)) for row in flagged(additional)]
+        return [(*row, _last(gap_ends.get((row[0], row[1]), []), row[2])) for row in bounded]
+
+    def shown() -> list[tuple[Any, ...]]:
+        rows = _without_overlap(own())
+        rows = _sum_buckets(rows) if every_s else [row[:7] for row in rows]
+        # The measure `interval` has its own column order: the length comes before the start.
+        return [
+            (system, source, end, seconds, flag, start, samples)
+            for system, source, end, start, seconds, flag, samples in rows
+        ]
+
+    def asked() -> list[tuple[Any, ...]]:
+        if not session.options.selects:
+            return []
+        # If no interval was selected, the span is empty.
+        spans = {(info.system, info.source): (0, 0) for info in session.systems}
+        for row in joined():
+            first, last = spans[row[0], row[1]]
+            spans[row[0], row[1]] = (min(first or row[3], row[3]), max(last, row[2]))
+        return [(*subject, *span) for subject, span in spans.items()]
+
+    rows = {
+        "system": systems,
+        "interval": shown,
+        "problem": lambda: listed(session.all_problems()),
+        "_noted": lambda: listed(session.noted_problems()),
+        "inventory": inventory,
+        "_interval": joined,
+        "_asked": asked,
+        "_sources": lambda: [
+            (info.system, info.source, place)
+            for infos in session.several.values()
+            for place, info in enumerate(infos)
+        ],
+        "_machines": lambda: [
+            (info.system, info.source, *move) for info in session.systems for move in info.moves
+        ],
+        "_reset": resets,
+    }
+
+    def read_by_problems() -> list[Helper]:
+        return [(helper, data_quality.COLUMNS, roles) for helper, _, roles in data_quality.views()]
+
+    reads = {"problem": read_by_problems}
+    return {
+        name: ComputedTable(name, columns, rows[name], reads.get(name, tuple))
+        for name, columns in session_columns.always().items()
+    }
+
+
+def _is_within(intervals: Sequence[tuple[int, int]], us: int) -> bool:
+    """Whether a moment is in one of some intervals: ends and starts, by their ends."""
+    at = bisect_left(intervals, us, key=itemgetter(0))
+    return at < len(intervals) and intervals[at][1] < us
+
+
+def throughput_tables(
+    session: Session,
+    intervals: Callable[[], list[tuple[SystemInfo, Interval]]],
+    of_load: Callable[[], list[tuple[SystemInfo, Interval]]],
+) -> list[RawTable]:
+    """The user's throughput file joined with each interval of a source, and with those of its load.
+
+    Counters of SMF 113 may have intervals of one minute where the processors of SMF 70 have fifteen.
+    """
+    if session.throughput is None:
+        return []
+    from zlens.session import throughput_join
+
+    return [
+        ComputedTable(
+            "throughput_file", throughput_join.COLUMNS, lambda: session.throughput_rows(intervals())
+        ),
+        ComputedTable("throughput_load", throughput_join.COLUMNS, lambda: session.throughput_rows(of_load())),
+    ]
+
+
+def _system_row(info: SystemInfo, factor: float | None) -> tuple[Any, ...]:
+    values: dict[str, Any] = {
+        "system": info.system,
+        "source": info.source,
+        "machine_type": info.machine_type,
+        "model": info.model,
+        "serial": info.serial,
+        "machine": info.machine,
+        "release": info.release,
+        "lpar": info.lpar,
+        "lpar_number": info.lpar_number,
+        "sysplex": info.sysplex,
+        **{f"mt_{kind}": count for kind, count in info.threads.items()},
+        "utc_offset_s": info.utc_offset_s,
+        "leap_s": info.leap_s,
+        "local_time": info.local_time,
+        "factor": factor,
+        "nominal_s": info.nominal_s,
+        "first_time": info.first_us,
+        "last_time": info.last_us,
+        "files": len(info.files),
+        "made": info.made,
+    }
+    return tuple(values.get(column.name) for column in measures.table("system").columns)
+
+
+def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> tuple[Any, ...]:
+    return (
+        info.system,
+        info.source,
+        interval.end_us,
+        interval.start_us,
+        interval.seconds,
+        interval.flag,
+        interval.samples,
+        bucket_end_us(info, interval, every_s) if every_s else interval.end_us,
+    )
+
+
+def bucket_end_us(info: SystemInfo, interval: Interval, every_s: int) -> int:
+    """When the bucket ends that an interval is summed in.
+
+    Buckets end on local hours and days, as shifts and reports do. The middle of an interval decides:
+    intervals end some milliseconds after the minute they are named by.
+    """
+    offset = (info.utc_offset_s or 0) * _MICROSECONDS
+    length = every_s * _MICROSECONDS
+    return -(-((interval.start_us + interval.end_us) // 2 + offset) // length) * length - offset
+
+
+def _gap_ends(info: SystemInfo) -> list[int]:
+    """When recording went on after a time without records: moments in order."""
+    moments: list[int] = []
+    recorded_us: int | None = None
+    for interval in sorted(info.intervals, key=lambda interval: interval.end_us):
+        hole_us = (GAP - 1) * (info.nominal_s or interval.seconds or 0.0) * _MICROSECONDS
+        if recorded_us is not None and interval.start_us - recorded_us > hole_us:
+            moments.append(interval.start_us)
+        if interval.flag == "gap":
+            moments.append(interval.end_us)
+        recorded_us = interval.end_us
+    return moments
+
+
+def _last(moments: list[int], us: int) -> int | None:
+    """The last of some moments that is not after another."""
+    at = bisect_right(moments, us)
+    return moments[at - 1] if at else None
+
+
+def _longest(every_s: int | None, seconds: float | None = None, usual_s: float | None = None) -> float | None:
+    """Intervals of this length or more are not summed: they span several buckets."""
+    if not every_s:
+        return None
+    # A record type with longer intervals than usual, where the finer one is missing, spans several too.
+    is_usual = usual_s is None or (seconds or 0.0) <= GAP * usual_s
+    return max(record_intervals.SLACK * every_s, GAP * (seconds or 0.0) if is_usual else 0.0)
+
+
+def _without_overlap(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The intervals of each source in order, each from where the one before it ended: no second twice.
+
+    Where finer intervals cover a part of a coarser one, the coarser one has the rest.
+    """
+    ends: dict[tuple[str, str], int] = {}
+    divided = []
+    for row in sorted(rows, key=itemgetter(0, 1, 2)):
+        system, source, end, start, seconds = row[:5]
+        previous_end = ends.get((system, source), start)
+        ends[system, source] = end
+        if seconds is not None and source == record_intervals.SOURCE and start < previous_end:
+            row = (*row[:3], previous_end, (end - previous_end) / _MICROSECONDS, *row[5:])
+        divided.append(row)
+    return divided
+
+
+def _with_bucket_flags(rows: list[tuple[Any, ...]], every_s: int) -> list[tuple[Any, ...]]:
+    """The intervals with the flag of their bucket: short if less than half of it is covered."""
+    covered: dict[tuple[str, str, int], float] = {}
+    for row in rows:
+        if row[5] is None and row[4] is not None:
+            key = (row[0], row[1], row[7])
+            covered[key] = covered.get(key, 0.0) + row[4]
+    return [
+        (*row, "short" if covered.get((row[0], row[1], row[7]), 0.0) < SHORT * every_s else None)
+        for row in rows
+    ]
+
+
+def _sum_buckets(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Intervals summed over buckets; flagged ones are left out, as in every sum."""
+    buckets: dict[tuple[str, str, int], list[tuple[Any, ...]]] = {}
+    for row in rows:
+        if row[5] is None and row[4] is not None:
+            buckets.setdefault((row[0], row[1], row[7]), []).append(row)
+    summed: list[tuple[Any, ...]] = []
+    for (system, source, end), parts in buckets.items():
+        samples = [part[6] for part in parts if part[6] is not None]
+        summed.append(
+            (
+                system, source, end, min(part[3] for part in parts), sum(part[4] for part in parts),
+                parts[0][8], sum(samples) if samples else None,
+            )
+        )  # fmt: skip
+    return summed

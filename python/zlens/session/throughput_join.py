@@ -1,0 +1,382 @@
+"""The user's throughput next to what systems recorded: joined by overlapping time, and clock differences.
+
+A row's transactions belong to the intervals that it overlaps, in proportion to the overlap. Systems with
+local times in an unknown zone are not joined.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from zlens.catalog.raw_columns import Column
+from zlens.errors import InputError
+from zlens.inputs.options import Options
+from zlens.inputs.source import Interval, SystemInfo
+from zlens.readers.throughput.table import Row, Throughput
+from zlens.schema.wording import say
+
+_SECOND = 1_000_000
+
+#: The raw table of the join: the file's values for each interval.
+COLUMNS = (
+    Column("system", "text"),
+    Column("source", "text"),
+    Column("file", "text", "", "the throughput file"),
+    Column("offset", "int", "", "first line of the file for the interval"),
+    Column("interval_end", "time"),
+    Column("seconds", "float"),
+    Column("flag", "text"),
+    Column("workload", "text", "", "name of the workload"),
+    Column("transactions", "float", "count", "transactions ended"),
+    Column("answered", "float", "count", "transactions with a response time"),
+    Column("response_time", "float", "s", "sum of all response times"),
+    Column("covered_time", "float", "s", "part of the interval that the file covers"),
+    Column("clock_offset", "float", "s", "offset added to the file's times"),
+)
+
+
+def zone_of(throughput: Throughput, info: SystemInfo, tz: dt.tzinfo | None) -> dt.tzinfo | None:
+    """The zone of the file's times for a system; None if they are in UTC."""
+    return (tz or info.zone()) if throughput.local else None
+
+
+def belongs(throughput: Throughput, systems: Sequence[SystemInfo]) -> None:
+    """InputError if a file does not name its system, or names systems that the input lacks."""
+    input_systems = {info.system for info in systems}
+    file_systems = {row.system for row in throughput.rows}
+    if None in file_systems and len(input_systems) > 1:
+        line = min(row.line for row in throughput.rows if row.system is None)
+        raise InputError(
+            f"line {line} does not name its system, and the input has {len(input_systems)}",
+            file=throughput.path,
+            expected=f"a column system with {', '.join(sorted(input_systems)[:8])}",
+            cure=say("throughput_system"),
+        )
+    if input_systems and None not in file_systems and not input_systems & file_systems:
+        raise InputError(
+            f"contains {', '.join(sorted(filter(None, file_systems))[:8])}, but the input has no such system",
+            file=throughput.path,
+            expected=f"one of {', '.join(sorted(input_systems)[:8])}",
+        )
+
+
+def _utc(row: Row, zone: dt.tzinfo | None, offset_us: int) -> tuple[int, int]:
+    return _at(row.start_us, zone) + offset_us, _at(row.end_us, zone) + offset_us
+
+
+def _at(us: int, zone: dt.tzinfo | None) -> int:
+    if zone is None:
+        return us
+    local = dt.datetime(1970, 1, 1, tzinfo=zone) + dt.timedelta(microseconds=us)
+    shift = local.utcoffset() or dt.timedelta()
+    return us - shift // dt.timedelta(microseconds=1)
+
+
+def joined(
+    throughput: Throughput,
+    intervals: Iterable[tuple[SystemInfo, Interval]],
+    tz: dt.tzinfo | None,
+    offset_s: float,
+) -> list[tuple[Any, ...]]:
+    """Rows of COLUMNS: each interval of each system that the file covers, by workload."""
+    by_system: dict[tuple[str, str], list[tuple[SystemInfo, Interval]]] = {}
+    for info, interval in intervals:
+        by_system.setdefault((info.system, info.source), []).append((info, interval))
+    result: list[tuple[Any, ...]] = []
+    for own_intervals in by_system.values():
+        info = own_intervals[0][0]
+        if info.local_time:
+            continue
+        zone = zone_of(throughput, info, tz)
+        series: dict[str | None, list[tuple[int, int, Row]]] = {}
+        for row in throughput.rows:
+            if row.system in (None, info.system):
+                start, end = _utc(row, zone, round(offset_s * _SECOND))
+                series.setdefault(row.workload, []).append((start, end, row))
+        for workload, rows in series.items():
+            rows.sort(key=lambda entry: entry[:2])
+            ends = [end for _, end, _ in rows]
+            for _, interval in own_intervals:
+                overlap = _overlap(rows, ends, interval)
+                if overlap is None:
+                    continue
+                line, *sums = overlap
+                result.append(
+                    (
+                        info.system, info.source, throughput.path, line, interval.end_us, interval.seconds,
+                        interval.flag, workload, *sums, offset_s,
+                    )
+                )  # fmt: skip
+    return result
+
+
+def _overlap(
+    rows: Sequence[tuple[int, int, Row]], ends: Sequence[int], interval: Interval
+) -> tuple[int, float, float | None, float | None, float] | None:
+    """First line, transactions, answered ones, their time, time covered; None without any."""
+    if not interval.seconds:
+        return None
+    last = interval.end_us
+    first = last - round(interval.seconds * _SECOND)
+    line, transactions, answered, response, covered = 0, 0.0, 0.0, 0.0, 0.0
+    timed = False
+    # Ends are in order: rows of one workload do not overlap.
+    for start, end, row in rows[bisect_right(ends, first) :]:
+        if start >= last:
+            break
+        shared_us = min(end, last) - max(start, first)
+        if shared_us <= 0 or row.transactions is None:
+            continue
+        part = row.transactions * shared_us / (end - start)
+        line = line or row.line
+        transactions += part
+        covered += shared_us / _SECOND
+        if row.response_s is not None:
+            timed = True
+            answered += part
+            response += part * row.response_s
+    if not line:
+        return None
+    return line, transactions, answered if timed else None, response if timed else None, covered
+
+
+# How clocks differ --------------------------------------------------------------------------------
+
+#: The largest clock difference to search, as large as between time zones.
+FARTHEST_S = 14 * 3600
+#: Fewer intervals than these are not conclusive.
+LEAST = 12
+_MOST_POINTS = 720
+
+
+class Suggestion(Struct, frozen=True):
+    """The clock offset with the best correlation of rate and busy. `sure` is sure, likely or unknown.
+
+    measure  what the rate was compared with: busy, or cycles if nothing reports busy
+    """
+
+    system: str
+    source: str
+    offset_s: float
+    step_s: float
+    correlation: float
+    given_s: float
+    given_correlation: float | None
+    intervals: int
+    sure: str
+    measure: str = "busy"
+
+    def describe(self) -> str:
+        subject = f"rate and {self.measure} of {self.system}"
+        if self.sure == "unknown":
+            return (
+                f"clock offset cannot be determined from the correlation of {subject}: "
+                f"{self.correlation:.2f} at best ({self.intervals} intervals), or as good elsewhere"
+            )
+        at_given = (
+            "" if self.given_correlation is None else f", {self.given_correlation:.2f} at {self.given_s:+g} s"
+        )
+        certainty = "surely" if self.sure == "sure" else "likely"
+        if abs(self.offset_s - self.given_s) <= self.step_s:
+            return (
+                f"clocks {certainty} agree: {subject} correlate best, {self.correlation:.2f}, "
+                f"within {self.step_s:g} s of the offset used ({self.intervals} intervals)"
+            )
+        return (
+            f"clocks {certainty} differ: {subject} correlate best, {self.correlation:.2f}, at "
+            f"throughput offset {self.offset_s:g} (give or take {self.step_s:g} s{at_given}; "
+            f"{self.intervals} intervals)"
+        )
+
+
+def suggest(
+    throughput: Throughput,
+    info: SystemInfo,
+    busy: Iterable[tuple[int, float | None, float | None]],
+    tz: dt.tzinfo | None,
+    given_s: float,
+    measure: str = "busy",
+) -> Suggestion | None:
+    """The offset of the file's clock, from busy as (end in microseconds, seconds, value); None: too few data.
+
+    The certainty comes from the best correlation against the best one more than an interval away, by Fisher's
+    z. Neighboring intervals are taken as independent, which flatters smooth loads.
+    """
+    points = [
+        (end - round(seconds * _SECOND), end, percent)
+        for end, seconds, percent in busy
+        if seconds and percent is not None
+    ]
+    zone = zone_of(throughput, info, tz)
+    rows = sorted(
+        (*_utc(row, zone, 0), row.transactions)
+        for row in throughput.rows
+        if row.transactions is not None and row.system in (None, info.system)
+    )
+    if len(points) < LEAST or not rows:
+        return None
+    points = _thin(points)
+    step = round((points[-1][1] - points[0][0]) / len(points))
+    times, sums = _running_sums(rows)
+
+    def at(offset_us: int) -> tuple[float, int] | None:
+        return _correlation(points, times, sums, offset_us)
+
+    reach = min(FARTHEST_S * _SECOND, _MOST_POINTS // 2 * step)
+    least = max(LEAST, len(points) // 4)
+    given_us = round(given_s * _SECOND)
+    candidates = {
+        given_us + k * step: result
+        for k in range(-(reach // step), reach // step + 1)
+        if (result := at(given_us + k * step)) is not None and result[1] >= least
+    }
+    if not candidates:
+        return None
+    best = max(candidates, key=lambda shift: (candidates[shift][0], -abs(shift - given_us)))
+    fine = {best + k * step // 10: at(best + k * step // 10) for k in range(-9, 10)}
+    refined = {shift: result for shift, result in fine.items() if result is not None}
+    offset = max(refined, key=lambda shift: (refined[shift][0], -abs(shift - given_us)))
+    correlation, count = refined[offset]
+    elsewhere = max(
+        (value for shift, (value, _) in candidates.items() if abs(shift - best) > step), default=0.0
+    )
+    here = at(given_us)
+    return Suggestion(
+        info.system, info.source, round(offset / _SECOND, 1), max(step / 10 / _SECOND, 0.1), correlation,
+        given_s, here[0] if here else None, count, _sure(correlation, elsewhere, count), measure,
+    )  # fmt: skip
+
+
+def _sure(best: float, elsewhere: float, count: int) -> str:
+    apart = (_fisher(best) - _fisher(elsewhere)) / math.sqrt(2 / max(count - 3, 1))
+    if best < 0.5 or apart < 1:
+        return "unknown"
+    return "sure" if apart >= 3 and best >= 0.7 else "likely"
+
+
+def _fisher(r: float) -> float:
+    return math.atanh(max(min(r, 0.999999), -0.999999))
+
+
+def _thin(points: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
+    """Merges neighbors until there are few enough points to try quickly."""
+    size = -(-len(points) // _MOST_POINTS)
+    thinned = []
+    for start_index in range(0, len(points), size):
+        part = points[start_index : start_index + size]
+        total = sum(end - start for start, end, _ in part)
+        thinned.append(
+            (part[0][0], part[-1][1], sum(percent * (end - start) for start, end, percent in part) / total)
+        )
+    return thinned
+
+
+def _running_sums(rows: Sequence[tuple[int, int, float]]) -> tuple[list[int], list[tuple[float, float]]]:
+    """Transactions and covered time up to each edge of the rows, all workloads together."""
+    changes: dict[int, tuple[float, int]] = {}
+    for start, end, count in rows:
+        rate = count / (end - start)
+        for edge, sign in ((start, 1), (end, -1)):
+            rate_change, active_change = changes.get(edge, (0.0, 0))
+            changes[edge] = (rate_change + sign * rate, active_change + sign)
+    times = sorted(changes)
+    sums: list[tuple[float, float]] = []
+    done, covered, rate, active, previous = 0.0, 0.0, 0.0, 0, times[0]
+    for edge in times:
+        done += rate * (edge - previous)
+        covered += (edge - previous) if active else 0
+        sums.append((done, covered))
+        rate, active, previous = rate + changes[edge][0], active + changes[edge][1], edge
+    return times, sums
+
+
+def _sums_at(times: Sequence[int], sums: Sequence[tuple[float, float]], moment: int) -> tuple[float, float]:
+    place = bisect_right(times, moment)
+    if place == 0:
+        return 0.0, 0.0
+    if place == len(times):
+        return sums[-1]
+    (a, x), (b, y) = sums[place - 1], sums[place]
+    part = (moment - times[place - 1]) / (times[place] - times[place - 1])
+    return a + (b - a) * part, x + (y - x) * part
+
+
+def _correlation(
+    points: Sequence[tuple[int, int, float]],
+    times: Sequence[int],
+    sums: Sequence[tuple[float, float]],
+    shift_us: int,
+) -> tuple[float, int] | None:
+    """Pearson's correlation of rate and busy with the file's clock moved, over fully covered intervals."""
+    pairs = []
+    for start, end, busy in points:
+        done, covered = (
+            after - before
+            for before, after in zip(*_ends(times, sums, start - shift_us, end - shift_us), strict=True)
+        )
+        if covered >= 0.9 * (end - start):
+            pairs.append((done / covered, busy))
+    n = len(pairs)
+    if n < LEAST:
+        return None
+    mx, my = sum(x for x, _ in pairs) / n, sum(y for _, y in pairs) / n
+    xx, yy = sum((x - mx) ** 2 for x, _ in pairs), sum((y - my) ** 2 for _, y in pairs)
+    if xx <= 1e-18 * max(mx * mx, 1e-30) * n or yy <= 1e-12:
+        return None
+    return sum((x - mx) * (y - my) for x, y in pairs) / math.sqrt(xx * yy), n
+
+
+def _ends(
+    times: Sequence[int], sums: Sequence[tuple[float, float]], start: int, end: int
+) -> Iterator[tuple[float, float]]:
+    yield _sums_at(times, sums, start)
+    yield _sums_at(times, sums, end)
+
+
+# How the file was interpreted --------------------------------------------------------------------
+
+
+def describe(
+    throughput: Throughput,
+    systems: Iterable[SystemInfo],
+    rows: Iterable[tuple[Any, ...]],
+    intervals: int,
+    options: Options,
+) -> list[str]:
+    """How a file was interpreted: columns and units, the zone of its times, what it covers."""
+    lines = [f"{throughput.path}: {'; '.join(column.describe() for column in throughput.columns)}"]
+    if throughput.unused:
+        more = f" and {len(throughput.unused) - 8} more" if len(throughput.unused) > 8 else ""
+        shown = ", ".join(repr(heading[:40]) for heading in throughput.unused[:8])
+        lines.append(f"not used: {shown}{more}: throughput-columns says what a column is")
+    if throughput.local:
+        zones = {_zone(options.tz, info) for info in systems if not info.local_time}
+        lines.append(f"its times have no zone and were taken as {' and '.join(sorted(zones)) or 'nothing'}")
+    place = {column.name: index for index, column in enumerate(COLUMNS)}
+    matched = {tuple(row[place[name]] for name in ("system", "source", "interval_end")) for row in rows}
+    lines.append(
+        f"its rows ({len(throughput.rows):,}) cover {len(matched):,} of {intervals:,} intervals, "
+        f"with a clock offset of {options.throughput_offset_s:g} s"
+    )
+    if not matched and intervals:
+        first, last = throughput.rows[0].start_us, max(row.end_us for row in throughput.rows)
+        lines.append(f"none of it is joined: its times are {_format_time(first)} to {_format_time(last)}")
+    if any(info.local_time for info in systems):
+        lines.append("systems with times in an unknown zone are not joined: name the zone (option tz)")
+    return lines
+
+
+def _format_time(time_us: int) -> str:
+    return f"{dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=time_us):%Y-%m-%d %H:%M:%S}"
+
+
+def _zone(tz: dt.tzinfo | None, info: SystemInfo) -> str:
+    if tz is not None:
+        return str(tz)
+    return f"local time of {info.system} ({info.zone()})"

@@ -1,0 +1,185 @@
+"""SQL of measures by hour and day: sums with their weights, so that means over any buckets stay right.
+
+What a column keeps follows from its kind (docs/aggregation.md). Percentiles cannot be added: there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from zlens.catalog import aggregation
+from zlens.catalog import measures as metrics
+from zlens.catalog.expressions import literal, quote
+from zlens.catalog.measures import Table
+from zlens.catalog.raw_columns import Column
+from zlens.catalog.roles import SQL_TYPES
+from zlens.lake.rollup_reader import TIME
+from zlens.lake.rollups import DAY_US
+
+#: The length of a bucket in microseconds, by the end of its table's name.
+LEVELS = {"hour": DAY_US // 24, "day": DAY_US}
+_HEADS = frozenset({"system", "source", "interval_end", "seconds", "flag"})
+
+
+class Item(NamedTuple):
+    """A column of a table by hour or day, and its SQL over the rows of a bucket."""
+
+    column: Column
+    sql: str
+
+
+def measures() -> list[str]:
+    """The measures that are kept: those whose rows are of an interval."""
+    return [name for name in metrics.tables() if not metrics.table(name).plain]
+
+
+def items(table: Table, level: str) -> list[Item]:
+    """The columns of a measure by hour or day."""
+    listed = [
+        Item(Column("system", "text", "", "system"), "system"),
+        Item(Column("source", "text", "", "where the row comes from"), "source"),
+        Item(
+            Column(TIME, "time", "", f"end of the {level} of the system's local time, UTC"),
+            f"TIMESTAMPTZ '1970-01-01 00:00:00+00' + to_microseconds(coalesce({', '.join(_ends())}))",
+        ),
+        *(Item(Column(key.name, key.type, key.unit, key.text), quote(key.name)) for key in _keys(table)),
+        Item(
+            Column("intervals", "int", "count", "intervals, without stubs and gaps"), _unflagged("count", "1")
+        ),
+        Item(
+            Column("seconds", "float", "s", "their length, for a subject that was there all the time"),
+            _unflagged("sum", "seconds"),
+        ),
+    ]
+    for column in table.columns:
+        if column.name not in _HEADS and column.name not in table.key:
+            listed += _kept(table, column)
+    return [Item(item.column, f"CAST({item.sql} AS {_type(item.column)})") for item in listed]
+
+
+def _keys(table: Table) -> list[metrics.Column]:
+    return [column for column in table.columns if column.name in table.key]
+
+
+def _kept(table: Table, column: metrics.Column) -> list[Item]:
+    name, unit, text = column.name, column.unit, column.text
+    usual = aggregation.usual(column) if column.type in ("int", "float") else "last"
+    if usual == "total":
+        value = aggregation.total(table, column, among="_known")
+    else:
+        value = aggregation.statistic(table, column, usual)
+    # The mean of whole numbers is seldom one.
+    of_mean = "float" if usual == "mean" else column.type
+    kept = [Item(Column(name, of_mean, unit, f"{text} ({usual})"), value)]
+    if usual == "last":
+        return kept
+    sums = aggregation.sums(column)
+    if sums is not None:
+        weight = "intervals" if usual == "total" else column.weight or "seconds"
+        kept += [
+            Item(
+                Column(f"{name}_sum", "float", "", f"{name}: sum of the values, each times {weight}"),
+                sums[0],
+            ),
+            Item(Column(f"{name}_weight", "float", "", f"{name}: sum of {weight}"), sums[1]),
+        ]
+    if column.aggregate == "gauge":
+        kept.append(
+            Item(
+                Column(f"{name}_max", column.type, unit, f"{name}: the largest value"),
+                aggregation.statistic(table, column, "max"),
+            )
+        )
+    return kept
+
+
+def _unflagged(function: str, value: str) -> str:
+    return f"{function}(CASE WHEN {aggregation.kept()} THEN {value} END)"
+
+
+def _type(column: Column) -> str:
+    return SQL_TYPES[column.type]
+
+
+def intervals(
+    name: str, systems: Iterable[str], offsets: Mapping[tuple[str, str], int], days: tuple[int, int]
+) -> tuple[tuple[Column, ...], str]:
+    """The columns of a measure with the local day of each row, and their SELECT; arguments as of `query`."""
+    table = metrics.table(name)
+    day = Column("day", "text", "", "the local day that the interval is in, as YYYY-MM-DD")
+    columns = (*(Column(one.name, one.type, one.unit, one.text) for one in table.columns), day)
+    listed = ", ".join(map(literal, systems))
+    rows = f"SELECT *, {_DAY} AS _day FROM ({_local(table, offsets)}) WHERE system IN ({listed})"
+    values = {column.name: quote(column.name) for column in columns}
+    values["day"] = "strftime(DATE '1970-01-01' + CAST(_day AS INTEGER), '%Y-%m-%d')"
+    selected = ", ".join(
+        f"CAST({values[column.name]} AS {_type(column)}) AS {quote(column.name)}" for column in columns
+    )
+    order = ", ".join(["system", "interval_end", "source", *(quote(key.name) for key in _keys(table))])
+    within = f"WHERE _day BETWEEN {days[0]} AND {days[1]}"
+    return columns, f"SELECT {selected} FROM ({rows}) {within} ORDER BY {order}"
+
+
+def nothing(columns: Iterable[Column]) -> str:
+    """SELECT of no row with these columns."""
+    listed = ", ".join(f"CAST(NULL AS {_type(column)}) AS {quote(column.name)}" for column in columns)
+    return f"SELECT {listed} WHERE false"
+
+
+#: The local day of a row of `_local`, counted from 1970. A day contains its end, not its begin.
+_DAY = f"(_middle + {DAY_US - 1}) // {DAY_US} - 1"
+
+
+def _local(table: Table, offsets: Mapping[tuple[str, str], int]) -> str:
+    """SELECT of a measure with the seconds between local time and UTC, and the local middle of a row."""
+    cases = " ".join(
+        f"WHEN system = {literal(system)} AND source = {literal(source)} THEN {offset * 1_000_000}"
+        for (system, source), offset in offsets.items()
+        if offset
+    )
+    offset = f"CASE {cases} ELSE 0 END" if cases else "0"
+    # As with --every, the middle decides: intervals end some milliseconds after their minute.
+    middle = "epoch_us(interval_end) - CAST(round(coalesce(seconds, 0) * 500000) AS BIGINT)"
+    heads = ", ".join(quote(column.name) for column in table.columns)
+    return f"SELECT {heads}, {offset} AS _offset, {middle} + {offset} AS _middle FROM {table.name}"
+
+
+def _ends() -> list[str]:
+    """The columns with the ends of buckets, by level; NULL in the rows of the other one."""
+    return [f"_{level}_end" for level in LEVELS]
+
+
+def query(
+    name: str, systems: Iterable[str], offsets: Mapping[tuple[str, str], int], days: tuple[int, int]
+) -> str:
+    """SELECT of a measure's buckets of some systems and local days, of all levels in one statement.
+
+    `_unit` is the place of the system, and the day; `_level` the name of the level.
+
+    offsets   seconds between local time and UTC, by system and source
+    days      the first and the last one, counted from 1970
+    """
+    table = metrics.table(name)
+    listed = ", ".join(map(literal, systems))
+    ends = ", ".join(
+        f"(_middle + {length - 1}) // {length} * {length} - _offset AS {end}"
+        for end, length in zip(_ends(), LEVELS.values(), strict=True)
+    )
+    rows = (
+        f"SELECT *, {ends}, {_DAY} AS _day, ({aggregation.known(table)}) AS _known "
+        f"FROM ({_local(table, offsets)}) WHERE system IN ({listed})"
+    )
+    keys = ", ".join(["system", "source", *(quote(key.name) for key in _keys(table))])
+    sets = ", ".join(f"({keys}, {end}, _day)" for end in _ends())
+    # Levels differ in no column but the text of one.
+    selected = ", ".join(f"{item.sql} AS {quote(item.column.name)}" for item in items(table, "hour"))
+    levels = " ".join(
+        f"WHEN GROUPING({end}) = 0 THEN {literal(level)}" for level, end in zip(LEVELS, _ends(), strict=True)
+    )
+    return (
+        f"SELECT {selected}, concat(list_position([{listed}], system), ' ', _day) AS _unit, "
+        f"CASE {levels} END AS _level "
+        f"FROM ({rows}) WHERE _day BETWEEN {days[0]} AND {days[1]} GROUP BY GROUPING SETS ({sets}) "
+        f"ORDER BY {keys}, {', '.join(_ends())}"
+    )

@@ -1,0 +1,213 @@
+"""Formats that other programs read: Parquet files, tables of Delta Lake and of Iceberg.
+
+A target has a table for each measure. `replace` puts the rows of some systems and days in the place of those
+that are there, in one transaction; the same call again changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from zlens.catalog.expressions import literal, quote
+from zlens.catalog.raw_columns import Column
+from zlens.errors import QueryError
+from zlens.lake import file_names, lake_folder
+from zlens.lake.parquet_engine import ParquetEngine
+from zlens.lake.parquet_streams import parquet
+
+#: Types of columns in Iceberg and in Delta Lake, by those of the catalog.
+_ICEBERG = {
+    "text": "StringType",
+    "int": "LongType",
+    "float": "DoubleType",
+    "bool": "BooleanType",
+    "time": "TimestamptzType",
+}
+_NAMESPACE = "zlens"
+_DELTA = {"text": "string", "int": "long", "float": "double", "bool": "boolean", "time": "timestamp"}
+
+
+class Target(Protocol):
+    """Where measures are written to."""
+
+    def has(self, table: str) -> bool:
+        """Whether there is anything of a measure."""
+        ...
+
+    def replace(
+        self, table: str, columns: Sequence[Column], path: str, systems: Sequence[str], days: Sequence[str]
+    ) -> int:
+        """Replace the rows of these systems and days by those of a Parquet file; how many there are now."""
+        ...
+
+
+def comment(column: Column) -> str:
+    """What a column holds, with its unit."""
+    return f"{column.text} ({column.unit})" if column.unit else column.text
+
+
+class ParquetFiles:
+    """A file for each measure, system and day: TABLE/SYSTEM/DAY.parquet, replaced as a whole.
+
+    Parquet has no comments of columns: units and texts are among the key-value metadata of each file.
+    """
+
+    def __init__(self, base: Path, engine: ParquetEngine) -> None:
+        self.base = base
+        self.engine = engine
+
+    def has(self, table: str) -> bool:
+        return (self.base / table).is_dir()
+
+    def replace(
+        self, table: str, columns: Sequence[Column], path: str, systems: Sequence[str], days: Sequence[str]
+    ) -> int:
+        total = 0
+        facts = ", ".join(f"{quote(one.name)}: {literal(comment(one))}" for one in columns)
+        for system in systems:
+            for day in days:
+                target = self.base / table / file_names.escape(system) / f"{day}.parquet"
+                chosen = f"FROM {parquet([path])} WHERE system = {literal(system)} AND day = {literal(day)}"
+                ((count,),) = self.engine.rows(f"SELECT count(*) {chosen}")
+                total += count
+                if not count:
+                    target.unlink(missing_ok=True)
+                    continue
+                target.parent.mkdir(parents=True, exist_ok=True)
+                staged = target.with_name(f".{target.name}.new")
+                self.engine.rows(
+                    f"COPY (SELECT * {chosen}) TO {literal(os.fspath(staged))} "
+                    f"(FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{facts}}})"
+                )
+                lake_folder.sync([os.fspath(staged)])
+                os.replace(staged, target)
+        return total
+
+
+class DeltaTables:
+    """A table of Delta Lake for each measure, partitioned by system and day."""
+
+    def __init__(self, base: Path, engine: ParquetEngine) -> None:
+        self.base = base
+        self.engine = engine
+        self.delta = _extra("deltalake", "delta")
+
+    def has(self, table: str) -> bool:
+        return bool(self.delta.DeltaTable.is_deltatable(os.fspath(self.base / table)))
+
+    def replace(
+        self, table: str, columns: Sequence[Column], path: str, systems: Sequence[str], days: Sequence[str]
+    ) -> int:
+        place = os.fspath(self.base / table)
+        ((count,),) = self.engine.rows(f"SELECT count(*) FROM {parquet([path])}")
+        if not self.has(table):
+            fields = [
+                self.delta.Field(
+                    one.name, _DELTA[one.type], nullable=True, metadata={"comment": comment(one)}
+                )
+                for one in columns
+            ]
+            self.delta.DeltaTable.create(
+                place, self.delta.Schema(fields), mode="ignore", name=table, partition_by=["system", "day"]
+            )
+        listed = [", ".join(map(literal, values)) for values in (systems, days)]
+        self.delta.write_deltalake(
+            place,
+            self.engine.stream(f"SELECT * FROM {parquet([path])}"),
+            mode="overwrite",
+            schema_mode="merge",
+            predicate=f"system IN ({listed[0]}) AND day IN ({listed[1]})",
+        )
+        return int(count)
+
+
+class IcebergTables:
+    """A table of Iceberg for each measure, partitioned by system and day, in a catalog beside them.
+
+    The catalog is a file of SQLite, `catalog.db`; its namespace is `zlens`.
+    """
+
+    def __init__(self, base: Path, engine: ParquetEngine) -> None:
+        self.engine = engine
+        base = base.absolute()
+        catalogs = _extra("pyiceberg.catalog.sql", "iceberg")
+        self.arrow = _extra("pyarrow", "iceberg")
+        self.iceberg = _extra("pyiceberg.expressions", "iceberg")
+        self.catalog = catalogs.SqlCatalog(
+            _NAMESPACE, uri=f"sqlite:///{base / 'catalog.db'}", warehouse=base.as_uri()
+        )
+        self.catalog.create_namespace_if_not_exists(_NAMESPACE)
+
+    def has(self, table: str) -> bool:
+        return bool(self.catalog.table_exists((_NAMESPACE, table)))
+
+    def replace(
+        self, table: str, columns: Sequence[Column], path: str, systems: Sequence[str], days: Sequence[str]
+    ) -> int:
+        name = (_NAMESPACE, table)
+        stored = self.catalog.load_table(name) if self.has(table) else self._create(name, columns)
+        known = {field.name for field in stored.schema().fields}
+        if fresh := [column for column in columns if column.name not in known]:
+            # Columns that an older zlens did not have.
+            with stored.update_schema() as update:
+                for column in fresh:
+                    update.add_column(column.name, self._type(column), doc=comment(column))
+        listed = ", ".join(quote(column.name) for column in columns)
+        rows = self.arrow.table(self.engine.stream(f"SELECT {listed} FROM {parquet([path])}"))
+        of = self.iceberg
+        place = of.And(of.In("system", {*systems}), of.In("day", {*days}))
+        # Both in one step; without rows of these days there is nothing to delete.
+        with stored.transaction() as transaction:
+            if stored.current_snapshot() is not None:
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", message="Delete operation did not match any records")
+                    transaction.delete(place)
+            if len(rows):
+                transaction.append(rows)
+        return len(rows)
+
+    def _type(self, column: Column) -> Any:
+        return getattr(_extra("pyiceberg.types", "iceberg"), _ICEBERG[column.type])()
+
+    def _create(self, name: tuple[str, str], columns: Sequence[Column]) -> Any:
+        types = _extra("pyiceberg.types", "iceberg")
+        schema = _extra("pyiceberg.schema", "iceberg").Schema(
+            *(
+                types.NestedField(number, one.name, self._type(one), required=False, doc=comment(one))
+                for number, one in enumerate(columns, 1)
+            )
+        )
+        parts = _extra("pyiceberg.partitioning", "iceberg")
+        identity = _extra("pyiceberg.transforms", "iceberg").IdentityTransform()
+        numbers = {column.name: number for number, column in enumerate(columns, 1)}
+        spec = parts.PartitionSpec(
+            *(
+                parts.PartitionField(numbers[part], 1000 + at, identity, part)
+                for at, part in enumerate(("system", "day"))
+            )
+        )
+        return self.catalog.create_table(name, schema, partition_spec=spec)
+
+
+def _extra(module: str, extra: str) -> Any:
+    """A package of an extra; QueryError if it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise QueryError(
+            f"the package {package} is not installed", cure=f"install it: pip install 'zlens[{extra}]'"
+        ) from None
+
+
+#: Targets by the name of their format.
+TARGETS: dict[str, Callable[[Path, ParquetEngine], Target]] = {
+    "parquet": ParquetFiles,
+    "delta": DeltaTables,
+    "iceberg": IcebergTables,
+}

@@ -1,0 +1,233 @@
+"""Hourly means of a measure's columns for every system: from what a lake keeps by hour, else computed."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from zlens.catalog import aggregation, measures
+from zlens.catalog.expressions import literal, quote
+from zlens.engine.results import time_of
+from zlens.errors import QueryError
+from zlens.inputs.source import SystemInfo
+from zlens.lake.rollup_reader import TIME
+from zlens.lake.rollups import DAY_US
+from zlens.session.session import Session
+from zlens.stores import bucket_sql
+
+#: The length of an hour in microseconds.
+HOUR_US = bucket_sql.LEVELS["hour"]
+#: Shorter differences of intervals, in seconds, are of their clocks.
+_LEAST_S = 1.0
+
+
+class Hour(NamedTuple):
+    """One hour of a system's local time.
+
+    end      when it ends, UTC
+    seconds  time covered by intervals
+    sums     for each column, the sum of its values, each times its weight; None if it has none
+    weights  for each column, the sum of these weights
+    keys     the values of the keys of the measure
+    """
+
+    system: str
+    source: str
+    end: dt.datetime
+    seconds: float
+    sums: tuple[float | None, ...]
+    weights: tuple[float | None, ...]
+    keys: tuple[str | None, ...] = ()
+
+    def mean(self, at: int = 0) -> float | None:
+        """The mean of a column over the hour."""
+        total, weight = self.sums[at], self.weights[at]
+        return total / weight if total is not None and weight else None
+
+
+def mean(some: Iterable[Hour], at: int = 0) -> float | None:
+    """The mean of a column over hours."""
+    known = [(hour.sums[at], hour.weights[at]) for hour in some]
+    pairs = [(total, weight) for total, weight in known if total is not None and weight]
+    return (
+        math.fsum(total for total, _ in pairs) / math.fsum(weight for _, weight in pairs) if pairs else None
+    )
+
+
+def hours(session: Session, table: str, columns: Sequence[str]) -> list[Hour]:
+    """The hours of all systems in order of time, of one source for each: the one that covers most.
+
+    QueryError if a column has no mean over time or the measure has keys besides the system.
+    """
+    _check(table, columns)
+    found = _hours(session, table, columns, _last_kept(session, table))
+    return sorted(_of_one_source(found), key=itemgetter(0, 2))
+
+
+def hours_of_machine(session: Session, machine: str, table: str, columns: Sequence[str]) -> list[list[Hour]]:
+    """The hours of each subject of a machine, in order of time, of a measure whose first key is the machine.
+
+    An hour is there twice if two systems report parts of it.
+    """
+    infos = [info for info in session.systems if info.machine == machine]
+    # Hours of an unknown zone are not those of the others.
+    infos = [info for info in infos if not info.local_time] or infos
+    own = {(info.system, info.source) for info in infos}
+    with session.narrowed(
+        replace(session.options, systems=tuple(sorted({name for name, _ in own})))
+    ) as alone:
+        last = _last_of_machine(alone, table, machine)
+        found = _hours(alone, table, columns, dict.fromkeys(own, last) if last is not None else {})
+    by_keys = sorted(
+        (hour for hour in found if hour.keys[0] == machine and (hour.system, hour.source) in own),
+        key=lambda hour: ([key or "" for key in hour.keys], hour.end),
+    )
+    return [list(group) for _, group in groupby(by_keys, key=lambda hour: hour.keys)]
+
+
+def _hours(
+    session: Session, table: str, columns: Sequence[str], last: dict[tuple[str, str], _Last]
+) -> list[Hour]:
+    kept = [f"{name}_sum" for name in columns] + [f"{name}_weight" for name in columns]
+    keys = list(measures.table(table).key)
+    wanted = ["system", "source", TIME, *keys, "seconds", *kept]
+    heads = 3 + len(keys)
+    # A fleet has hundreds of thousands, with values of the types that the statements give.
+    rows: list[Any] = _computed(session, table, wanted, last)
+    computed = {row[:heads] for row in rows}
+    if last:
+        name = f"{table}_hour"
+        stored = session.select(f"SELECT {_numbers(wanted, heads)} FROM {name}", {name: wanted}).rows
+        rows += [row for row in stored if row[:heads] not in computed] if computed else stored
+    weights = heads + 1 + len(columns)
+    return [
+        Hour(
+            row[0],
+            row[1],
+            time_of(row[2]),
+            row[heads] or 0.0,
+            row[heads + 1 : weights],
+            row[weights:],
+            row[3:heads],
+        )
+        for row in rows
+    ]
+
+
+def _numbers(wanted: Sequence[str], heads: int) -> str:
+    """The named columns: ends in microseconds since 1970; floating-point numbers behind the heads."""
+    plain = [f"epoch_us({TIME})" if name == TIME else quote(name) for name in wanted[:heads]]
+    return ", ".join(plain + [f"CAST({quote(name)} AS DOUBLE)" for name in wanted[heads:]])
+
+
+def _check(table: str, columns: Iterable[str]) -> None:
+    measure = measures.table(table) if table in measures.tables() else None
+    if measure is None or measure.plain or measure.key:
+        expected = [name for name in bucket_sql.measures() if not measures.table(name).key]
+        raise QueryError(
+            f"{table} is no measure with one row per system and interval", expected=", ".join(expected)
+        )
+    for name in columns:
+        column = measure.column(name)
+        if column is None or column.type not in ("int", "float") or aggregation.sums(column) is None:
+            raise QueryError(f"{table}.{name} has no mean over time", expected="a rate, ratio or gauge")
+
+
+class _Last(NamedTuple):
+    """The last hour that the lake keeps of a system: its end in microseconds, and the seconds in it."""
+
+    end_us: int
+    seconds: float
+
+
+def _last_kept(session: Session, table: str) -> dict[tuple[str, str], _Last]:
+    """The last hour that the lake keeps, by system and source."""
+    name = f"{table}_hour"
+    if name not in session.engine.raw_tables():
+        return {}
+    rows = session.select(
+        f"SELECT system, source, max(epoch_us({TIME})), arg_max(seconds, {TIME}) FROM {name} "
+        "GROUP BY system, source",
+        {name: ["system", "source", TIME, "seconds"]},
+    ).rows
+    return {(system, source): _Last(end, seconds or 0.0) for system, source, end, seconds in rows}
+
+
+def _last_of_machine(session: Session, table: str, machine: str) -> _Last | None:
+    """The last hour that the lake keeps of a machine, whichever of its systems reported it."""
+    name = f"{table}_hour"
+    if name not in session.engine.raw_tables():
+        return None
+    ((end, seconds),) = session.select(
+        f"SELECT max(epoch_us({TIME})), arg_max(seconds, (epoch_us({TIME}), seconds)) FROM {name} "
+        f"WHERE machine = {literal(machine)}",
+        {name: ["machine", TIME, "seconds"]},
+    ).rows
+    return None if end is None else _Last(end, seconds or 0.0)
+
+
+def _is_whole(info: SystemInfo, last: _Last) -> bool:
+    """Whether the last kept hour has all intervals that are there of it and after it."""
+    end_us, seconds = last
+    if info.ends_us is not None:
+        first_us, last_us = info.ends_us
+        usual_us = round((info.nominal_s or 0) * 1_000_000)
+        covered_us = min(last_us, end_us) - max(first_us - usual_us, end_us - HOUR_US)
+        if last_us - usual_us // 2 <= end_us and seconds >= covered_us / 1e6 - _LEAST_S:
+            # It is full: of a thousand systems, intervals take longer to read than hours.
+            return True
+    for interval in reversed(info.intervals):
+        middle_us = interval.end_us - round((interval.seconds or 0) * 500_000)
+        if middle_us > end_us:
+            return False
+        if middle_us <= end_us - HOUR_US:
+            break
+        if interval.flag is None:
+            seconds -= interval.seconds or 0.0
+    return seconds > -_LEAST_S
+
+
+def _computed(
+    session: Session, table: str, wanted: Sequence[str], kept: dict[tuple[str, str], _Last]
+) -> list[tuple[object, ...]]:
+    """The hours that the lake does not keep, and the last of a system if more of it is there by now."""
+    if not session.fills(table):
+        return []
+    offsets: dict[tuple[str, str], int] = {}
+    days: list[int] = []
+    late: list[str] = []
+    for info in session.systems:
+        key = info.system, info.source
+        last = kept.get(key)
+        if info.first_us is None or info.last_us is None or (last is not None and _is_whole(info, last)):
+            continue
+        offsets[key] = info.utc_offset_s or 0
+        first_us = info.first_us if last is None else last.end_us - HOUR_US
+        days += [(us + offsets[key] * 1_000_000) // DAY_US for us in (first_us, info.last_us)]
+        same = f"system = {literal(info.system)} AND source = {literal(info.source)}"
+        late.append(same if last is None else f"{same} AND epoch_us({TIME}) >= {last.end_us}")
+    if not days:
+        return []
+    systems = sorted({system for system, _ in offsets})
+    every = bucket_sql.query(table, systems, offsets, (min(days) - 1, max(days)))
+    where = " OR ".join(f"({condition})" for condition in late)
+    heads = wanted.index("seconds")
+    query = f"SELECT {_numbers(wanted, heads)} FROM ({every}) WHERE _level = 'hour' AND ({where})"
+    return session.select(query, {table: [column.name for column in measures.table(table).columns]}).rows
+
+
+def _of_one_source(found: list[Hour]) -> list[Hour]:
+    covered: dict[str, dict[str, float]] = {}
+    for hour in found:
+        of_system = covered.setdefault(hour.system, {})
+        of_system[hour.source] = of_system.get(hour.source, 0.0) + hour.seconds
+    best = {
+        system: max(sources, key=lambda name: (sources[name], name)) for system, sources in covered.items()
+    }
+    return [hour for hour in found if best[hour.system] == hour.source]

@@ -1,0 +1,374 @@
+"""Measures by hour and day: computed from a lake, and added to it in one step for each machine, or a few."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from msgspec import Struct, field
+
+from zlens.catalog import measures
+from zlens.errors import InputError, QueryError
+from zlens.inputs.options import ALL, Moment, Options
+from zlens.inputs.source import Progress
+from zlens.lake import documents, file_names, lake_folder, rollups
+from zlens.lake.documents import MeasuresDocument, MeasuresFile
+from zlens.lake.file_names import is_lake
+from zlens.lake.importer import Added
+from zlens.lake.lake_folder import Folder, Staging
+from zlens.lake.manifest import RULES, Manifest, Rollup
+from zlens.lake.parquet_engine import ParquetEngine, Written
+from zlens.lake.reader import LakeSource
+from zlens.lake.retained import Retained
+from zlens.lake.rollup_reader import TIME
+from zlens.lake.rollups import Machine
+from zlens.schema.wording import say
+from zlens.session.session import Session
+from zlens.stores import bucket_sql, consolidation
+from zlens.stores.coverage import Lost, coverage, lost_error
+
+#: Days computed together, of one system or of several: more take more memory, and fewer read more edges twice
+#: and plan the statements of all measures more often.
+_DAYS = 7
+#: Records that have intervals of their own may end so much later than the day.
+_LATE_US = 2 * 3_600_000_000
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+class Rolled(Struct):
+    """The systems of a machine, the days computed, and the days sealed although data arrived later.
+
+    lost   intervals of raw tables on these days that no measure has rows of
+    """
+
+    systems: list[str]
+    days: list[str] = field(default_factory=list)
+    sealed: list[str] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    rows: int = 0
+    bytes: int = 0
+
+
+def rollup(
+    lake: str | os.PathLike[str],
+    *,
+    systems: Iterable[str] = (),
+    progress: Progress | None = None,
+    report: Callable[[Rolled], None] | None = None,
+) -> list[Rolled]:
+    """Bring the measures of a lake by hour and day up to date.
+
+    Only days whose inputs have changed are computed. `report` is called for every machine whose measures
+    are part of the lake. Days of which raw data were forgotten stay as they are.
+
+    Raises LakeError, after everything else is done, if intervals of raw tables are in no measure: such days
+    are computed again by the next call.
+    """
+    path = os.fspath(lake)
+    if not is_lake(path):
+        raise InputError("this is not a lake", file=path, cure=say("lake_make"))
+    into, chosen = lake_folder.at(path), set(systems)
+    with into.reading():
+        manifest = into.load()
+        there = {part.system for _, part in manifest.parts()}
+        if unknown := chosen - there:
+            raise QueryError(
+                f"there is no system {', '.join(sorted(unknown))} in the lake",
+                expected=f"one of {', '.join(sorted(there)[:20])}",
+            )
+        machines = [
+            machine
+            for machine in rollups.machines(into, manifest)
+            if not chosen or chosen & {*machine.systems}
+        ]
+    results: list[Rolled] = []
+    with lake_folder.typed(into):
+        groups = [*_groups(_stale(into, manifest, machine) for machine in machines)]
+    for group in groups:
+        if progress is not None:
+            progress(len(results), len(machines), ", ".join(group[0].machine.systems[:3]))
+        with lake_folder.typed(into):
+            rolled = into.repeat(partial(_compute, into, group))
+        results += rolled
+        if report is not None:
+            for one in rolled:
+                report(one)
+    consolidation.gather(into, progress)
+    if lost := [each for rolled in results for each in rolled.lost]:
+        raise lost_error(path, lost)
+    return results
+
+
+class _Stale(Struct, frozen=True):
+    """What is to be computed of a machine.
+
+    states  what the measures of each day are computed from
+    sealed  names of days that data arrived for although others of theirs were forgotten
+    """
+
+    machine: Machine
+    days: list[int]
+    states: dict[int, str]
+    sealed: list[str]
+
+
+def _stale(into: Folder, manifest: Manifest, machine: Machine) -> _Stale:
+    """The days of a machine whose measures are not up to date."""
+    states, sealed = machine.states(), machine.sealed()
+    stale = {
+        (system, day)
+        for system, day in machine.days()
+        if (known := manifest.rollups.get((system, rollups.day_name(day)))) is None
+        or known.state != states[day]
+        or known.lost
+    }
+    late = sorted(
+        {day for system, day in stale if day in sealed and _is_late(into, manifest, machine, system, day)}
+    )
+    days = sorted({day for _, day in stale} - sealed)
+    return _Stale(machine, days, {day: states[day] for day in days}, [rollups.day_name(day) for day in late])
+
+
+def _groups(machines: Iterable[_Stale]) -> Iterator[list[_Stale]]:
+    """Machines that are computed together: neighbors with the same days, which are few."""
+    group: list[_Stale] = []
+    for one in machines:
+        systems = sum(len(other.machine.systems) for other in (*group, one))
+        if group and (one.days != group[0].days or systems * len(one.days) > _DAYS):
+            yield group
+            group = []
+        group.append(one)
+    if group:
+        yield group
+
+
+def _compute(into: Folder, group: list[_Stale]) -> list[Rolled]:
+    """Compute the stale days of some machines, which are the same, and add them to the lake."""
+    results = [Rolled(one.machine.systems, sealed=one.sealed) for one in group]
+    days = group[0].days
+    if not days:
+        return results
+    with into.staging() as staged:
+        work = _Work(into, rollups.together([one.machine for one in group]), staged)
+        try:
+            for span in spans(days):
+                work.compute(span)
+            found = [work.documents(one.machine, one.states) for one in group]
+        finally:
+            work.engine.close()
+        moves = {name: path for _, placed in found for name, path in placed.items()}
+        lake_folder.sync(moves.values())
+        with into.locked():
+            current = into.load()
+            into.clean(current)
+            machines = rollups.machines(into, current)
+            replaced, kept = [], set()
+            for one, rolled, (entries, _) in zip(group, results, found, strict=True):
+                now = _states(machines, one.machine)
+                for entry in entries:
+                    # Data that arrived meanwhile: the next call computes their days.
+                    if now.get(rollups.day_number(entry.day)) != entry.state:
+                        continue
+                    before = current.rollups.get((entry.system, entry.day))
+                    if before is not None and before.state == entry.state and not before.lost:
+                        continue
+                    replaced += [before] if before is not None else []
+                    current.rollups[entry.system, entry.day] = entry
+                    rolled.days.append(entry.day)
+                kept |= {
+                    name for entry in entries if current.rollups.get((entry.system, entry.day)) == entry
+                    for name in into.listed_measures(entry, moves)
+                }  # fmt: skip
+            moves = {name: path for name, path in moves.items() if name in kept}
+            old = {name for entry in replaced for name in into.listed_measures(entry)}
+            if replaced:
+                listed = into.listed(current, moves)
+                current.retired += sorted(old - listed.keys() - set(current.retired))
+            into.commit(current, staged, moves)
+            into.sweep(current)
+        for one, rolled in zip(group, results, strict=True):
+            rolled.days = sorted(set(rolled.days))
+            rolled.lost = [each for each in work.lost if each.system in rolled.systems]
+            rolled.rows, rolled.bytes = work.written(one.machine)
+    return results
+
+
+def _is_late(into: Folder, manifest: Manifest, machine: Machine, system: str, day: int) -> bool:
+    """Whether raw data of a day are in no measures: they arrived after others of the day were forgotten."""
+    stored = manifest.rollups.get((system, rollups.day_name(day)))
+    inputs = set(into.measures(stored).inputs) if stored else set()
+    return any(
+        imported.sha256 not in inputs
+        for imported, part, days in machine.parts
+        if part.raw and day in days and part.system == system
+    )
+
+
+def _states(machines: list[Machine], machine: Machine) -> dict[int, str]:
+    """The states of the days of a machine as it is among others."""
+    for one in machines:
+        if one.systems == machine.systems:
+            sealed = one.sealed()
+            return {day: state for day, state in one.states().items() if day not in sealed}
+    return {}
+
+
+def spans(days: list[int]) -> Iterator[list[int]]:
+    """Days that are computed together: neighbors, at most a week."""
+    span: list[int] = []
+    for day in days:
+        if span and (day != span[-1] + 1 or len(span) == _DAYS):
+            yield span
+            span = []
+        span.append(day)
+    if span:
+        yield span
+
+
+class _Work:
+    """Writes the measures of some machines to staging; `machine` is all of them."""
+
+    def __init__(self, into: Folder, machine: Machine, staged: Staging) -> None:
+        self.into = into
+        self.machine = machine
+        self.staged = staged
+        self.engine = ParquetEngine(os.fspath(staged.path / "spill"))
+        self._files: dict[tuple[str, int], list[tuple[MeasuresFile, str]]] = {}
+        self._schemas: dict[str, str] = {}
+        self._retained: dict[tuple[str, int], Retained] = {}
+        self.lost: list[Lost] = []
+
+    def compute(self, days: list[int]) -> None:
+        """Write the buckets of some neighboring days of all systems of the machine."""
+        # Closed before the manifest is replaced: the files that it retires can then be removed.
+        with of_days(self.into, self.machine, days) as session:
+            for name in measures_of(session):
+                self._write(session, name, days)
+            covered = coverage(session, bucket_sql.measures())
+        self.lost += covered.lost(self.machine.offsets, days)
+        for system in self.machine.systems:
+            for day in days:
+                self._retained[system, day] = covered.retained_on(system, day, self.machine.offsets)
+
+    def _write(self, session: Session, name: str, days: list[int]) -> None:
+        area = self.staged.path / "measures" / str(days[0])
+        area.mkdir(parents=True, exist_ok=True)
+        query = bucket_sql.query(name, self.machine.systems, self.machine.offsets, (days[0], days[-1]))
+        unit = "concat(_level, ' ', _unit)"
+        select = f"SELECT * EXCLUDE (_level) REPLACE ({unit} AS _unit) FROM buckets"
+
+        def write(stream: object) -> list[Written]:
+            self.engine.bring("buckets", stream)
+            return self.engine.write(select, os.fspath(area / name), "_unit", TIME)
+
+        # Not as a query of the user: those of a lake run in a database of their own, which copies the rows.
+        reads = {name: [column.name for column in measures.table(name).columns]}
+        for written in session.select(query, reads).read(write):
+            level, place, day = written.key.split(" ")
+            table = f"{name}_{level}"
+            file = MeasuresFile(
+                table,
+                written.rows,
+                written.bytes,
+                lake_folder.digest(written.path),
+                lake_folder.foot(written.path),
+            )
+            key = self.machine.systems[int(place) - 1], int(day)
+            self._files.setdefault(key, []).append((file, written.path))
+            if table not in self._schemas:
+                columns = tuple(item.column for item in bucket_sql.items(measures.table(name), level))
+                self._schemas[table] = self._schema(documents.dump_schema(columns))
+
+    def written(self, machine: Machine) -> tuple[int, int]:
+        """The rows and bytes of one of the machines."""
+        files = [
+            file for (system, _), own in self._files.items() if system in machine.systems for file, _ in own
+        ]
+        return sum(file.rows for file in files), sum(file.bytes for file in files)
+
+    def _schema(self, data: bytes) -> str:
+        key = hashlib.sha256(data).hexdigest()[:16]
+        self.staged.write(file_names.schema(key), data)
+        return key
+
+    def documents(self, machine: Machine, states: dict[int, str]) -> tuple[list[Rollup], dict[str, str]]:
+        """The entries of a machine's computed days for the manifest, and the place of each of their files."""
+        found: list[Rollup] = []
+        moves: dict[str, str] = {}
+        inputs: dict[int, set[str]] = {}
+        for imported, _, days in machine.parts:
+            for day in days:
+                inputs.setdefault(day, set()).add(imported.sha256)
+        for system, day in sorted(machine.days()):
+            if day not in states:
+                continue
+            # A day without rows, as between two intervals, is known to have none.
+            place = system, rollups.day_name(day), states[day]
+            files = self._files.get((system, day), [])
+            schemas = {file.table: self._schemas[file.table] for file, _ in files}
+            stored = [file for file, _ in files]
+            data = MeasuresDocument(sorted(inputs[day]), schemas, stored, self._retained[system, day]).dump()
+            name = file_names.measures_document(*place)
+            self.staged.write(name, data)
+            moves[name] = os.fspath(self.staged.path / name)
+            for file, path in files:
+                moves[file_names.measure(file.table, *place)] = path
+            for key in schemas.values():
+                moves[file_names.schema(key)] = os.fspath(self.staged.path / file_names.schema(key))
+            lost = sum(each.intervals for each in self.lost if (each.system, each.day) == place[:2])
+            found.append(Rollup(*place, hashlib.sha256(data).hexdigest(), lost, RULES))
+        return found, moves
+
+
+def lost_of(lake: str, added: Added) -> list[Lost]:
+    """The intervals in the time of an imported file that are in a raw table of the lake but in no measure."""
+    if added.first_us is None or added.last_us is None:
+        return []
+    # Its first record may be an interval end.
+    with of_times(lake, added.systems, added.first_us - 1, added.last_us) as session:
+        offsets = {(info.system, info.source): info.utc_offset_s or 0 for info in session.systems}
+        covered = coverage(session, bucket_sql.measures())
+    covered.limit(added.first_us, added.last_us)
+    return covered.lost(offsets)
+
+
+def measures_of(session: Session) -> list[str]:
+    """The measures that a session can have rows of."""
+    return [name for name in bucket_sql.measures() if session.fills(name)] if session.has_intervals else []
+
+
+@contextmanager
+def of_days(into: Folder, machine: Machine, days: list[int]) -> Iterator[Session]:
+    """The lake as far as some neighboring days of a machine need it."""
+    offsets_us = [offset * 1_000_000 for offset in machine.offsets.values()]
+    first_us = days[0] * rollups.DAY_US - max(offsets_us)
+    last_us = (days[-1] + 1) * rollups.DAY_US - min(offsets_us) + _LATE_US
+    last_us = max([last_us, *(machine.gaps.get(day, 0) for day in days)])
+    with of_times(into.name, machine.systems, first_us, last_us) as session:
+        yield session
+
+
+@contextmanager
+def of_times(lake: str, systems: Iterable[str], first_us: int, last_us: int) -> Iterator[Session]:
+    """A session over the intervals of some systems of a lake that end after a time and up to another one.
+
+    Times are in microseconds since 1970, UTC.
+    """
+    start, end = _moment(first_us), _moment(last_us)
+    options = Options(systems=tuple(systems), source=ALL, start=start, end=end, utc=True)
+    with Session([lake], options) as session:
+        try:
+            yield session
+        finally:
+            for source in session.sources:
+                if isinstance(source, LakeSource):
+                    source.close()
+
+
+def _moment(us: int) -> Moment:
+    time = _EPOCH + dt.timedelta(microseconds=us)
+    return Moment(time.date(), time.time(), dt.UTC)

@@ -1,0 +1,251 @@
+"""A run from recorded data: means over a window of a file, optionally with a throughput file."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+from zlens.catalog import aggregation, expressions, measures
+from zlens.errors import InputError
+from zlens.schema.validators import Kind, Line, Number
+from zlens.schema.wording import say
+
+if TYPE_CHECKING:
+    from zlens.session.session import Session
+
+#: Keys for the window of data and the throughput: key, kind, description, unit.
+WINDOW: tuple[tuple[str, Kind, str, str], ...] = (
+    ("throughput", Line(), "CSV with the throughput, as for the option throughput", ""),
+    ("throughput_columns", Line(), 'columns of that file: "rate=Load:per min"', ""),
+    ("throughput_offset", Number(), "seconds to add to its times to match the clock of the system", "s"),
+    ("system", Line(), "only this system", ""),
+    ("from", Line(), 'intervals after this time: "2026-03-02 09:15" or "09:15"', ""),
+    ("to", Line(), "intervals up to this time", ""),
+    ("shift", Line(), 'only these hours: "Mon-Fri 08:00-17:00"', ""),
+    ("peak", Line(), 'only the busiest period: "60m"', ""),
+    ("tz", Line(), 'time zone of files that have only local times: "Europe/Berlin"', ""),
+)
+
+#: Averaged columns, each with its measure and the table in the query.
+_AVERAGED = {
+    **dict.fromkeys(("online", "unparked", "busy_pct", "guest_pct", "etr"), ("load", "load")),
+    **dict.fromkeys(("chargeable_cp_pct", "nonchargeable_cp_pct"), ("load", "load")),
+    "response_s": ("per_transaction", "cost"),
+    "ghz": ("cpumf_type", "counted"),
+}
+
+
+def _query() -> str:
+    """SQL of one row per interval; rates are per second, percentages of one logical processor."""
+    averaged = []
+    for name, (measure, table) in _AVERAGED.items():
+        column = measures.table(measure).column(name)
+        assert column is not None
+        weight = aggregation.weight(column, table)
+        averaged.append(f"{table}.{name}, {weight} AS {expressions.quote(aggregation.parted(column))}")
+    return f"""\
+SELECT load.system, load.source, load.interval_end, load.seconds, load.flag,
+    {", ".join(averaged)},
+    counted.instructions / counted.seconds AS instruction_rate,
+    counted.cycles / counted.seconds AS cycle_rate, counted.finite_cycles / counted.seconds AS finite_rate
+FROM load
+LEFT JOIN per_transaction AS cost USING (system, source, interval_end)
+LEFT JOIN _counted_beside AS counted USING (system, source, interval_end)
+ORDER BY load.system, load.interval_end
+"""
+
+
+_CORES = """\
+SELECT count(DISTINCT core_id) FROM cpu
+WHERE flag IS NULL HAVING count(core_id) = count(*) AND max(thread_id) > 0
+"""
+
+#: Core values of intervals with a single, multithreaded type of core.
+_THREADS = """\
+SELECT interval_end, any_value(seconds) AS seconds, sum(core_busy_pct * cores) AS core_busy,
+    any_value(max_capacity_factor_pct) AS maximum
+FROM core_type WHERE flag IS NULL
+GROUP BY interval_end HAVING count(*) = 1 AND max(threads) > 1
+"""
+
+Row = dict[str, Any]
+
+
+class Measured(Struct, frozen=True):
+    """Means of a window. numbers: attributes of a Run. machine: type and model, None if not reported."""
+
+    file: str
+    system: str
+    machine: str | None
+    release: str | None
+    first: str
+    last: str
+    intervals: int
+    seconds: float
+    numbers: dict[str, float]
+    notes: list[str] = field(default_factory=list)
+
+
+def measured(file: str, window: dict[str, Any], beside: str | None) -> Measured:
+    """Means over the window of one system of a file. Paths are relative to the file of runs, `beside`."""
+    import zlens
+
+    path = placed(file, beside)
+    with zlens.open([path], options=_options(window, beside)) as session:
+        systems = list(dict.fromkeys(info.system for info in session.systems))
+        if len(systems) != 1:
+            raise InputError(
+                f"contains {len(systems)} systems",
+                file=path,
+                expected=f"one of {', '.join(systems[:8])}" if systems else "one system",
+                cure="name one with system = in the run" if systems else None,
+            )
+        return _of_session(session, path)
+
+
+def _options(window: dict[str, Any], beside: str | None) -> Any:
+    from zlens.inputs import options
+    from zlens.inputs.options import Options
+
+    def parsed(key: str, parse: Any) -> Any:
+        return None if window[key] is None else parse(window[key])
+
+    achieved = window["throughput"]
+    return Options(
+        systems=() if window["system"] is None else (window["system"],),
+        start=parsed("from", options.parse_moment),
+        end=parsed("to", options.parse_moment),
+        shift=parsed("shift", options.parse_shift),
+        peak_minutes=parsed("peak", options.parse_minutes),
+        tz=parsed("tz", options.parse_zone),
+        throughput=None if achieved is None else placed(achieved, beside),
+        throughput_columns=window["throughput_columns"],
+        throughput_offset_s=window["throughput_offset"] or 0.0,
+    )
+
+
+def placed(name: str, beside: str | None) -> str:
+    """Resolve a path in the file of runs against the folder of that file."""
+    if beside is None or beside in ("-", "/dev/stdin"):
+        return name
+    return str(Path(beside).parent / name)
+
+
+def _of_session(session: Session, path: str) -> Measured:
+    answer = session.sql(_query())
+    rows: list[Row] = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    complete = [row for row in rows if row["flag"] is None and row["busy_pct"] is not None and row["seconds"]]
+    sources = list(dict.fromkeys(row["source"] for row in complete))
+    if len(sources) > 1:
+        # Count a time that several sources report only once.
+        best = max(sources, key=lambda source: sum(1 for row in complete if row["source"] == source))
+        complete = [row for row in complete if row["source"] == best]
+        rows = [row for row in rows if row["source"] == best]
+    if not complete:
+        raise InputError(
+            "this window has no data on how busy processors were",
+            file=path,
+            cure=say("look_at_times"),
+        )
+    notes = []
+    with_etr = [row for row in complete if row["etr"] is not None]
+    if with_etr and len(with_etr) < len(complete):
+        notes.append(
+            f"{path}: the throughput file covers {len(with_etr):,} of {len(complete):,} intervals; "
+            "only those are used"
+        )
+    if len(complete) < len(rows):
+        left = len(rows) - len(complete)
+        notes.append(f"{path}: {left:,} intervals that are short, follow a gap or have no data are left out")
+    used = with_etr or complete
+    info = session.systems[0]
+    facts = {key: value for key, value in _means(used).items() if value is not None}
+    cores = session.sql(_CORES).rows
+    if cores and cores[0][0]:
+        facts["cores_given"] = float(cores[0][0])
+        facts.update(_core_facts(session, used, facts["cores_given"]))
+    named = [str(part) for part in (info.machine_type, info.model) if part]
+    return Measured(
+        path,
+        info.system,
+        "-".join(named) or None,
+        info.release,
+        _shown(session, used[0], 1),
+        _shown(session, used[-1], 0),
+        len(used),
+        sum(row["seconds"] for row in used),
+        facts,
+        notes,
+    )
+
+
+def _core_facts(session: Session, used: list[Row], cores: float) -> dict[str, float]:
+    """Busy of the cores and the largest capacity factor, if every used interval reports them."""
+    by_end = {row[0]: row[1:] for row in session.sql(_THREADS).rows}
+    mine = [by_end[row["interval_end"]] for row in used if row["interval_end"] in by_end]
+    if len(mine) < len(used):
+        return {}
+    busy = _mean([values[1] for values in mine], [values[0] for values in mine])
+    if busy is None:
+        return {}
+    # Weight by busy time: idle cores show little of what two threads can do.
+    maximum = _mean([values[2] for values in mine], [values[0] * values[1] for values in mine])
+    facts = {"core_busy_pct": busy / cores}
+    return facts if maximum is None else facts | {"maximum_pct": maximum}
+
+
+def _shown(session: Session, row: Row, start: int) -> str:
+    time = row["interval_end"] - start * dt.timedelta(seconds=row["seconds"])
+    return f"{session.display(time, row['system']):%Y-%m-%d %H:%M:%S}"
+
+
+def _means(rows: list[Row]) -> dict[str, float | None]:
+    """Means over time; per transaction, ratios of sums. A value missing in an interval is None."""
+    seconds = [row["seconds"] for row in rows]
+
+    def mean(name: str) -> float | None:
+        return _mean([row[name] for row in rows], [row[f"{name}#weight"] for row in rows])
+
+    def over_time(name: str) -> float | None:
+        return _mean([row[name] for row in rows], seconds)
+
+    online = mean("online")
+
+    def together(name: str) -> float | None:
+        share = mean(name)
+        return None if share is None or online is None else share * online
+
+    etr = mean("etr")
+    rate, cycles, finite = map(over_time, ("instruction_rate", "cycle_rate", "finite_rate"))
+    cpi = cycles / rate if cycles is not None and rate else None
+    waiting = finite / rate if finite is not None and rate else None
+    response = mean("response_s")
+    return {
+        "processors": online,
+        "unparked": mean("unparked"),
+        "total_pct": together("busy_pct"),
+        "guest_pct": together("guest_pct"),
+        "chargeable_pct": together("chargeable_cp_pct"),
+        "nonchargeable_pct": together("nonchargeable_cp_pct"),
+        "etr": etr or None,
+        "response_ms": None if response is None else 1000 * response,
+        "instructions_given": rate / etr if rate and etr else None,
+        "cpi_given": cpi,
+        "finite_cpi": waiting,
+        "complexity_cpi": None if cpi is None or waiting is None else cpi - waiting,
+        "ghz": mean("ghz"),
+    }
+
+
+def _mean(values: list[float | None], weights: list[float | None]) -> float | None:
+    """Weighted mean; None if the weights sum to 0 or a weighted value is missing."""
+    if None in weights:
+        return None
+    pairs = [(value, weight) for value, weight in zip(values, weights, strict=True) if weight]
+    if not pairs or any(value is None for value, _ in pairs):
+        return None
+    total = sum(weight for _, weight in pairs if weight)
+    return sum(value * weight for value, weight in pairs if value is not None and weight) / total
