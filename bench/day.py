@@ -30,7 +30,7 @@ LOGON = _native.tod_from_unix_us(START_US - 3_600_000_000)
 Told = tuple[str, dict[str, object]]
 
 
-def layout_of(record: str) -> layouts.Layout:
+def layout_of(record: str) -> layouts.RecordLayout:
     own = layouts.sim_layouts(record)
     return own[0] if own else next(one for one in layouts.layouts(record) if one.release == "5.3")
 
@@ -47,7 +47,7 @@ class Day:
         self.random = random.Random(seed)
         self.base = bytearray()
         self.ends: list[int] = []
-        self.places: list[tuple[int, layouts.Layout]] = []
+        self.places: list[tuple[int, layouts.RecordLayout]] = []
 
     def add(self, record: str, facts: dict[str, object]) -> None:
         """One more record of every interval."""

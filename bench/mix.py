@@ -89,7 +89,7 @@ class Maker:
             ends.append(len(base))
         return Interval(int.from_bytes(base, "big"), int.from_bytes(step, "big"), len(base), ends)
 
-    def _record(self, layout: layouts.Layout, subject: int, entries: int, time_us: int) -> bytes:
+    def _record(self, layout: layouts.RecordLayout, subject: int, entries: int, time_us: int) -> bytes:
         values = {f.name: self._value(f, subject) for f in layout.fields if _plain(f)}
         rows = {}
         for section in layout.sections[:1] if entries else ():
@@ -101,7 +101,7 @@ class Maker:
             ]
         return plans.encode(layout, values, tod=_native.tod_from_unix_us(time_us), entries=rows)
 
-    def _value(self, field: layouts.Field, subject: int) -> object:
+    def _value(self, field: layouts.MonitorField, subject: int) -> object:
         number = field.type in ("unsigned", "signed") or field.kind in ("counter", "timer", "time")
         if field.kind == "identifier" and number:
             return subject if field.length > 1 else subject % 256
@@ -112,7 +112,7 @@ class Maker:
         # Room above: a quarter of the field's range is never reached by the steps of a long file.
         return self.random.randrange(1, 1 << min(8 * field.length - 2, 48))
 
-    def _step(self, layout: layouts.Layout, entries: int, length: int) -> bytearray:
+    def _step(self, layout: layouts.RecordLayout, entries: int, length: int) -> bytearray:
         step = bytearray(length)
         step[8:16] = (INTERVAL_US * TICK).to_bytes(8, "big")
         for field in layout.fields:
@@ -123,7 +123,7 @@ class Maker:
                     self._advance(step, field, layout.length + entry * section.length)
         return step
 
-    def _advance(self, step: bytearray, field: layouts.Field, at: int) -> None:
+    def _advance(self, step: bytearray, field: layouts.MonitorField, at: int) -> None:
         if field.kind not in ("counter", "timer", "sampled") or field.overlay or field.count > 1:
             return
         if field.length == 8:
@@ -135,11 +135,11 @@ class Maker:
         step[at + field.offset : at + field.end] = amount.to_bytes(field.length, "big")
 
 
-def _plain(field: layouts.Field) -> bool:
+def _plain(field: layouts.MonitorField) -> bool:
     return not field.reserved and not field.overlay and field.count == 1 and field.length > 0
 
 
-def _layout(record: str) -> layouts.Layout:
+def _layout(record: str) -> layouts.RecordLayout:
     # D4R3 is public in part, as release 5.2 has it.
     return next(one for one in layouts.layouts(record) if one.release in ("5.2", "5.3"))
 

@@ -77,7 +77,7 @@ class Maker:
             "CPUID": cpu, "CPUPROCCLASS": 0 if cpu % 4 else 4, speed: 5200, first: 3, second: 7,
             "MACHTYPE": "8561", "MACHMODEL": "T01", "MACHSEQCODE": "00000000000BE7C1",
         }  # fmt: skip
-        sets = [smf_record.CounterSet(name, [0] * count) for name, count in SETS]
+        sets = [smf_record.CounterSetValues(name, [0] * count) for name, count in SETS]
         return smf_record.encode(
             self.layout, subtype, system="BENC", local_us=START_US, values=values, sets=sets
         )

@@ -53,7 +53,7 @@ def users(seed: int = 1) -> dict[str, Any]:
 def many_users(results: bench.Results, runs: int) -> None:
     given = users()
     made = [
-        shares.User(
+        shares.ShareUser(
             user["name"],
             (user["demand"] / user["virtual_cpus"] if "demand" in user else 100.0,) * user["virtual_cpus"],
             relative=user["relative"],

@@ -19,8 +19,8 @@ import duckdb
 import fleet
 
 from zlens.lake import documents, file_names, lake_folder
-from zlens.lake.documents import GatheredDocument, MeasuresFile
-from zlens.lake.manifest import Gathered, Input, Manifest, Part, Rollup
+from zlens.lake.documents import ConsolidatedDocument, MeasuresFile
+from zlens.lake.manifest import ConsolidatedDay, DayRollup, InputPart, LakeInput, Manifest
 
 SOURCE = Path(__file__).parent / ".data" / "fleet-1000-7" / "lake"
 
@@ -45,7 +45,7 @@ def widen(source: Path, into: Path, systems: int) -> None:
     """Make the lake."""
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)
-    here = lake_folder.Folder(source)
+    here = lake_folder.LakeFolder(source)
     known = here.load()
     made = Manifest()
     originals = sorted(known.inputs.values(), key=lambda one: min(one.parts))
@@ -60,7 +60,7 @@ def widen(source: Path, into: Path, systems: int) -> None:
     for (system, day), rollup in known.rollups.items():
         for copy in range(copies):
             if renamed(system, copy) in there:
-                made.rollups[renamed(system, copy), day] = Rollup(
+                made.rollups[renamed(system, copy), day] = DayRollup(
                     renamed(system, copy), day, rollup.state, rollup.sha256
                 )
     for entry in known.gathered.values():
@@ -68,7 +68,7 @@ def widen(source: Path, into: Path, systems: int) -> None:
     (into / file_names.MANIFEST).write_bytes(made.dump())
 
 
-def copied(here: lake_folder.Folder, imported: Input, copy: int, into: Path) -> Input:
+def copied(here: lake_folder.LakeFolder, imported: LakeInput, copy: int, into: Path) -> LakeInput:
     """An input under another name."""
     ((system, part),) = imported.parts.items()
     name = renamed(system, copy)
@@ -95,17 +95,19 @@ def copied(here: lake_folder.Folder, imported: Input, copy: int, into: Path) -> 
             target = into / file.name(sha256, name)
             target.parent.mkdir(parents=True, exist_ok=True)
             os.link(here.absolute(file.name(imported.sha256, system)), target)
-    moved = Part(
+    moved = InputPart(
         name, digest[:16], part.place, part.first_us, part.last_us, part.first_end_us, part.last_end_us,
         joined=part.joined,
     )  # fmt: skip
-    return Input(
+    return LakeInput(
         sha256, imported.path.replace(system, name), imported.bytes, imported.source, imported.leap,
         imported.added_us, {digest[:16]: digest}, {name: moved},
     )  # fmt: skip
 
 
-def gathered(here: lake_folder.Folder, entry: Gathered, copies: int, there: set[str], into: Path) -> Gathered:
+def gathered(
+    here: lake_folder.LakeFolder, entry: ConsolidatedDay, copies: int, there: set[str], into: Path
+) -> ConsolidatedDay:
     """The gathered measures of a day, of all copies."""
     stored = here.gathered(entry)
     files = []
@@ -135,11 +137,11 @@ def gathered(here: lake_folder.Folder, entry: Gathered, copies: int, there: set[
         for system, state in stored.members
         if renamed(system, copy) in there
     ]
-    data = GatheredDocument(sorted(members), stored.schemas, files).dump()
+    data = ConsolidatedDocument(sorted(members), stored.schemas, files).dump()
     target = into / file_names.gathered_document(entry.day, entry.key)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(data)
-    return Gathered(entry.day, entry.key, hashlib.sha256(data).hexdigest())
+    return ConsolidatedDay(entry.day, entry.key, hashlib.sha256(data).hexdigest())
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, intervals, session, system
 from zlens.api import Session
 from zlens.catalog import cpumf, generations
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.options import Options
 
 NUMBERS = [n for each in cpumf.sets().values() for n in range(each.first, each.first + each.most)]
@@ -15,17 +15,17 @@ NUMBERS = [n for each in cpumf.sets().values() for n in range(each.first, each.f
 #: What the reader of SMF 113 hands over: header, identity, and for each counter number its difference.
 COLUMNS = (
     *HEADER,
-    Column("cpu_id", "int"),
-    Column("core_id", "int"),
-    Column("cpu_type", "text"),
-    Column("machine_type", "text"),
-    Column("serial", "text"),
-    Column("version1", "int"),
-    Column("version2", "int"),
-    Column("cpsp", "int"),
-    Column("lost", "bool"),
-    *(Column(f"{name}_counters", "int") for name in cpumf.sets()),
-    *(Column(f"c{number}_d", "int") for number in NUMBERS),
+    RawColumn("cpu_id", "int"),
+    RawColumn("core_id", "int"),
+    RawColumn("cpu_type", "text"),
+    RawColumn("machine_type", "text"),
+    RawColumn("serial", "text"),
+    RawColumn("version1", "int"),
+    RawColumn("version2", "int"),
+    RawColumn("cpsp", "int"),
+    RawColumn("lost", "bool"),
+    *(RawColumn(f"{name}_counters", "int") for name in cpumf.sets()),
+    *(RawColumn(f"c{number}_d", "int") for number in NUMBERS),
 )
 
 #: One machine type of each generation.

@@ -6,26 +6,26 @@ from typing import Any
 
 from zlens import _native
 from zlens.api import Session
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.options import Options
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
 
 HEADER = (
-    Column("system", "text"),
-    Column("source", "text"),
-    Column("file", "text"),
-    Column("offset", "int"),
-    Column("tod", "time"),
-    Column("interval_end", "time"),
-    Column("seconds", "float"),
-    Column("flag", "text"),
+    RawColumn("system", "text"),
+    RawColumn("source", "text"),
+    RawColumn("file", "text"),
+    RawColumn("offset", "int"),
+    RawColumn("tod", "time"),
+    RawColumn("interval_end", "time"),
+    RawColumn("seconds", "float"),
+    RawColumn("flag", "text"),
 )
 
 
 class FakeTable:
     """A raw table that remembers which columns it was asked for."""
 
-    def __init__(self, name: str, columns: tuple[Column, ...], rows: list[tuple[Any, ...]]) -> None:
+    def __init__(self, name: str, columns: tuple[RawColumn, ...], rows: list[tuple[Any, ...]]) -> None:
         self.name = name
         self.columns = columns
         self.rows = rows
@@ -105,7 +105,7 @@ def processors(
     None stands for a sample after which counters were reset: its differences and seconds are NULL.
     """
     fields = ("pfxcpuad", "pfxcputy", "pfxutime", "pfxutime_d", "pfxprbtm_d", "pfxtmsys_d", "pfxtotwt_d")
-    columns = (*HEADER, *(Column(f"sytprp_{field}", "int") for field in fields))
+    columns = (*HEADER, *(RawColumn(f"sytprp_{field}", "int") for field in fields))
     rows: list[tuple[Any, ...]] = []
     for k, minute in enumerate(shares):
         for cpu, share in enumerate(minute):

@@ -27,7 +27,7 @@ Group = tuple[bool, int, int, int, list[bytes]]
 
 
 @cache
-def _layout(record: str) -> layouts.Layout:
+def _layout(record: str) -> layouts.RecordLayout:
     return next(one for one in layouts.layouts(record) if one.release == "5.3")
 
 

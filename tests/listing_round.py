@@ -64,7 +64,7 @@ def rows_of(session: Session, raw: str) -> list[dict[str, Any]]:
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
 
 
-def differs(expected: Any, row: dict[str, Any], column: definition.Column) -> str:
+def differs(expected: Any, row: dict[str, Any], column: definition.ReportColumn) -> str:
     """Why a value is not the printed one; "" if it is, within the precision it was printed with."""
     name = listings.column_name(column)
     value = row[name]
@@ -127,7 +127,7 @@ def of_measures(session: Session, name: str, folder: Path) -> tuple[int, list[st
     return same, sorted(missing - apart.keys()), wrong
 
 
-def alike(value: Any, printed: Any, column: definition.Column) -> bool:
+def alike(value: Any, printed: Any, column: definition.ReportColumn) -> bool:
     """Whether a value is the printed one: within a unit of its last digit or 1 %; a time, to the second."""
     if isinstance(value, float) and isinstance(printed, float | int):
         return math.isclose(value, printed, rel_tol=0.011, abs_tol=1.01 / 10**column.decimals)

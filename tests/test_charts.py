@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from zlens.rendering import charts
-from zlens.rendering.charts import Chart, Series
+from zlens.rendering.charts import Chart, ChartSeries
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -20,7 +20,7 @@ def drawn(chart: Chart) -> ElementTree.Element:
 
 
 def test_bars_are_as_high_as_their_values() -> None:
-    series = (Series("entitled", [50.0, 100.0]), Series("gets", [25.0, None]))
+    series = (ChartSeries("entitled", [50.0, 100.0]), ChartSeries("gets", [25.0, None]))
     root = drawn(Chart("A <b> & c", "bars", ["x", "y"], series, "%"))
     bars = [one for one in root.findall(f"{SVG}rect") if one.find(f"{SVG}title") is not None]
     heights = [float(one.attrib["height"]) for one in bars]
@@ -36,19 +36,19 @@ def test_bars_are_as_high_as_their_values() -> None:
 
 
 def test_a_line_does_not_bridge_what_is_not_known() -> None:
-    series = (Series("a", [1.0, 2.0, None, 3.0, 4.0]),)
+    series = (ChartSeries("a", [1.0, 2.0, None, 3.0, 4.0]),)
     root = drawn(Chart("t", "lines", [1.0, 2.0, 3.0, 4.0, 5.0], series, "s", "n"))
     assert len(root.findall(f"{SVG}polyline")) == 2
     assert len(root.findall(f"{SVG}circle")) == 4
 
 
 def test_nothing_known_is_no_chart() -> None:
-    assert charts.svg(Chart("t", "bars", ["a"], (Series("a", [None]),), "")) == ""
+    assert charts.svg(Chart("t", "bars", ["a"], (ChartSeries("a", [None]),), "")) == ""
 
 
 def test_too_many_bars_are_cut_and_that_is_said() -> None:
     many = [str(at) for at in range(500)]
-    root = drawn(Chart("t", "bars", many, (Series("a", [1.0] * 500),), ""))
+    root = drawn(Chart("t", "bars", many, (ChartSeries("a", [1.0] * 500),), ""))
     assert "of 500" in (root.findtext(f"{SVG}title") or "")
     assert len(root.findall(f"{SVG}rect")) == charts.MOST_BARS + 1
 
@@ -67,14 +67,14 @@ def test_an_axis_holds_its_values(one: float, other: float) -> None:
 
 def test_labels_have_the_room_there_is() -> None:
     long = "CP, non-chargeable"
-    few = drawn(Chart("t", "bars", [long, "b"], (Series("a", [1.0, 2.0]),), ""))
-    many = drawn(Chart("t", "bars", [long] * 9, (Series("a", [1.0] * 9),), ""))
+    few = drawn(Chart("t", "bars", [long, "b"], (ChartSeries("a", [1.0, 2.0]),), ""))
+    many = drawn(Chart("t", "bars", [long] * 9, (ChartSeries("a", [1.0] * 9),), ""))
     assert long in [one.text for one in few.findall(f"{SVG}text")]
     assert long not in [one.text for one in many.findall(f"{SVG}text")]
     assert any((one.text or "").startswith("CP, non") for one in many.findall(f"{SVG}text"))
 
 
 def test_the_unit_does_not_stand_in_the_legend() -> None:
-    root = drawn(Chart("t", "bars", ["a"], (Series("a", [1.0]),), "% of all processors"))
+    root = drawn(Chart("t", "bars", ["a"], (ChartSeries("a", [1.0]),), "% of all processors"))
     box = next(one for one in root.findall(f"{SVG}rect") if one.find(f"{SVG}title") is None)
     assert float(box.attrib["x"]) > 7 * len("% of all processors")

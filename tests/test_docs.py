@@ -109,15 +109,17 @@ def test_the_limits_of_security_are_those_of_the_program() -> None:
     from zlens.cli import inputs, watchdog
     from zlens.engine import results
     from zlens.server import connections, response_bodies, running_requests, sql_workers
-    from zlens.server.limits import Limits
+    from zlens.server.limits import RequestLimits
 
     text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|", text, flags=re.MULTILINE))
     gb = 1024**3
     assert rows["SQL of the page and scenarios of models answered at a time"] == str(sql_workers.COUNT)
-    assert rows["memory of such a question"].startswith(f"{Limits().memory // gb} GB")
-    assert rows["time of a request (`--question-time`)"] == f"{Limits().seconds:g} s"
-    assert rows["requests of one user in progress, where a proxy names users"] == str(Limits().questions)
+    assert rows["memory of such a question"].startswith(f"{RequestLimits().memory // gb} GB")
+    assert rows["time of a request (`--question-time`)"] == f"{RequestLimits().seconds:g} s"
+    assert rows["requests of one user in progress, where a proxy names users"] == str(
+        RequestLimits().questions
+    )
     assert f"{results.MOST // 1_000_000} million values" in rows["rows of an answer"]
     assert rows["length of a text in an answer of the page"] == f"{results.LONGEST:,} characters"
     assert rows["answers of the page that are being sent"] == f"{response_bodies.MOST // 1024**2} MB"

@@ -8,7 +8,7 @@ from typing import Any
 from fakes import HEADER, START_US, FakeSource, FakeTable, session, system
 from zlens.api import Session
 from zlens.catalog import smf_sections
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.options import Options
 from zlens.inputs.source import Interval
 
@@ -92,12 +92,12 @@ def one(select: str, row: Row) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _section(name: str) -> tuple[smf_sections.Layout, smf_sections.Section]:
+def _section(name: str) -> tuple[smf_sections.SmfLayout, smf_sections.SmfSection]:
     layout = smf_sections.layout(72)
     return layout, layout.section(name)
 
 
 def _table(name: str, rows: list[Row]) -> FakeTable:
     layout, section = _section(name)
-    columns: tuple[Column, ...] = (*HEADER, *smf_sections.columns(layout, section))
+    columns: tuple[RawColumn, ...] = (*HEADER, *smf_sections.columns(layout, section))
     return FakeTable(section.table, columns, [tuple(row.get(c.name) for c in columns) for row in rows])

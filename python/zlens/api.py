@@ -12,16 +12,16 @@ from zlens.inputs.source import Progress
 from zlens.session import session
 
 if TYPE_CHECKING:
-    from zlens.engine.results import Answer
-    from zlens.findings.evaluate import Findings
-    from zlens.rig.results import Result
-    from zlens.simulation.run import Run
+    from zlens.engine.results import QueryResult
+    from zlens.findings.evaluate import FindingsResult
+    from zlens.rig.results import RigResult
+    from zlens.simulation.run import SimulationRun
 
 
-class Session(session.Session):
+class Session(session.CoreSession):
     """Inputs opened together. A context manager; `close` gives back memory and the spill folder."""
 
-    def sql(self, query: str) -> Answer:
+    def sql(self, query: str) -> QueryResult:
         """Answer one SELECT over measures, raw tables and roles; QueryError if it is invalid.
 
         The answer has `rows`, exports Arrow to pandas, Polars and others, and is a table in notebooks.
@@ -50,7 +50,7 @@ class Session(session.Session):
         only: Iterable[str] | None = None,
         rules: Iterable[str | os.PathLike[str]] = (),
         baseline: Session | None = None,
-    ) -> Findings:
+    ) -> FindingsResult:
         """What stands out, worst first: the rules of the catalog, the user's and those of more folders.
 
         Rules of thumb of our own (class `ours`) are held only when `classes` names that class, `only` names
@@ -69,7 +69,7 @@ def simulate(
     hours: float | None = None,
     runs: int = 1,
     progress: Progress | None = None,
-) -> list[Run]:
+) -> list[SimulationRun]:
     """Simulate a scenario, a file or its parsed TOML, and write the monitor records of its z/VM systems.
 
     Each run has the files it wrote by system, the file of its throughput, and a summary: use by partition
@@ -98,7 +98,7 @@ def run_rig(
     seeds: int | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
-) -> list[Result]:
+) -> list[RigResult]:
     """Run scenarios whose right answers are known, and compare: files, or names of those that zlens ships.
 
     Monitor data, report.html and results.json stay in the folder `output`; runs that it has are not made

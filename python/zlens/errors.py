@@ -98,5 +98,5 @@ class CatalogError(ZlensError):
     """A catalog file or an imported layout pack is wrong."""
 
 
-class Cancelled(ZlensError):  # noqa: N818
+class CanceledError(ZlensError):
     """A question was ended before its answer was there, because it is not wanted any more."""

@@ -55,7 +55,7 @@ _COMPARED = {
 
 
 @dataclass(frozen=True)
-class Question:
+class ReadOptions:
     """What is asked of an input: as plain values, since it goes to other processes."""
 
     path: str
@@ -67,7 +67,7 @@ class Question:
     tz: str | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> Question:
+    def of(cls, options: Mapping[str, str]) -> ReadOptions:
         """From the options of a reader; QueryError for one that is missing or unknown."""
         given = {name.lower(): value for name, value in options.items()}
         if unknown := sorted(given.keys() - {*_OPTIONS}):
@@ -105,7 +105,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 @dataclass
-class Systems(InputPartition):  # type: ignore[misc]
+class MachineInputPartition(InputPartition):  # type: ignore[misc]
     """The systems of a machine; none: everything, of a table that is not of systems."""
 
     names: tuple[str, ...] = ()
@@ -119,15 +119,15 @@ class ZlensDataSource(DataSource):  # type: ignore[misc]
         return "zlens"
 
     def schema(self) -> str:
-        question = Question.of(self.options)
+        question = ReadOptions.of(self.options)
         with question.open() as session:
             answer = session.sql(question.select(question.columns))
             pairs = zip(answer.columns, answer.types, strict=True)
             return ", ".join(f"`{name}` {_TYPES[kind]}" for name, kind in pairs)
 
     def reader(self, schema: Any) -> DataSourceReader:
-        question = Question.of(self.options)
-        made = _Filtering if _hands_down(sys._getframe().f_back) else _Reader
+        question = ReadOptions.of(self.options)
+        made = _FilteringReader if _hands_down(sys._getframe().f_back) else _Reader
         return made(question, _arrow(schema))
 
 
@@ -159,7 +159,7 @@ def _arrow(schema: Any) -> pa.Schema:
 
 @dataclass
 class _Reader(DataSourceReader):  # type: ignore[misc]
-    question: Question
+    question: ReadOptions
     schema: pa.Schema
     conditions: list[str] = field(default_factory=list)
 
@@ -168,7 +168,7 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
             named = "system" in session.sql(self.question.select(())).columns
             # Problems of a file are of no system.
             if not named or self.question.table == "problem":
-                return [Systems()]
+                return [MachineInputPartition()]
             machines: dict[str, dict[str, None]] = {}
             of_system: dict[str, str] = {}
             for info in session.systems:
@@ -176,7 +176,9 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
                     of_system.setdefault(info.system, info.machine)
             for info in session.systems:
                 machines.setdefault(of_system.get(info.system, f"\n{info.system}"), {})[info.system] = None
-        return [Systems(tuple(names)) for names in machines.values()] or [Systems()]
+        return [MachineInputPartition(tuple(names)) for names in machines.values()] or [
+            MachineInputPartition()
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         with self.question.open(partition.names) as session:
@@ -196,7 +198,7 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
 
 
 @dataclass
-class _Filtering(_Reader):
+class _FilteringReader(_Reader):
     """Takes conditions on system and time; Spark checks all others, and does not check these."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802

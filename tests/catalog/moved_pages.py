@@ -25,7 +25,7 @@ from msgspec.structs import replace
 import monwrite_made as made
 from zlens import _native
 from zlens.catalog import layouts, plans
-from zlens.catalog.layouts import HEADER_LENGTH, Field, Layout, Section
+from zlens.catalog.layouts import HEADER_LENGTH, MonitorField, MonitorSection, RecordLayout
 from zlens.record_pages import importer as pages
 
 #: Bytes put before what moves: no field keeps its place.
@@ -37,7 +37,7 @@ class Moved:
     """The moved layouts, which the pack under ZLENS_DATA has, too."""
 
     release: str
-    layouts: Mapping[str, Layout]
+    layouts: Mapping[str, RecordLayout]
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -101,7 +101,7 @@ def _plain(text: str) -> list[str]:
     return [re.sub(" +", " ", line) if "z/VM" in line else line for line in lines]
 
 
-def elsewhere(layout: Layout) -> Layout:
+def elsewhere(layout: RecordLayout) -> RecordLayout:
     """The layout with all fields that follow the first one of ours in another order and at other places."""
     path = layouts.monitor_root() / layouts.file_name(layout.record)
     real = layouts.read(path).layouts
@@ -119,7 +119,9 @@ def elsewhere(layout: Layout) -> Layout:
     return replace(layout, fields=fields, length=end, sections=tuple(sections))
 
 
-def _section(section: Section, known: set[tuple[str, int, int]], before: int, after: int) -> Section:
+def _section(
+    section: MonitorSection, known: set[tuple[str, int, int]], before: int, after: int
+) -> MonitorSection:
     fields, length = _shuffled(section.fields, known, 0, 4, section.length)
     offset, stride = section.offset, section.stride
     return replace(
@@ -133,8 +135,8 @@ def _section(section: Section, known: set[tuple[str, int, int]], before: int, af
 
 
 def _shuffled(
-    fields: Iterable[Field], known: set[tuple[str, int, int]], least: int, gap: int, length: int
-) -> tuple[tuple[Field, ...], int]:
+    fields: Iterable[MonitorField], known: set[tuple[str, int, int]], least: int, gap: int, length: int
+) -> tuple[tuple[MonitorField, ...], int]:
     """Fields from the first one on that is not known at its place, back to front behind a gap."""
     ordered = sorted(fields, key=lambda f: (f.offset, f.overlay, -f.length * f.count))
     named = [f for f in ordered if not f.reserved and f.length]
@@ -147,7 +149,7 @@ def _shuffled(
     start = max(min(f.offset for f in ours), least)
     kept = [f for f in ordered if f.length and f.offset < start]
     start = max([start, *(f.end for f in kept)])
-    groups: list[list[Field]] = []
+    groups: list[list[MonitorField]] = []
     end = start
     for field in ordered:
         if field.length and field not in kept:
@@ -155,7 +157,7 @@ def _shuffled(
                 groups.append([])
             groups[-1].append(field)
             end = max(end, field.end)
-    placed = [*kept, Field("*", start, gap)]
+    placed = [*kept, MonitorField("*", start, gap)]
     at = start + gap
     for group in reversed(groups):
         begin = group[0].offset
@@ -164,7 +166,7 @@ def _shuffled(
     return (*placed, *(replace(f, offset=at) for f in tail)), at
 
 
-def _places(layout: Layout) -> set[tuple[Any, ...]]:
+def _places(layout: RecordLayout) -> set[tuple[Any, ...]]:
     """Where fields stand and how they are read; what a page cannot say is left out."""
     found = {("", f.name, f.offset, f.length, f.count, f.kind, f.unit) for f in layout.fields}
     for section in layout.sections:

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from zlens.catalog.layouts import Field, Layout, Section
+from zlens.catalog.layouts import MonitorField, MonitorSection, RecordLayout
 
 STYLES = ("4.x", "6.2", "flat")
 
@@ -77,7 +77,7 @@ COLUMNS = {
 
 
 def page(
-    layout: Layout,
+    layout: RecordLayout,
     style: str = "6.2",
     *,
     release: str | None = "7.3",
@@ -127,7 +127,7 @@ def null_page(name: str, domain: int, number: int, release: str = "7.3") -> str:
     )
 
 
-def _prolog(layout: Layout) -> str:
+def _prolog(layout: RecordLayout) -> str:
     domain = _DOMAINS[layout.domain] if layout.domain < len(_DOMAINS) else "Other"
     title = textwrap.wrap(f"Record {layout.number} - {layout.title}", 40)
     lines = [
@@ -144,7 +144,7 @@ def _prolog(layout: Layout) -> str:
 
 
 def _table(
-    layout: Layout, columns: Columns, bits: Mapping[str, Iterable[tuple[int, str]]], length: int | None
+    layout: RecordLayout, columns: Columns, bits: Mapping[str, Iterable[tuple[int, str]]], length: int | None
 ) -> tuple[str, dict[str, list[tuple[int, int | None, int | None]]]]:
     short = layout.dsect[2:]
     references: dict[str, list[tuple[int, int | None, int | None]]] = {}
@@ -155,7 +155,7 @@ def _table(
         if name != "*":
             references.setdefault(name, []).append((at, size, None))
 
-    def field(f: Field) -> None:
+    def field(f: MonitorField) -> None:
         dim = "" if f.count == 1 else f"({f.first}:{f.first + f.count - 1})"
         row(f.name, f.offset, f.length, f.type.capitalize(), f.text or "", dim=dim)
         for value, name in bits.get(f.name, ()):
@@ -182,7 +182,7 @@ def _table(
     return "\n".join(lines), references
 
 
-def _section_name(short: str, section: Section) -> str:
+def _section_name(short: str, section: MonitorSection) -> str:
     return f"{short}_{section.name}"
 
 

@@ -6,14 +6,14 @@ import random
 from typing import Any
 
 from zlens.catalog import plans
-from zlens.catalog.layouts import Field, Layout, Section
+from zlens.catalog.layouts import MonitorField, MonitorSection, RecordLayout
 from zlens.catalog.raw_columns import field_parts
 
 TOD = 0xD0C0_FFEE_0000_0000
 LETTERS = "ABCXYZ0123456789$#@ äöüÄÖÜß"
 
 
-def some_value(field: Field, kind: str, rng: random.Random, width: int) -> Any:
+def some_value(field: MonitorField, kind: str, rng: random.Random, width: int) -> Any:
     if kind == "text":
         return "".join(rng.choice(LETTERS) for _ in range(rng.randint(0, width or 12))).rstrip()
     if kind == "ascii":
@@ -29,7 +29,9 @@ def some_value(field: Field, kind: str, rng: random.Random, width: int) -> Any:
     return rng.choice([0, 1, top, top // 2, rng.randint(0, top)])
 
 
-def some_values(fields: tuple[Field, ...], rng: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
+def some_values(
+    fields: tuple[MonitorField, ...], rng: random.Random
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Values to write and, by name of part, what must be read back."""
     given: dict[str, Any] = {}
     expected: dict[str, Any] = {}
@@ -54,7 +56,7 @@ def some_values(fields: tuple[Field, ...], rng: random.Random) -> tuple[dict[str
 
 
 def some_record(
-    layout: Layout, rng: random.Random
+    layout: RecordLayout, rng: random.Random
 ) -> tuple[bytes, dict[str, Any], dict[str, list[dict[str, Any]]]]:
     """A record of random values, what must be read back of it, and of its entries."""
     given, expected = some_values(layout.fields, rng)
@@ -88,7 +90,7 @@ def some_record(
 
 
 def some_entry(
-    layout: Layout, section: Section, rng: random.Random, number: int
+    layout: RecordLayout, section: MonitorSection, rng: random.Random, number: int
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, list[dict[str, Any]]]]:
     """An entry, what must be read back of it, and of the entries inside it."""
     given, expected = some_values(section.fields, rng)

@@ -14,9 +14,9 @@ import zlens
 from zlens import demo
 from zlens.api import Session
 from zlens.catalog import aggregation, measures
-from zlens.catalog.aggregation import Question
+from zlens.catalog.aggregation import MeasureQuery
 from zlens.catalog.expressions import quote
-from zlens.catalog.measures import Column, Table
+from zlens.catalog.measures import Measure, MeasureColumn
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, QueryError
 from zlens.inputs.options import Options, parse_zone
@@ -40,12 +40,12 @@ def demo_files(demo_folder: Path) -> dict[str, Path]:
     return {path.name: path for path in demo_folder.iterdir()}
 
 
-def measured(table: Table) -> list[Column]:
+def measured(table: Measure) -> list[MeasureColumn]:
     """The columns of which several rows give one number."""
     return [column for column in table.columns if column.aggregate in KINDS and column.name != "seconds"]
 
 
-def compared(session: Session) -> Iterator[Table]:
+def compared(session: Session) -> Iterator[Measure]:
     for name in measures.tables():
         table = measures.table(name)
         if not table.plain and not table.empty and measured(table) and session.fills(name):
@@ -55,7 +55,7 @@ def compared(session: Session) -> Iterator[Table]:
 Row = tuple[object, ...]
 
 
-def whole(session: Session, table: Table, flagged: bool) -> dict[Row, list[float | None]]:
+def whole(session: Session, table: Measure, flagged: bool) -> dict[Row, list[float | None]]:
     """Of each subject every column over all its rows. Buckets of --every may be flagged: they are too few."""
     keys = ", ".join(map(quote, ("system", "source", *table.key)))
     rows = f"(SELECT * REPLACE (NULL AS flag) FROM {table.name})" if flagged else table.name
@@ -65,7 +65,7 @@ def whole(session: Session, table: Table, flagged: bool) -> dict[Row, list[float
     return {row[:width]: list(row[width:]) for row in found}
 
 
-def complete(session: Session, table: Table) -> dict[Row, list[bool]]:
+def complete(session: Session, table: Measure) -> dict[Row, list[bool]]:
     """Of each subject whether no row is flagged and none lacks a column."""
     keys = ", ".join(map(quote, ("system", "source", *table.key)))
     shown = ", ".join(
@@ -216,12 +216,12 @@ def asked(
 ) -> list[tuple[object, ...]]:
     measure = measures.table(table)
     wanted = [(column(table, name), (told or aggregation.usual(column(table, name)),)) for name in columns]
-    question = Question(measure, wanted, sample(table, rows), by)
+    question = MeasureQuery(measure, wanted, sample(table, rows), by)
     skipped = len(question.keys())
     return [tuple(one[skipped:]) for one in CONNECTION.execute(question.sql()).fetchall()]
 
 
-def column(table: str, name: str) -> Column:
+def column(table: str, name: str) -> MeasureColumn:
     found = measures.table(table).column(name)
     assert found is not None
     return found
@@ -358,7 +358,7 @@ def test_every_column_of_every_measure_gives_sql() -> None:
         empty = f"(SELECT * FROM {sample(name, [row(1)])} WHERE false)"
         wanted = [(one, aggregation.gives(one)) for one in table.columns if one.name not in ("interval_end",)]
         for by in (table.key, table.apart):
-            assert CONNECTION.execute(Question(table, wanted, empty, by).sql()).fetchall() == []
+            assert CONNECTION.execute(MeasureQuery(table, wanted, empty, by).sql()).fetchall() == []
 
 
 def test_every_face_expands_the_declaration() -> None:

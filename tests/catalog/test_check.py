@@ -28,7 +28,7 @@ UTIME = '{ name = "SYTPRP_PFXUTIME", at = 32, len = 8'
 CPUAD = '{ name = "SYTPRP_PFXCPUAD", at = 20, len = 2'
 
 
-def found(text: str, tmp_path: Path, name: str = "d00r02.toml") -> list[check.Finding]:
+def found(text: str, tmp_path: Path, name: str = "d00r02.toml") -> list[check.CatalogIssue]:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     layouts.forget()

@@ -9,31 +9,31 @@ from msgspec.structs import replace
 
 from zlens.catalog import layouts
 from zlens.catalog.layout_selection import choose, needs, page_url
-from zlens.catalog.layouts import Field, Head, Layout
+from zlens.catalog.layouts import MonitorField, RecordInfo, RecordLayout
 from zlens.inputs.problems import KINDS
 from zlens.record_pages import record_file_writer
 
 NOWHERE = Path(__file__).parent / "no packs here"
 
 
-def field(name: str, at: int, length: int = 4, kind: str = "counter") -> Field:
+def field(name: str, at: int, length: int = 4, kind: str = "counter") -> MonitorField:
     status = "unknown" if kind == "unknown" else "stated"
-    return Field(f"SYTPRP_{name}", at, length, "unsigned", kind, status)
+    return MonitorField(f"SYTPRP_{name}", at, length, "unsigned", kind, status)
 
 
 def layout(
-    release: str, length: int, *fields: Field, complete: bool = True, callevel: tuple[int, ...] = ()
-) -> Layout:
+    release: str, length: int, *fields: MonitorField, complete: bool = True, callevel: tuple[int, ...] = ()
+) -> RecordLayout:
     at = 20
-    filled: list[Field] = []
+    filled: list[MonitorField] = []
     for one in fields:
         if complete and one.offset > at:
-            filled.append(Field("*", at, one.offset - at))
+            filled.append(MonitorField("*", at, one.offset - at))
         filled.append(one)
         at = one.end
     if complete and at < length:
-        filled.append(Field("*", at, length - at))
-    return Layout(
+        filled.append(MonitorField("*", at, length - at))
+    return RecordLayout(
         *("D0R2", 0, 2, "MRSYTPRP", "Processor Data", "sample", release, length, False, complete),
         *("a test", "verified", None, "x", tuple(filled), (), "processor", (), (), callevel),
     )
@@ -50,16 +50,18 @@ class Packs:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def add(self, pack: str, *made: Layout, record: str = "D0R2") -> None:
+    def add(self, pack: str, *made: RecordLayout, record: str = "D0R2") -> None:
         domain, number = layouts.record_key(record)
-        head = Head(record, domain, number, "MRSYTPRP", "Processor Data", "sample", {}, False, None, pack)
+        head = RecordInfo(
+            record, domain, number, "MRSYTPRP", "Processor Data", "sample", {}, False, None, pack
+        )
         record_file_writer.save(
             record_file_writer.record_file(head, made), self.root / pack / layouts.file_name(record)
         )
         layouts.forget()
 
 
-def names(chosen: Layout | None) -> list[str]:
+def names(chosen: RecordLayout | None) -> list[str]:
     assert chosen is not None
     return [f.name.split("_", 1)[1] for f in chosen.fields if not f.reserved]
 
@@ -216,7 +218,7 @@ def test_a_later_layout_serves_what_follows_an_older_one(packs: Packs) -> None:
         *own.fields,
         field("MT", 108, 8),
         field("LATER", 348, 8),
-        Field("*", 116, 232),
+        MonitorField("*", 116, 232),
         field("END", 356, 4),
     )
     packs.add("7.3", replace(own, release="7.3", length=360, fields=more))

@@ -12,7 +12,7 @@ from zlens.catalog import cpumf, cpumf_formulas, cpumf_weights, expressions, gen
 from zlens.catalog.check import cpumf as check_cpumf
 from zlens.catalog.check import records as check
 from zlens.catalog.cpumf_formulas import told
-from zlens.catalog.formula_policy import Trust, Weights
+from zlens.catalog.formula_policy import CpumfWeights, FormulaPolicy
 from zlens.errors import CatalogError, InputError
 
 ROOT = Path(__file__).parents[2]
@@ -153,7 +153,7 @@ def test_every_formula_parses_and_its_counters_are_there(name: str) -> None:
         for formula in filter(None, formulas):
             expressions.parse(formula)
             assert set(cpumf.numbers_in([formula])) <= set(generation.counters), f"{metric.name}: {formula}"
-        whole = told(name, metric.name, Trust(unverified=True))
+        whole = told(name, metric.name, FormulaPolicy(unverified=True))
         if whole:
             named = expressions.names(whole.formula)
             assert all(cpumf.number_of(each) is not None or each in cpumf.names() for each in named)
@@ -270,7 +270,7 @@ def test_rni_and_finite_cpi_by_generation() -> None:
 
 
 def test_what_is_unverified_is_told_only_to_those_who_ask() -> None:
-    allowed = Trust(unverified=True)
+    allowed = FormulaPolicy(unverified=True)
     for name in ("z14", "z15", "z16"):
         assert told(name, "rni") is None
         assert told(name, "rni", allowed).status == "unverified"
@@ -302,11 +302,11 @@ def test_columns_are_told_once_where_machines_do_not_differ() -> None:
     for table in check_cpumf.TABLES:
         for column in measures.table(table).columns:
             if column.by:
-                assert cpumf_formulas.column_formula(column.name, Trust(unverified=True)), column.name
+                assert cpumf_formulas.column_formula(column.name, FormulaPolicy(unverified=True)), column.name
 
 
 def test_what_is_built_from_the_doubtful_is_doubtful() -> None:
-    mine = Trust(weights=Weights(rni={"z196": (1.67, 0.4, 1.0, 2.4, 7.5)}))
+    mine = FormulaPolicy(weights=CpumfWeights(rni={"z196": (1.67, 0.4, 1.0, 2.4, 7.5)}))
     assert told("z196", "rni", mine).status == "user"
     assert told("z196", "est_finite_cpi", mine).status == "user"
     assert told("z196", "est_instr_cmplx_cpi", mine).status == "user"
@@ -359,11 +359,11 @@ def test_a_file_of_weights() -> None:
     )
     assert weights.rni == {"z10": (1.0, 1.0, 2.4, 7.5), "z16": (4.3, 0.45, 1.3, 5.0, 6.1)}
     assert weights.finite == {"z16": (0.5, 0.04), "zEC12": (0.54, 0.0)}
-    mine = Trust(weights=weights)
+    mine = FormulaPolicy(weights=weights)
     assert told("z16", "rni", mine).status == "user"
     assert told("zEC12", "est_finite_cpi", mine).formula == "0.54 * (B3 + B5) / B1"
     assert "B3 + B5" in told("z16", "est_scpl1m", mine).formula
-    assert cpumf_weights.parse("", "empty.toml") == Weights()
+    assert cpumf_weights.parse("", "empty.toml") == CpumfWeights()
 
 
 def test_the_examples_of_the_catalog_are_right() -> None:

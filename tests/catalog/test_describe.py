@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from zlens.catalog import layouts, resets
-from zlens.catalog.layouts import Field
+from zlens.catalog.layouts import MonitorField
 from zlens.errors import CatalogError
 from zlens.explain.layouts import describe, summary
 from zlens.record_pages import importer as pages
@@ -85,7 +85,7 @@ def test_evidence_of_resets() -> None:
 
 def test_a_layout_of_a_pack_says_where_it_is_from_and_what_it_lacks(tmp_path: Path) -> None:
     layout = next(one for one in layouts.layouts("D0R2", NOWHERE) if one.complete)
-    new = Field("SYTPRP_NEW", layout.length, 8, "unsigned", text="how much of it")
+    new = MonitorField("SYTPRP_NEW", layout.length, 8, "unsigned", text="how much of it")
     longer = replace(layout, fields=(*layout.fields, new), length=layout.length + 8)
     page = page_render.page(longer, cross_changes={"SYTPRP_NEW": (4, 4)})
     folder = tmp_path / "pages"

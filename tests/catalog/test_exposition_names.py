@@ -52,7 +52,7 @@ def column(name: str, type: str, unit: str, aggregate: str) -> str:
 def with_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     """Adds a measure to the catalog."""
 
-    def add(text: str) -> exposition.Group:
+    def add(text: str) -> exposition.MetricGroup:
         table = measures.parse(text, "ticks.toml")
         tables, others = measures.tables(), measures.table
         monkeypatch.setattr(measures, "tables", lambda: [*tables, "ticks"])

@@ -7,11 +7,11 @@ import re
 import pytest
 
 from zlens.catalog import measures
-from zlens.catalog.compile.formulas import Columns, Formulas
+from zlens.catalog.compile.formulas import Formulas, LayeredSelect
 from zlens.catalog.formula_policy import SURE
 
 
-def _columns(name: str, *, grouped: bool) -> Columns:
+def _columns(name: str, *, grouped: bool) -> LayeredSelect:
     table = measures.table(name)
     return Formulas(table, name, trust=SURE, grouped=grouped).select([c.name for c in table.columns])
 

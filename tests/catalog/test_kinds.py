@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from zlens.catalog import layouts, roles
-from zlens.catalog.layouts import Field
+from zlens.catalog.layouts import MonitorField
 
 NOWHERE = Path(__file__).parent / "no packs here"
 
 
-def fields(record: str) -> dict[str, Field]:
-    found: dict[str, Field] = {}
+def fields(record: str) -> dict[str, MonitorField]:
+    found: dict[str, MonitorField] = {}
     for layout in layouts.layouts(record, NOWHERE):
         for field in (*layout.fields, *(f for s in layout.sections for f in s.fields)):
             found.setdefault(field.name.split("_", 1)[-1], field)

@@ -12,7 +12,7 @@ from msgspec.structs import fields as members
 
 from rounds import rounds
 from zlens.catalog import layouts
-from zlens.catalog.layouts import Field, Head, Layout, RecordFile, Section
+from zlens.catalog.layouts import MonitorField, MonitorSection, RecordFile, RecordInfo, RecordLayout
 from zlens.errors import CatalogError
 from zlens.record_pages import record_file_writer
 from zlens.schema import toml
@@ -20,7 +20,7 @@ from zlens.schema import toml
 NOWHERE = Path(__file__).parent / "no packs here"
 
 
-def builtin() -> list[Layout]:
+def builtin() -> list[RecordLayout]:
     return [layout for record in layouts.records(NOWHERE) for layout in layouts.layouts(record, NOWHERE)]
 
 
@@ -210,7 +210,7 @@ _text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 _some_text = st.none() | _text
 _number = st.integers(0, 4096)
 _fields = st.builds(
-    Field,
+    MonitorField,
     name=_text,
     offset=_number,
     length=_number,
@@ -226,7 +226,7 @@ _fields = st.builds(
     note=_some_text,
 )
 _sections = st.builds(
-    Section,
+    MonitorSection,
     name=_text,
     title=_text,
     length=_number,
@@ -247,11 +247,11 @@ _sections = st.builds(
 @settings(max_examples=rounds(40, 15), deadline=None)
 @given(st.lists(_fields, max_size=2), st.lists(_sections, max_size=1), _text, st.integers(0, 2))
 def test_whatever_a_page_says_is_written_and_read_back(
-    some: list[Field], sections: list[Section], text: str, copies: int
+    some: list[MonitorField], sections: list[MonitorSection], text: str, copies: int
 ) -> None:
-    head = Head("D3R4", 3, 4, text, text, text, {text: 1}, bool(copies), text or None, "p")
+    head = RecordInfo("D3R4", 3, 4, text, text, text, {text: 1}, bool(copies), text or None, "p")
     made = tuple(
-        Layout(
+        RecordLayout(
             *("D3R4", 3, 4, text, text, text, f"{text}{i}", i, bool(i), not i, text, text, text or None, "p"),
             *(tuple(some), (), None, (), tuple(sections), tuple(range(i)), i or None),
         )
@@ -262,10 +262,10 @@ def test_whatever_a_page_says_is_written_and_read_back(
 
 
 def test_the_writer_knows_every_member_of_a_field() -> None:
-    made = Field("N", 1, 2, "signed", "timer", "stated", "u", "t", "up", True, 3, 0, "n")
-    assert all(getattr(made, m.name) != m.default for m in members(Field))
-    head = Head("D3R4", 3, 4, "MRX", "t", "sample", {}, False, None, "p")
-    layout = Layout(
+    made = MonitorField("N", 1, 2, "signed", "timer", "stated", "u", "t", "up", True, 3, 0, "n")
+    assert all(getattr(made, m.name) != m.default for m in members(MonitorField))
+    head = RecordInfo("D3R4", 3, 4, "MRX", "t", "sample", {}, False, None, "p")
+    layout = RecordLayout(
         *("D3R4", 3, 4, "MRX", "t", "sample", "5.3", 30, False, True, "s", "verified", None, "p"),
         *((made,), (), None, (), ()),
     )

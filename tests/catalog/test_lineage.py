@@ -9,8 +9,8 @@ import pytest
 from rounds import first
 from zlens.catalog import expressions, measures, roles, smf_sections
 from zlens.catalog.compile import nodes
-from zlens.catalog.compile.plan import Compiler, Input
-from zlens.catalog.formula_policy import Trust
+from zlens.catalog.compile.plan import Compiler, CompilerInput
+from zlens.catalog.formula_policy import FormulaPolicy
 from zlens.catalog.raw_columns import FIXED
 from zlens.catalog.roles import WHOLE
 from zlens.explain.lineage import column_lineage, raw_lines
@@ -61,7 +61,9 @@ class Statements:
 
     def __init__(self, raw: Raw) -> None:
         graph = column_lineage().lineages.nodes
-        source = Input(raw, graph.session, {"0": ["a"], None: ["b"]}, trust=Trust(unverified=True))
+        source = CompilerInput(
+            raw, graph.session, {"0": ["a"], None: ["b"]}, trust=FormulaPolicy(unverified=True)
+        )
         # Nothing is run: the text of a statement need not be one, but for the place of its columns.
         place = f'"{nodes.PLACE}"'
         self.compiler = Compiler(source, graph._parse, lambda _: place, lambda: None, None)

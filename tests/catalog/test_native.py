@@ -16,7 +16,7 @@ from rounds import draws
 from zlens import _native
 from zlens.catalog import layouts, plans
 from zlens.catalog.layout_selection import choose
-from zlens.catalog.layouts import SIM, Layout
+from zlens.catalog.layouts import SIM, RecordLayout
 from zlens.catalog.raw_columns import FIXED
 
 NOWHERE = Path(__file__).parent / "no packs here"
@@ -25,10 +25,10 @@ FRAMING = ("D1R11", "D1R13")
 START_US = 1_268_119_800_000_000
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
-Records = dict[str, list[tuple[Layout, bytes]]]
+Records = dict[str, list[tuple[RecordLayout, bytes]]]
 
 
-def known(record: str, release: str | None) -> list[Layout]:
+def known(record: str, release: str | None) -> list[RecordLayout]:
     """The layouts that files of a release are read with: our own pack's for files of our own pack."""
     return (layouts.sim_layouts(record) if release == SIM else []) or layouts.layouts(record, NOWHERE)
 

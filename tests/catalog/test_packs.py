@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from zlens.catalog import layouts
 from zlens.catalog.layout_selection import choose
-from zlens.catalog.layouts import Field, Layout, Section
+from zlens.catalog.layouts import MonitorField, MonitorSection, RecordLayout
 from zlens.errors import CatalogError
 from zlens.record_pages import importer as pages
 from zlens.record_pages import packs, record_file_writer
@@ -22,16 +22,16 @@ from zlens.record_pages import packs, record_file_writer
 NOWHERE = Path("/nonexistent")
 
 
-def layout_of(record: str) -> Layout:
+def layout_of(record: str) -> RecordLayout:
     return next(x for x in layouts.layouts(record, NOWHERE) if x.complete)
 
 
-def with_new(layout: Layout, name: str = "SYTPRP_NEW", text: str = "how much of it") -> Layout:
-    new = Field(name, layout.length, 8, "unsigned", text=text)
+def with_new(layout: RecordLayout, name: str = "SYTPRP_NEW", text: str = "how much of it") -> RecordLayout:
+    new = MonitorField(name, layout.length, 8, "unsigned", text=text)
     return replace(layout, fields=(*layout.fields, new), length=layout.length + 8)
 
 
-def bring(base: Path, *made: Layout, release: str = "7.3", new: bool = False) -> pages.ImportReport:
+def bring(base: Path, *made: RecordLayout, release: str = "7.3", new: bool = False) -> pages.ImportReport:
     folder = base.parent / "pages"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -47,7 +47,7 @@ def base(tmp_path: Path) -> Path:
     return tmp_path / "packs"
 
 
-def seen(base: Path, record: str, name: str, pack: str = "7.3") -> Field:
+def seen(base: Path, record: str, name: str, pack: str = "7.3") -> MonitorField:
     layouts.forget()
     field = next(x for x in layouts.layouts(record, base) if x.pack == pack).field(name)
     assert field is not None
@@ -200,9 +200,9 @@ def test_the_user_says_whose_record_it_is(base: Path) -> None:
         dsect="MRIODNEW",
         title="Something (Per Device)",
         fields=(
-            Field("IODNEW_RDEVDEV", 20, 2, "unsigned", text="device number"),
-            Field("*", 22, 2),
-            Field("IODNEW_COUNT", 24, 4, "unsigned", text="number of times it was used"),
+            MonitorField("IODNEW_RDEVDEV", 20, 2, "unsigned", text="device number"),
+            MonitorField("*", 22, 2),
+            MonitorField("IODNEW_COUNT", 24, 4, "unsigned", text="number of times it was used"),
         ),
         length=28,
     )
@@ -222,7 +222,7 @@ def test_the_user_places_a_section(base: Path) -> None:
         stride=8,
         count=1,
         length=8,
-        fields=(Field("SYTPRP_STCOUNT", 0, 8, "unsigned", text="cumulative count of things"),),
+        fields=(MonitorField("SYTPRP_STCOUNT", 0, 8, "unsigned", text="cumulative count of things"),),
         subject=(),
         subject_kind=None,
     )
@@ -239,10 +239,10 @@ def test_the_user_places_a_section(base: Path) -> None:
 
 def test_the_user_says_whose_entries_a_section_has(base: Path) -> None:
     entry = (
-        Field("SYTPRP_WHO", 0, 2, "unsigned"),
-        Field("SYTPRP_USES", 2, 4, "unsigned", text="number of times"),
+        MonitorField("SYTPRP_WHO", 0, 2, "unsigned"),
+        MonitorField("SYTPRP_USES", 2, 4, "unsigned", text="number of times"),
     )
-    section = Section("STANZA", "one of them", 6, 0, 6, None, entry)
+    section = MonitorSection("STANZA", "one of them", 6, 0, 6, None, entry)
     bring(base, replace(layout_of("D0R2"), sections=(section,)))
     place = '[D0R2.section.STANZA]\noffset = "SYTPRP_PLSCUHAF"\nstride = 6\ncount = 2\n'
     assert say(base, place + 'subject = ["SYTPRP_WHO"]\n') == []

@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from zlens.catalog import layouts
-from zlens.catalog.layouts import Field, Layout, Section
+from zlens.catalog.layouts import MonitorField, MonitorSection, RecordLayout
 from zlens.record_pages import table as page_table
 from zlens.record_pages import text as page_text
-from zlens.record_pages.page_layout import Built, build
+from zlens.record_pages.page_layout import BuiltLayout, build
 
 NOWHERE = Path("/nonexistent")
 D0R2 = next(x for x in layouts.layouts("D0R2", NOWHERE) if x.complete)
@@ -37,15 +37,15 @@ that programs may use.
 """
 
 
-def built(text: str) -> Built:
+def built(text: str) -> BuiltLayout:
     return build(page_table.parse(page_text.from_bytes(text.encode(), "page")), "7.3")
 
 
-def placed(layout: Layout) -> list[tuple[str, int, int, int]]:
+def placed(layout: RecordLayout) -> list[tuple[str, int, int, int]]:
     return [(f.name, f.offset, f.length, f.count) for f in layout.fields]
 
 
-def same(made: Built, layout: Layout = D0R2) -> bool:
+def same(made: BuiltLayout, layout: RecordLayout = D0R2) -> bool:
     return placed(made.file.layouts[0]) == placed(layout) and not made.findings
 
 
@@ -83,8 +83,8 @@ def test_a_length_with_a_plus_is_the_least_one(style: str) -> None:
 def test_labels_of_groups_are_no_fields(style: str) -> None:
     """A row of no length marks the place where several fields begin."""
     at = D0R2.fields[3].offset
-    label = Field("SYTPRP_TIMES", at, 0, "character", text="times begin here")
-    group = Field("SYTPRP_BOTH", at, 16, "character", text="two of them")
+    label = MonitorField("SYTPRP_TIMES", at, 0, "character", text="times begin here")
+    group = MonitorField("SYTPRP_BOTH", at, 16, "character", text="two of them")
     fields = (*D0R2.fields[:3], label, group, *D0R2.fields[3:])
     made = built(page_render.page(replace(D0R2, fields=fields), style)).file.layouts[0]
     assert made.field("SYTPRP_TIMES") is None
@@ -99,8 +99,8 @@ def test_labels_of_groups_are_no_fields(style: str) -> None:
 @pytest.mark.parametrize(("first", "count"), [(0, 31), (1, 20), (5, 2)])
 def test_bounds_of_arrays_are_those_of_the_page(style: str, first: int, count: int) -> None:
     """Len is that of one element: `*(0:30)` of 2 bytes are 62."""
-    named = Field("SYTPRP_NEW", D0R2.length, 4, "unsigned", count=count, first=first)
-    reserved = Field("*", named.end, 2, "unsigned", count=count, first=first)
+    named = MonitorField("SYTPRP_NEW", D0R2.length, 4, "unsigned", count=count, first=first)
+    reserved = MonitorField("*", named.end, 2, "unsigned", count=count, first=first)
     longer = replace(D0R2, fields=(*D0R2.fields, named, reserved), length=reserved.end)
     made = built(page_render.page(longer, style)).file.layouts[0]
     assert placed(made) == placed(longer)
@@ -117,13 +117,13 @@ def test_marks_of_changes_in_descriptions_stay_words() -> None:
 def test_a_section_that_nobody_placed_names_the_fields_that_may_say_where_it_is() -> None:
     end = D0R2.length
     telling = (
-        Field("SYTPRP_NEWOFF", end, 2, "unsigned", text="offset to the first entry"),
-        Field("SYTPRP_NEWLEN", end + 2, 2, "unsigned", text="length of one entry"),
-        Field("SYTPRP_NEWNUM", end + 4, 2, "unsigned", text="number of entries"),
-        Field("SYTPRP_OTHER", end + 6, 2, "unsigned", text="what it is"),
+        MonitorField("SYTPRP_NEWOFF", end, 2, "unsigned", text="offset to the first entry"),
+        MonitorField("SYTPRP_NEWLEN", end + 2, 2, "unsigned", text="length of one entry"),
+        MonitorField("SYTPRP_NEWNUM", end + 4, 2, "unsigned", text="number of entries"),
+        MonitorField("SYTPRP_OTHER", end + 6, 2, "unsigned", text="what it is"),
     )
-    entry = (Field("SYTPRP_WHO", 0, 2, "unsigned"),)
-    section = Section("STANZA", "one of them", 2, "SYTPRP_NEWOFF", 2, None, entry)
+    entry = (MonitorField("SYTPRP_WHO", 0, 2, "unsigned"),)
+    section = MonitorSection("STANZA", "one of them", 2, "SYTPRP_NEWOFF", 2, None, entry)
     made = built(
         page_render.page(replace(D0R2, fields=(*D0R2.fields, *telling), length=end + 8, sections=(section,)))
     )

@@ -13,14 +13,14 @@ import monwrite_made as made
 import zlens
 from zlens import _native
 from zlens.catalog import layouts, plans
-from zlens.catalog.layouts import Layout
+from zlens.catalog.layouts import RecordLayout
 from zlens.record_pages import importer as pages
 from zlens.record_pages import packs
 
 RECORD = "D5R13"
 
 
-def page_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Layout, dict[str, str], Path]:
+def page_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[RecordLayout, dict[str, str], Path]:
     """A page of the record whose fields have other names than ours, imported as a pack of 7.3."""
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
     layouts.forget()
@@ -42,7 +42,7 @@ def told(path: Path, names: dict[str, str]) -> list[str]:
     return list(wrong)
 
 
-def file(path: Path, layout: Layout, names: dict[str, str]) -> Path:
+def file(path: Path, layout: RecordLayout, names: dict[str, str]) -> Path:
     def make(_: str, time_us: int, values: object) -> bytes:
         given = {names.get(name, name): value for name, value in dict(values).items()}  # type: ignore[call-overload]
         return plans.encode(layout, given, tod=_native.tod_from_unix_us(time_us))

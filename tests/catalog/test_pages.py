@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from rounds import rounds
 from zlens.catalog import layout_selection, layouts
-from zlens.catalog.layouts import BUILTIN, Field, Layout
+from zlens.catalog.layouts import BUILTIN, MonitorField, RecordLayout
 from zlens.errors import CatalogError
 from zlens.record_pages import field_kinds as page_kinds
 from zlens.record_pages import importer as pages
@@ -21,10 +21,10 @@ from zlens.record_pages import packs
 from zlens.record_pages import page_layout as page_layout
 from zlens.record_pages import table as page_table
 from zlens.record_pages import text as page_text
-from zlens.record_pages.page_layout import Built, build
+from zlens.record_pages.page_layout import BuiltLayout, build
 
 
-def complete_layouts() -> Iterator[Layout]:
+def complete_layouts() -> Iterator[RecordLayout]:
     nowhere = Path("/nonexistent")
     for record in layouts.records(nowhere):
         for layout in layouts.layouts(record, nowhere):
@@ -35,23 +35,23 @@ def complete_layouts() -> Iterator[Layout]:
 LAYOUTS = list(complete_layouts())
 
 
-def layout_of(record: str) -> Layout:
+def layout_of(record: str) -> RecordLayout:
     return next(layout for layout in LAYOUTS if layout.record == record)
 
 
-def parsed(text: str, file: str = "page") -> page_table.Page:
+def parsed(text: str, file: str = "page") -> page_table.RecordPage:
     return page_table.parse(page_text.from_bytes(text.encode(), file))
 
 
-def built(text: str, release: str = "7.3") -> Built:
+def built(text: str, release: str = "7.3") -> BuiltLayout:
     return build(parsed(text), release)
 
 
-def imported(text: str) -> Layout:
+def imported(text: str) -> RecordLayout:
     return built(text).file.layouts[0]
 
 
-def placed(fields: tuple[Field, ...]) -> list[tuple[object, ...]]:
+def placed(fields: tuple[MonitorField, ...]) -> list[tuple[object, ...]]:
     """What a page must give back of a field; a reserved area has no type of its own."""
     return [
         (f.name, f.offset, f.length, f.count, f.first, None if f.reserved else f.type, f.overlay)
@@ -59,12 +59,12 @@ def placed(fields: tuple[Field, ...]) -> list[tuple[object, ...]]:
     ]
 
 
-def known(fields: tuple[Field, ...]) -> dict[str, tuple[object, ...]]:
+def known(fields: tuple[MonitorField, ...]) -> dict[str, tuple[object, ...]]:
     """The kinds that the catalog knows, by name."""
     return {f.name: (f.kind, f.kind_status, f.unit, f.direction) for f in fields if f.kind != "unknown"}
 
 
-def agree(made: tuple[Field, ...], wanted: tuple[Field, ...]) -> bool:
+def agree(made: tuple[MonitorField, ...], wanted: tuple[MonitorField, ...]) -> bool:
     """Whether fields have the kinds that the catalog knows; it may learn others from the page's words."""
     return known(wanted).items() <= known(made).items()
 
@@ -125,7 +125,7 @@ def test_entries_behind_the_fixed_part_stand_behind_that_of_the_page(monkeypatch
     monkeypatch.setattr(page_layout, "known", lambda record: replace(knowledge, file=file))
     longer = replace(
         old,
-        fields=(*old.fields, Field("SYTCUP_NEW", old.length, 8, "unsigned")),
+        fields=(*old.fields, MonitorField("SYTCUP_NEW", old.length, 8, "unsigned")),
         length=old.length + 8,
         sections=(replace(section, length=section.length + 4),),
     )
@@ -184,7 +184,7 @@ def test_a_table_made_of_cells_is_read() -> None:
 
 
 @st.composite
-def shuffled(draw: st.DrawFn) -> Layout:
+def shuffled(draw: st.DrawFn) -> RecordLayout:
     """A known record with its fields elsewhere and new ones between, as a later release may have it."""
     layout = draw(st.sampled_from([x for x in LAYOUTS if not x.sections and not x.variable]))
     at, fields = 20, []
@@ -192,12 +192,12 @@ def shuffled(draw: st.DrawFn) -> Layout:
     for number, old in enumerate(draw(st.permutations(plain))):
         gap = draw(st.sampled_from((0, 0, 1, 3, 8)))
         if gap:
-            fields.append(Field("*", at, gap))
+            fields.append(MonitorField("*", at, gap))
         at += gap
         if draw(st.booleans()):
             name = f"{layout.dsect[2:]}_NEW{number}"
             length = draw(st.sampled_from((1, 2, 4, 8)))
-            fields.append(Field(name, at, length, "unsigned", text="something that no rule knows"))
+            fields.append(MonitorField(name, at, length, "unsigned", text="something that no rule knows"))
             at += length
         fields.append(replace(old, offset=at))
         at += old.span
@@ -206,7 +206,7 @@ def shuffled(draw: st.DrawFn) -> Layout:
 
 @settings(max_examples=rounds(60, 12), deadline=None, derandomize=True)
 @given(shuffled(), st.sampled_from(page_render.STYLES))
-def test_known_names_keep_their_kind_wherever_they_stand(layout: Layout, style: str) -> None:
+def test_known_names_keep_their_kind_wherever_they_stand(layout: RecordLayout, style: str) -> None:
     made = built(page_render.page(layout, style))
     one = made.file.layouts[0]
     assert placed(one.fields) == placed(layout.fields)
@@ -251,7 +251,12 @@ def test_bits_make_flags_and_are_listed() -> None:
         assert field.kind == "flags"
         assert "0:08 SCLSQD_BITA, 0:01 SCLSQD_BITB" in (field.note or "")
     new = replace(
-        layout, fields=(*layout.fields[:-1], Field("SCLSQD_NEWFLAGS", 29, 1, "bitstring"), Field("*", 30, 2))
+        layout,
+        fields=(
+            *layout.fields[:-1],
+            MonitorField("SCLSQD_NEWFLAGS", 29, 1, "bitstring"),
+            MonitorField("*", 30, 2),
+        ),
     )
     field = imported(page_render.page(new, bits={"SCLSQD_NEWFLAGS": [(0x80, "SCLSQD_ON")]})).field(
         "SCLSQD_NEWFLAGS"
@@ -262,7 +267,8 @@ def test_bits_make_flags_and_are_listed() -> None:
 
 def test_bits_of_several_bytes_go_to_their_byte() -> None:
     layout = replace(
-        layout_of("D2R10"), fields=(Field("SCLSQD_WIDE", 20, 2, "bitstring"), Field("*", 22, 10))
+        layout_of("D2R10"),
+        fields=(MonitorField("SCLSQD_WIDE", 20, 2, "bitstring"), MonitorField("*", 22, 10)),
     )
     bits = {"SCLSQD_WIDE": [(0x80, "SCLSQD_A"), (0x01, "SCLSQD_B"), (0x80, "SCLSQD_C"), (0x40, "SCLSQD_D")]}
     page = parsed(page_render.page(layout, bits=bits))
@@ -281,9 +287,9 @@ def test_a_name_that_fills_its_column_is_parted_from_its_description() -> None:
     layout = replace(
         layout_of("D0R2"),
         fields=(
-            Field(name, 20, 4, "unsigned", text="Number of something"),
-            Field(longer, 24, 8, "unsigned", text="TOD of something"),
-            Field("SYTPRP_STEALS", 32, 2, "unsigned", text="Array of steals", count=31, first=0),
+            MonitorField(name, 20, 4, "unsigned", text="Number of something"),
+            MonitorField(longer, 24, 8, "unsigned", text="TOD of something"),
+            MonitorField("SYTPRP_STEALS", 32, 2, "unsigned", text="Array of steals", count=31, first=0),
         ),
         length=94,
     )
@@ -301,8 +307,8 @@ def test_bounds_that_the_column_cuts_are_worked_out() -> None:
     layout = replace(
         layout_of("D5R3"),
         fields=(
-            Field("PRCPRP_PLSSTLNU", 20, 2, "unsigned", count=31, first=0),
-            Field("PRCPRP_PLSX", 82, 2, "unsigned"),
+            MonitorField("PRCPRP_PLSSTLNU", 20, 2, "unsigned", count=31, first=0),
+            MonitorField("PRCPRP_PLSX", 82, 2, "unsigned"),
         ),
         length=84,
     )
@@ -346,8 +352,8 @@ def test_only_plain_words_make_a_kind(text: str, type_: str, length: int, kind: 
 
 def test_words_say_the_kind_of_a_new_field_and_the_rule_is_named() -> None:
     layout = layout_of("D0R2")
-    new = Field("SYTPRP_NEW", layout.length, 8, "unsigned", text="number of times something happened")
-    other = Field("SYTPRP_OTHER", layout.length + 8, 8, "unsigned", text="how much of something")
+    new = MonitorField("SYTPRP_NEW", layout.length, 8, "unsigned", text="number of times something happened")
+    other = MonitorField("SYTPRP_OTHER", layout.length + 8, 8, "unsigned", text="how much of something")
     page = page_render.page(replace(layout, fields=(*layout.fields, new, other), length=layout.length + 16))
     made = built(page)
     field = made.file.layouts[0].field("SYTPRP_NEW")
@@ -379,7 +385,7 @@ def test_counters_of_a_record_without_a_known_subject_are_not_differenced() -> N
         number=99,
         dsect="MRIODNEW",
         title="Something (Per Device)",
-        fields=(Field("IODNEW_COUNT", 20, 4, "unsigned", text="number of times it was used"),),
+        fields=(MonitorField("IODNEW_COUNT", 20, 4, "unsigned", text="number of times it was used"),),
         length=24,
     )
     made = built(page_render.page(new))
@@ -478,7 +484,7 @@ def test_a_field_that_stands_twice_is_taken_once() -> None:
 
 
 def write(
-    folder: Path, layout: Layout, style: str = "6.2", name: str | None = None, **options: object
+    folder: Path, layout: RecordLayout, style: str = "6.2", name: str | None = None, **options: object
 ) -> Path:
     path = folder / (name or f"{layout.dsect}.HTML")
     text = page_render.page(layout, style, markup=style != "flat", **options)  # type: ignore[arg-type]
@@ -492,7 +498,7 @@ def test_a_folder_becomes_a_pack_that_layouts_and_the_choice_see(tmp_path: Path)
     old = layout_of("D0R2")
     longer = replace(
         old,
-        fields=(*old.fields, Field("SYTPRP_NEW", 108, 8, "unsigned", text="something new")),
+        fields=(*old.fields, MonitorField("SYTPRP_NEW", 108, 8, "unsigned", text="something new")),
         length=116,
     )
     write(folder, longer)
@@ -574,7 +580,7 @@ def test_pages_of_several_releases_go_to_their_packs(tmp_path: Path) -> None:
 
 def test_of_two_pages_of_a_record_the_longer_one_is_taken(tmp_path: Path) -> None:
     old = layout_of("D0R2")
-    longer = replace(old, fields=(*old.fields, Field("SYTPRP_NEW", 108, 8, "unsigned")), length=116)
+    longer = replace(old, fields=(*old.fields, MonitorField("SYTPRP_NEW", 108, 8, "unsigned")), length=116)
     write(tmp_path, longer, name="a.html")
     write(tmp_path, old, name="b.html")
     (tmp_path / "c.html").write_bytes((tmp_path / "a.html").read_bytes())

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from rounds import draws, rounds
 from zlens.catalog import layouts
-from zlens.catalog.layouts import Field, Layout
+from zlens.catalog.layouts import MonitorField, RecordLayout
 from zlens.errors import CatalogError
 from zlens.record_pages import importer as pages
 from zlens.record_pages import packs, record_file_writer
@@ -27,7 +27,7 @@ GOOD = next(x for x in layouts.layouts("D0R2", NOWHERE) if x.complete)
 PAGE = page_render.page(GOOD)
 
 
-def made_of(data: bytes | str) -> list[Layout]:
+def made_of(data: bytes | str) -> list[RecordLayout]:
     """The layout that a page gives, none when its record is no longer produced."""
     raw = data.encode() if isinstance(data, str) else data
     built = build(page_table.parse(page_text.from_bytes(raw, "page")), "7.3")
@@ -37,7 +37,7 @@ def made_of(data: bytes | str) -> list[Layout]:
     return list(built.file.layouts)
 
 
-def layout_of(data: bytes | str) -> Layout:
+def layout_of(data: bytes | str) -> RecordLayout:
     [layout] = made_of(data)
     return layout
 
@@ -51,7 +51,7 @@ def sentence(data: bytes | str) -> str | None:
     return None
 
 
-def sound(layout: Layout) -> None:
+def sound(layout: RecordLayout) -> None:
     """What must hold of any layout, whatever page it was made of."""
     assert 0 <= layout.length <= 4096
     sections = [section.name.lower() for section in layout.sections]
@@ -423,5 +423,5 @@ def test_what_is_made_of_mutated_pages_can_be_written_and_read_back() -> None:
 
 
 def test_a_field_of_no_length_in_the_middle_is_no_field() -> None:
-    fields = (*GOOD.fields[:2], Field("SYTPRP_LABEL", GOOD.fields[2].offset, 0), *GOOD.fields[2:])
+    fields = (*GOOD.fields[:2], MonitorField("SYTPRP_LABEL", GOOD.fields[2].offset, 0), *GOOD.fields[2:])
     assert layout_of(page_render.page(replace(GOOD, fields=fields))).field("SYTPRP_LABEL") is None

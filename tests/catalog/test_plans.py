@@ -13,7 +13,7 @@ from some_records import TOD, some_record
 
 from rounds import draws, rounds
 from zlens.catalog import layouts, plans
-from zlens.catalog.layouts import Field, Layout, Section
+from zlens.catalog.layouts import MonitorField, MonitorSection, RecordLayout
 from zlens.catalog.raw_columns import FIXED, column_type, field_parts
 from zlens.errors import CatalogError
 
@@ -24,7 +24,7 @@ ALL = [
 ]
 
 
-def of(record: str, release: str = "5.3") -> Layout:
+def of(record: str, release: str = "5.3") -> RecordLayout:
     return next(x for x in layouts.layouts(record, NOWHERE) if x.release == release)
 
 
@@ -149,16 +149,20 @@ def test_columns_of_several_layouts_are_joined() -> None:
     assert set(places(plan, 28)) == {"prcvof_pfxcpuad", "prcvof_voffrson"}
 
 
-def _made(*fields: Field, release: str = "7.3", sections: tuple[Section, ...] = ()) -> Layout:
-    return Layout(
+def _made(
+    *fields: MonitorField, release: str = "7.3", sections: tuple[MonitorSection, ...] = ()
+) -> RecordLayout:
+    return RecordLayout(
         *("D0R99", 0, 99, "MRX", "t", "sample", release, 60, False, False, "s", "verified", None, "p"),
         *(fields, (), None, (), sections),
     )
 
 
 def test_layouts_that_disagree_on_a_type_do_not_share_a_column() -> None:
-    one = _made(Field("A", 20, 8, "unsigned", "counter", "stated"), Field("B", 28, 4, "unsigned"))
-    two = _made(Field("A", 20, 8, "character", "text", "stated", "ebcdic"), release="7.2")
+    one = _made(
+        MonitorField("A", 20, 8, "unsigned", "counter", "stated"), MonitorField("B", 28, 4, "unsigned")
+    )
+    two = _made(MonitorField("A", 20, 8, "character", "text", "stated", "ebcdic"), release="7.2")
     plan = plans.plan("d0r99", "D0R99", {60: one, 64: two})
     assert column(plan, "a")["type"] == "int"
     assert "a" in places(plan, 60)
@@ -166,17 +170,21 @@ def test_layouts_that_disagree_on_a_type_do_not_share_a_column() -> None:
 
 
 def test_what_one_release_does_not_say_another_may() -> None:
-    one = _made(Field("A", 20, 4, "unsigned"), Field("B", 28, 4, "unsigned"))
-    two = _made(Field("A", 20, 4, "unsigned", "counter", "stated"), release="7.2")
+    one = _made(MonitorField("A", 20, 4, "unsigned"), MonitorField("B", 28, 4, "unsigned"))
+    two = _made(MonitorField("A", 20, 4, "unsigned", "counter", "stated"), release="7.2")
     plan = plans.plan("d0r99", "D0R99", {60: one, 64: two})
     assert column(plan, "a")["difference"] is not None
 
 
 def test_sections_that_are_found_in_two_ways_are_read_in_one() -> None:
-    entry = (Field("E", 0, 4, "unsigned"),)
-    one = _made(Field("A", 20, 4, "unsigned"), sections=(Section("S", "t", 4, 24, 4, None, entry),))
+    entry = (MonitorField("E", 0, 4, "unsigned"),)
+    one = _made(
+        MonitorField("A", 20, 4, "unsigned"), sections=(MonitorSection("S", "t", 4, 24, 4, None, entry),)
+    )
     two = _made(
-        Field("A", 20, 4, "unsigned"), sections=(Section("S", "t", 4, 32, 4, None, entry),), release="7.2"
+        MonitorField("A", 20, 4, "unsigned"),
+        sections=(MonitorSection("S", "t", 4, 32, 4, None, entry),),
+        release="7.2",
     )
     plan = plans.plan("d0r99_s", "D0R99", {60: one, 64: two})
     assert [x["lengths"] for x in plan["layouts"]] == [[60]]
@@ -217,32 +225,32 @@ def test_columns_leave_with_their_differences() -> None:
 @pytest.mark.parametrize(
     ("field", "type_"),
     [
-        (Field("A", 0, 8, "character", "timer", "stated"), "int"),
-        (Field("A", 0, 8, "character", "time", "stated"), "time"),
-        (Field("A", 0, 4, "unsigned", "time", "stated"), "int"),
-        (Field("A", 0, 8, "character", "identifier", "stated", "ebcdic"), "text"),
-        (Field("A", 0, 2, "character", "identifier", "stated", "packed"), "hex"),
-        (Field("A", 0, 2, "unsigned", "identifier", "stated", "packed"), "hex"),
-        (Field("A", 0, 2, "unsigned", "identifier", "stated"), "int"),
-        (Field("A", 0, 6, "character", "text", "stated", "ascii"), "ascii"),
-        (Field("A", 0, 8, "character"), "hex"),
-        (Field("A", 0, 8, "unsigned"), "int"),
-        (Field("A", 0, 16, "unsigned"), "hex"),
-        (Field("A", 0, 4, "bitstring", "flags", "stated"), "int"),
-        (Field("A", 0, 9, "bitstring", "flags", "stated"), "hex"),
-        (Field("A", 0, 1, "character", "flags", "stated"), "int"),
-        (Field("A", 0, 0, "character", "text", "stated", "ebcdic"), "text"),
-        (Field("A", 0, 0, "character"), "hex"),
+        (MonitorField("A", 0, 8, "character", "timer", "stated"), "int"),
+        (MonitorField("A", 0, 8, "character", "time", "stated"), "time"),
+        (MonitorField("A", 0, 4, "unsigned", "time", "stated"), "int"),
+        (MonitorField("A", 0, 8, "character", "identifier", "stated", "ebcdic"), "text"),
+        (MonitorField("A", 0, 2, "character", "identifier", "stated", "packed"), "hex"),
+        (MonitorField("A", 0, 2, "unsigned", "identifier", "stated", "packed"), "hex"),
+        (MonitorField("A", 0, 2, "unsigned", "identifier", "stated"), "int"),
+        (MonitorField("A", 0, 6, "character", "text", "stated", "ascii"), "ascii"),
+        (MonitorField("A", 0, 8, "character"), "hex"),
+        (MonitorField("A", 0, 8, "unsigned"), "int"),
+        (MonitorField("A", 0, 16, "unsigned"), "hex"),
+        (MonitorField("A", 0, 4, "bitstring", "flags", "stated"), "int"),
+        (MonitorField("A", 0, 9, "bitstring", "flags", "stated"), "hex"),
+        (MonitorField("A", 0, 1, "character", "flags", "stated"), "int"),
+        (MonitorField("A", 0, 0, "character", "text", "stated", "ebcdic"), "text"),
+        (MonitorField("A", 0, 0, "character"), "hex"),
     ],
 )
-def test_types_follow_the_kind(field: Field, type_: str) -> None:
+def test_types_follow_the_kind(field: MonitorField, type_: str) -> None:
     assert column_type(field) == type_
 
 
 def test_arrays_give_a_column_for_each_element() -> None:
-    made = field_parts(Field("A", 20, 4, "unsigned", count=3, first=0))
+    made = field_parts(MonitorField("A", 20, 4, "unsigned", count=3, first=0))
     assert [(p.name, p.element) for p in made] == [("A_0", 0), ("A_1", 1), ("A_2", 2)]
-    (whole,) = field_parts(Field("A", 20, 4, "character", count=3))
+    (whole,) = field_parts(MonitorField("A", 20, 4, "character", count=3))
     assert (whole.name, whole.type, whole.element) == ("A", "hex", None)
     plan = plans.plan("d3r8", "D3R8", {260: of("D3R8")})
     place = places(plan, 260)["stobpg_pgdbr_20"]
@@ -267,7 +275,7 @@ def test_how_differences_are_judged() -> None:
 # Records written and read back
 
 
-def check_round_trip(layout: Layout, seed: int) -> None:
+def check_round_trip(layout: RecordLayout, seed: int) -> None:
     data, expected, wanted = some_record(layout, draws(seed))
     assert int.from_bytes(data[:2], "big") == len(data)
     assert (data[2:4], data[4], data[5]) == (b"\0\0", layout.domain, 0)
@@ -291,20 +299,20 @@ def check_round_trip(layout: Layout, seed: int) -> None:
 
 
 @pytest.mark.parametrize("layout", ALL, ids=lambda x: f"{x.record}-{x.release}")
-def test_every_layout_is_written_and_read_back(layout: Layout) -> None:
+def test_every_layout_is_written_and_read_back(layout: RecordLayout) -> None:
     for seed in range(3):
         check_round_trip(layout, seed)
 
 
 @settings(max_examples=rounds(100, 25), deadline=None)
 @given(st.sampled_from(ALL), st.integers(0, 2**32))
-def test_any_layout_is_written_and_read_back(layout: Layout, seed: int) -> None:
+def test_any_layout_is_written_and_read_back(layout: RecordLayout, seed: int) -> None:
     check_round_trip(layout, seed)
 
 
 @settings(max_examples=rounds(50, 15), deadline=None)
 @given(st.sampled_from(ALL), st.integers(0, 2**32), st.integers(20, 400))
-def test_what_is_beyond_the_end_is_none(layout: Layout, seed: int, cut: int) -> None:
+def test_what_is_beyond_the_end_is_none(layout: RecordLayout, seed: int, cut: int) -> None:
     data, expected, _ = some_record(layout, draws(seed))
     short = data[:cut]
     values = plans.decode(layout, short)

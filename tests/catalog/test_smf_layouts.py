@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from zlens.catalog import cpumf, smf, smf_record
 from zlens.catalog.check import smf as check_smf
-from zlens.catalog.smf_record import CounterSet
+from zlens.catalog.smf_record import CounterSetValues
 from zlens.errors import CatalogError
 
 LAYOUT = smf.layout(113)
@@ -94,7 +94,7 @@ def test_what_is_written_is_read(data: st.DataObject) -> None:
         system="SYSX",
         local_us=local_us,
         values=values,
-        sets=[CounterSet("basic", [1, 2, 3])],
+        sets=[CounterSetValues("basic", [1, 2, 3])],
     )
     found = smf_record.decode(LAYOUT, record)
     assert {name: found[name] for name in values} == values

@@ -27,7 +27,7 @@ def named(how: Mapping[str, Any]) -> Iterator[str]:
         yield from named(how["else"])
 
 
-def origins() -> list[tuple[str, roles.Origin]]:
+def origins() -> list[tuple[str, roles.RoleOrigin]]:
     return [
         (name, origin)
         for name in roles.entities()
@@ -39,7 +39,7 @@ def origins() -> list[tuple[str, roles.Origin]]:
 @pytest.mark.parametrize(
     ("entity", "origin"), [pytest.param(*one, id=f"{one[0]}-{one[1].table}") for one in origins()]
 )
-def test_roles_name_columns_that_are_there(entity: str, origin: roles.Origin) -> None:
+def test_roles_name_columns_that_are_there(entity: str, origin: roles.RoleOrigin) -> None:
     there = {table: columns(table) or set() for table in roles.read(origin)}
     known = set().union(*there.values())
     wanted = {name for how in origin.roles.values() for name in named(how)}

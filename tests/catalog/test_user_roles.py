@@ -18,7 +18,7 @@ from rounds import draws, rounds
 from zlens import _native
 from zlens.catalog import layouts, plans, roles, rules, user_roles
 from zlens.catalog.check import records as check
-from zlens.catalog.layouts import Field, Layout
+from zlens.catalog.layouts import MonitorField, RecordLayout
 from zlens.cli import main
 from zlens.errors import CatalogError
 from zlens.record_pages import importer as pages
@@ -40,19 +40,19 @@ def say(data: Path, text: str) -> None:
     (data / "roles.toml").write_text(text, encoding="utf-8")
 
 
-def activity() -> Layout:
+def activity() -> RecordLayout:
     """D4R3 with a field of a name that nobody made public."""
     first = layouts.layouts("D4R3", NOWHERE)[-1]
     end = max(f.end for f in first.fields)
     fields = (
         *first.fields,
-        Field("*", end, 3),
-        Field("USEACT_MYWAIT", end + 3, 8, "character", text="what is waited"),
+        MonitorField("*", end, 3),
+        MonitorField("USEACT_MYWAIT", end + 3, 8, "character", text="what is waited"),
     )
     return replace(first, fields=fields, length=end + 11, complete=True)
 
 
-def imported(tmp_path: Path) -> Layout:
+def imported(tmp_path: Path) -> RecordLayout:
     layout = activity()
     page = tmp_path / "MRUSEACT.txt"
     page.write_text(page_render.page(layout), encoding="utf-8")
@@ -60,7 +60,7 @@ def imported(tmp_path: Path) -> Layout:
     return layout
 
 
-def measured(tmp_path: Path, layout: Layout) -> Path:
+def measured(tmp_path: Path, layout: RecordLayout) -> Path:
     """Three samples of one guest that waits 6 seconds in each minute."""
     groups = [made.configuration(made.START_US, {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"})]
     for minute in range(3):
@@ -108,7 +108,7 @@ def test_of_several_names_the_one_that_is_there_counts(tmp_path: Path, data: Pat
 def test_systems_of_different_releases_each_have_their_own_name(tmp_path: Path, data: Path) -> None:
     old = next(one for one in layouts.layouts("D0R2", NOWHERE) if one.complete)
     renamed = tuple(replace(f, name=f.name.replace("PFXSPINC", "NEWSPINC")) for f in old.fields)
-    new = replace(old, fields=(*renamed, Field("*", old.length, 8)), length=old.length + 8)
+    new = replace(old, fields=(*renamed, MonitorField("*", old.length, 8)), length=old.length + 8)
     (tmp_path / "MRSYTPRP.txt").write_text(page_render.page(new), encoding="utf-8")
     pages.import_pages([tmp_path / "MRSYTPRP.txt"])
     files = []

@@ -14,9 +14,19 @@ import pytest
 import zlens
 from zlens.catalog import comparison_metrics as declared
 from zlens.catalog import measures
-from zlens.compare import Choice, Comparison, Run, Side, compare, data_format, measure, render, text_format
+from zlens.compare import (
+    CompareOptions,
+    Comparison,
+    Side,
+    SideRun,
+    compare,
+    data_format,
+    measure,
+    render,
+    text_format,
+)
 from zlens.compare import waterfall as falls
-from zlens.compare.comparison import Row
+from zlens.compare.comparison import ComparisonRow
 from zlens.compare.sides import SystemRun
 from zlens.errors import CatalogError, QueryError
 from zlens.inputs.options import Options, parse_moment
@@ -39,11 +49,11 @@ def side(
         for key, value in values.items():
             ends = [START + dt.timedelta(minutes=minute) for minute in range(12)]
             run.series[key, subject] = [(end, value, 1.0) for end in ends]
-        made.append(Run(f"{name}{number}", {system: run}))
+        made.append(SideRun(f"{name}{number}", {system: run}))
     return Side(name, made)
 
 
-def row_of(comparison: Comparison, key: str) -> Row:
+def row_of(comparison: Comparison, key: str) -> ComparisonRow:
     return next(row for row in comparison.systems[0].rows if row.metric.key == key)
 
 
@@ -61,7 +71,7 @@ def cases() -> list[Side]:
 )
 def test_zvm_performance_update_tcpnje_encryption(against: str, printed: tuple[str, ...]) -> None:
     """RSCS TCPNJE encryption: Ratio, CPU/tx, incremental and since Case 1."""
-    comparison = compare(cases(), Choice(against=against))
+    comparison = compare(cases(), CompareOptions(against=against))
     changes = row_of(comparison, CPU_TX).changes
     assert [change.base for change in changes] == ([0, 0, 0] if against == "first" else [0, 1, 2])
     for change, text in zip(changes, printed, strict=True):
@@ -86,7 +96,7 @@ def test_exploring_cpumf_hiperdispatch_improvement() -> None:
         side(name, {f"cpumf_type.{key}": each[at] for key, each in HIPERDISPATCH.items()}, subject=("CP",))
         for at, name in enumerate(("No", "Yes"))
     ]
-    text = render(compare(sides, Choice(burg=True)), "text")
+    text = render(compare(sides, CompareOptions(burg=True)), "text")
     lines = text.splitlines()
     start = next(at for at, line in enumerate(lines) if line.startswith("CPU MF of CP"))
     table = lines[start + 1 : lines.index("", start)]
@@ -100,7 +110,9 @@ def test_exploring_cpumf_hiperdispatch_improvement() -> None:
         assert word in heading
     # Everywhere the form is base/new, of shares as well.
     forms = {
-        change.form for row in compare(sides, Choice(burg=True)).systems[0].rows for change in row.changes
+        change.form
+        for row in compare(sides, CompareOptions(burg=True)).systems[0].rows
+        for change in row.changes
     }
     assert forms == {"base/new"}
 
@@ -122,7 +134,7 @@ def test_exploring_cpumf_one_megabyte_pages() -> None:
         )
         for at, name in enumerate(("4K", "1MB"))
     ]
-    lines = render(compare(sides, Choice(burg=True)), "text").splitlines()
+    lines = render(compare(sides, CompareOptions(burg=True)), "text").splitlines()
     start = next(at for at, line in enumerate(lines) if line.startswith("CPU MF of CP"))
     table = lines[start + 1 : lines.index("", start)]
     heading = " ".join(" ".join(line.split()) for line in table)
@@ -147,7 +159,7 @@ def test_zvm_performance_update_high_performance_ficon() -> None:
         side(name, {key: each[at] for key, each in FICON.items()})
         for at, name in enumerate(("JB001238", "JB001239"))
     ]
-    rows = {row.metric.key: row for row in compare(sides, Choice(form="percent")).systems[0].rows}
+    rows = {row.metric.key: row for row in compare(sides, CompareOptions(form="percent")).systems[0].rows}
     for key, (_, _, delta) in FICON.items():
         (change,) = rows[key].changes
         assert change.value is not None
@@ -260,7 +272,7 @@ def test_forms(form: str, value: float) -> None:
         side("a", {CPU_TX: 0.002, "load.busy_pct": 40.0}),
         side("b", {CPU_TX: 0.0025, "load.busy_pct": 50.0}),
     ]
-    comparison = compare(sides, Choice(form=form))
+    comparison = compare(sides, CompareOptions(form=form))
     [change] = row_of(comparison, CPU_TX).changes
     assert (change.form, change.value) == (form, pytest.approx(value))
     # A share is told in points, whatever the form of others is.
@@ -273,7 +285,7 @@ def test_csv_has_the_differences() -> None:
         side(name, {"load.tv": value, "load.busy_pct": 10 * value})
         for name, value in (("a", 1.0), ("b", 1.5))
     ]
-    rows = list(csv.DictReader(io.StringIO(render(compare(sides, Choice(form="percent")), "csv"))))
+    rows = list(csv.DictReader(io.StringIO(render(compare(sides, CompareOptions(form="percent")), "csv"))))
     assert {row["metric"]: row["form"] for row in rows} == {"load.tv": "percent", "load.busy_pct": "points"}
     busy = next(row for row in rows if row["metric"] == "load.busy_pct")
     assert float(busy["change"]) == pytest.approx(5)
@@ -283,7 +295,7 @@ def test_csv_has_the_differences() -> None:
 def test_systems_belong_together_by_name_or_as_the_only_ones() -> None:
     one, two = side("a", {"load.tv": 1.0}), side("b", {"load.tv": 1.0}, system="SECOND")
     assert [compared.title for compared in compare([one, two]).systems] == ["SYSA - SECOND"]
-    both = Side("both", [Run("r", {**one.runs[0].systems, **two.runs[0].systems})])
+    both = Side("both", [SideRun("r", {**one.runs[0].systems, **two.runs[0].systems})])
     comparison = compare([both, one])
     assert [compared.title for compared in comparison.systems] == ["SYSA"]
     assert comparison.notes == ["not on every side, so not compared: SECOND"]
@@ -377,7 +389,7 @@ def test_across_generations_few_things_are_compared_unless_asked() -> None:
     [compared] = compare(sides).systems
     assert {row.metric.column for row in compared.rows} == set(names[:5])
     assert any("different generations (z10 and z14)" in note for note in compared.notes)
-    [everything] = compare(sides, Choice(across=True)).systems
+    [everything] = compare(sides, CompareOptions(across=True)).systems
     assert {row.metric.column for row in everything.rows} == {*names, "tv"}
     assert any("different generations" in warning for warning in everything.warnings)
     # Another model of the same generation is another matter.
@@ -386,7 +398,7 @@ def test_across_generations_few_things_are_compared_unless_asked() -> None:
 
 
 @pytest.mark.parametrize("fact", declared.facts(), ids=lambda fact: fact.name)
-def test_every_fact_that_differs_is_said(fact: declared.Fact) -> None:
+def test_every_fact_that_differs_is_said(fact: declared.ComparabilityFact) -> None:
     sides = [side("a", {CPU_TX: 1.0}, **{fact.name: "one"}), side("b", {CPU_TX: 1.0}, **{fact.name: "two"})]
     [compared] = compare(sides).systems
     assert compared.warnings == [f"{fact.name} differs: a one; b two ({fact.why})"]

@@ -10,7 +10,7 @@ from scipy import stats
 
 from rounds import first, rounds
 from zlens.compare import noise
-from zlens.compare.noise import Estimate
+from zlens.compare.noise import RatioEstimate
 
 
 def remembering(
@@ -25,7 +25,7 @@ def remembering(
     return found
 
 
-def estimated(pairs: list[tuple[float, float]], seed: str = "x") -> Estimate:
+def estimated(pairs: list[tuple[float, float]], seed: str = "x") -> RatioEstimate:
     one = noise.estimate(pairs, seed)
     assert one is not None
     return one
@@ -39,21 +39,23 @@ def test_student_against_scipy(t: float, freedom: float) -> None:
 
 def test_runs_against_scipy() -> None:
     base, other = [30.0, 31.0, 32.5, 29.0], [33.0, 36.0, 35.0]
-    verdict = noise.judge([Estimate(v, 0, 3, 3) for v in base], [Estimate(v, 0, 3, 3) for v in other])
+    verdict = noise.judge(
+        [RatioEstimate(v, 0, 3, 3) for v in base], [RatioEstimate(v, 0, 3, 3) for v in other]
+    )
     assert verdict.by == "runs"
     assert verdict.samples == (4, 3)
     assert verdict.p == pytest.approx(stats.ttest_ind(base, other, equal_var=False).pvalue)
 
 
 def test_one_run_against_three_is_held_against_their_spread() -> None:
-    base = [Estimate(v, 0, 3, 3) for v in (30.0, 31.0, 32.0)]
+    base = [RatioEstimate(v, 0, 3, 3) for v in (30.0, 31.0, 32.0)]
     # t = 2 / (1 x sqrt(1 + 1/3)), two degrees of freedom
-    verdict = noise.judge(base, [Estimate(33.0, 0, 3, 3)])
+    verdict = noise.judge(base, [RatioEstimate(33.0, 0, 3, 3)])
     assert verdict.p == pytest.approx(2 * stats.t.sf(2 / (4 / 3) ** 0.5, 2))
     assert verdict.beyond is False
     # The least difference that would be beyond the noise.
-    assert noise.judge(base, [Estimate(31 + 1.001 * (verdict.noise or 0), 0, 3, 3)]).beyond
-    assert not noise.judge(base, [Estimate(31 + 0.999 * (verdict.noise or 0), 0, 3, 3)]).beyond
+    assert noise.judge(base, [RatioEstimate(31 + 1.001 * (verdict.noise or 0), 0, 3, 3)]).beyond
+    assert not noise.judge(base, [RatioEstimate(31 + 0.999 * (verdict.noise or 0), 0, 3, 3)]).beyond
 
 
 @pytest.mark.parametrize("memory", [0.0, 0.5, 0.7])
@@ -166,7 +168,7 @@ def test_what_never_changes_within_a_side() -> None:
     # Nor is the last digit of a sum a difference.
     nearly = estimated([(4.0 + 1e-13 * (at % 2), 1.0) for at in range(12)])
     assert noise.judge([four], [nearly]).beyond is False
-    runs = [[Estimate(value, 0, 3, 3)] * 3 for value in (4.0, 4.0 + 1e-13)]
+    runs = [[RatioEstimate(value, 0, 3, 3)] * 3 for value in (4.0, 4.0 + 1e-13)]
     assert noise.judge(*runs).beyond is False
 
 

@@ -10,7 +10,7 @@ import zlens
 from zlens import reports
 from zlens.compare import text_format
 from zlens.compare.comparison import compare
-from zlens.compare.noise import Estimate, judge
+from zlens.compare.noise import RatioEstimate, judge
 from zlens.compare.sides import Side, measure
 from zlens.explain.names import explain
 
@@ -80,8 +80,8 @@ def test_differences_within_rounding_are_none() -> None:
 
 
 def test_rounding_adds_to_the_noise() -> None:
-    def side(value: float, rounding: float) -> list[Estimate]:
-        return [Estimate(value, 0.1, 60, 60.0, rounding)]
+    def side(value: float, rounding: float) -> list[RatioEstimate]:
+        return [RatioEstimate(value, 0.1, 60, 60.0, rounding)]
 
     exact, printed = judge(side(10, 0), side(12, 0)), judge(side(10, 0.5), side(12, 0.25))
     assert exact.beyond
@@ -94,8 +94,8 @@ def test_rounding_adds_to_the_noise() -> None:
 
 def test_what_rounding_leaves_of_a_difference_is_tested() -> None:
     """5 of the 6 may be rounding; what is left is as likely as the same difference of exact values."""
-    exact = [Estimate(10.0, 1.0, 60, 60.0), Estimate(11.0, 1.0, 60, 60.0)]
-    printed = [Estimate(10.0, 1.0, 60, 60.0, 2.5), Estimate(16.0, 1.0, 60, 60.0, 2.5)]
+    exact = [RatioEstimate(10.0, 1.0, 60, 60.0), RatioEstimate(11.0, 1.0, 60, 60.0)]
+    printed = [RatioEstimate(10.0, 1.0, 60, 60.0, 2.5), RatioEstimate(16.0, 1.0, 60, 60.0, 2.5)]
     assert judge(exact[:1], exact[1:]).p == pytest.approx(judge(printed[:1], printed[1:]).p)
     assert not judge(printed[:1], printed[1:]).beyond
 

@@ -11,7 +11,7 @@ from measures.test_smf70 import S0W1_S, ZIIP_S, four_ziips, s0w1
 from smf70_made import session as smf70
 from zlens.catalog import comparison_metrics as declared
 from zlens.catalog import measures
-from zlens.compare import Choice, Run, Side, compare, measure
+from zlens.compare import CompareOptions, Side, SideRun, compare, measure
 from zlens.compare.sides import SystemRun
 
 START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
@@ -25,11 +25,11 @@ def side(name: str, **cpi: float) -> Side:
     ends = [START + dt.timedelta(minutes=minute) for minute in range(12)]
     for kind, value in cpi.items():
         run.series[CPI, (kind,)] = [(end, value, 1.0) for end in ends]
-    return Side(name, [Run(name, {"SYSA": run})])
+    return Side(name, [SideRun(name, {"SYSA": run})])
 
 
 def test_other_types_are_no_pair() -> None:
-    [compared] = compare([side("a", CP=2.0), side("b", IFL=3.0)], Choice()).systems
+    [compared] = compare([side("a", CP=2.0), side("b", IFL=3.0)], CompareOptions()).systems
     found = {each.subject: each for each in compared.rows if each.metric.key == CPI}
     assert set(found) == {("CP",), ("IFL",)}
     assert found["CP",].values == (2.0, None)
@@ -38,7 +38,7 @@ def test_other_types_are_no_pair() -> None:
 
 
 def test_the_same_type_is_a_pair() -> None:
-    [compared] = compare([side("a", CP=2.0, IFL=4.0), side("b", IFL=3.0, CP=1.0)], Choice()).systems
+    [compared] = compare([side("a", CP=2.0, IFL=4.0), side("b", IFL=3.0, CP=1.0)], CompareOptions()).systems
     found = {each.subject: each.changes[0].value for each in compared.rows if each.metric.key == CPI}
     assert found == {("CP",): pytest.approx(0.5), ("IFL",): pytest.approx(0.75)}
 

@@ -11,7 +11,7 @@ from zlens import demo
 from zlens.api import Session
 from zlens.catalog import cpumf
 from zlens.demo import machine, smf
-from zlens.demo.smf_rmf import Quarters
+from zlens.demo.smf_rmf import QuarterHourWriter
 from zlens.inputs.options import parse_zone
 
 
@@ -88,7 +88,7 @@ def test_counters_speak_for_no_partitions(
     demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A system that comes first by name, but tells of no partitions, does not hide what another tells."""
-    monkeypatch.setattr(Quarters, "seen", lambda *_: [])
+    monkeypatch.setattr(QuarterHourWriter, "seen", lambda *_: [])
     demo.write(tmp_path)
     first = tmp_path / demo.SMF_NAME
     data = first.read_bytes()

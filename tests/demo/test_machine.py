@@ -13,7 +13,7 @@ import zlens
 from zlens import demo
 from zlens.api import Session
 from zlens.demo import machine
-from zlens.demo.machine import MINUTE, SECOND, Minute
+from zlens.demo.machine import MINUTE, SECOND, MachineMinute
 
 #: Seconds after the beginning at which the scenario varies its processor off and on again.
 OFF_S, ON_S, VARIED = 2240, 2620, 3
@@ -26,11 +26,11 @@ def session(demo_folder: Path) -> Iterator[Session]:
 
 
 @pytest.fixture(scope="module")
-def minutes(session: Session) -> list[Minute]:
+def minutes(session: Session) -> list[MachineMinute]:
     return list(machine.minutes(session))
 
 
-def test_an_hour_of_minutes(minutes: list[Minute]) -> None:
+def test_an_hour_of_minutes(minutes: list[MachineMinute]) -> None:
     assert [minute.number for minute in minutes] == [*range(61)]
     assert [minute.end_us for minute in minutes] == [machine.START_US + n * MINUTE for n in range(61)]
     for minute in minutes:
@@ -40,7 +40,7 @@ def test_an_hour_of_minutes(minutes: list[Minute]) -> None:
         assert [kind for kind, _ in minute.physical] == ["IFL"] * 4 + ["CP"] * 3
 
 
-def test_the_varied_processor_is_offline_for_the_time_between(minutes: list[Minute]) -> None:
+def test_the_varied_processor_is_offline_for_the_time_between(minutes: list[MachineMinute]) -> None:
     for minute in minutes[1:]:
         begin = (minute.number - 1) * 60
         gone = max(0, min(begin + 60, ON_S) - max(begin, OFF_S))
@@ -48,7 +48,7 @@ def test_the_varied_processor_is_offline_for_the_time_between(minutes: list[Minu
         assert [minute.online_us[cpu] for cpu in range(3)] == [MINUTE] * 3
 
 
-def test_partitions_fit_into_the_machine(minutes: list[Minute]) -> None:
+def test_partitions_fit_into_the_machine(minutes: list[MachineMinute]) -> None:
     for before, after in pairwise(minutes):
         for kind, count in machine.PHYSICAL.items():
             taken = after.management_us(kind) - before.management_us(kind)

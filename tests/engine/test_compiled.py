@@ -16,7 +16,7 @@ from zlens.api import Session
 from zlens.catalog import measures
 from zlens.catalog.compile import nodes
 from zlens.catalog.compile.plan import KEPT
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.engine.planner import Planner
 from zlens.errors import QueryError
 from zlens.inputs.options import Options, parse_zone
@@ -71,7 +71,7 @@ def opened() -> tuple[Session, FakeTable, FakeTable]:
     info = system()
     info.intervals = intervals(len(SHARES))
     used = processors(info.system, SHARES)
-    columns = (*HEADER, *(Column(f"systprp_{name}", "int") for name in ("pfxcpuad", "plspiopr")))
+    columns = (*HEADER, *(RawColumn(f"systprp_{name}", "int") for name in ("pfxcpuad", "plspiopr")))
     beside = FakeTable("d0r1", columns, [])
     return session([FakeSource([info], [used, beside])]), used, beside
 

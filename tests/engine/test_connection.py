@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from zlens.engine.connection import connect, write_parquet
-from zlens.engine.results import Stream
+from zlens.engine.results import ResultStream
 
 
 @pytest.mark.parametrize("kind", ["ASOF JOIN", "ASOF LEFT JOIN"])
@@ -43,7 +43,7 @@ def test_an_answer_is_computed_once_to_be_written(tmp_path: Path) -> None:
     types = "1::BIGINT AS i, 2.5::DOUBLE AS f, 'x' AS t, true AS b, TIMESTAMPTZ '2026-01-05' AS time"
     counted = _Counted(source.sql(f"SELECT {types} FROM range(3)"))
     path = tmp_path / "answer.parquet"
-    write_parquet(Stream(counted), str(path))
+    write_parquet(ResultStream(counted), str(path))
     assert counted.computed == 1
     written = source.sql(f"SELECT *, epoch_us(time) AS us FROM '{path}'")
     assert [str(type) for type in written.types][:5] == [str(type) for type in counted.types]

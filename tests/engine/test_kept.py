@@ -16,9 +16,9 @@ from zlens.api import Session
 from zlens.catalog import layouts, user_roles
 from zlens.catalog.compile import compile_cache
 from zlens.catalog.compile.plan import Compiler
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.engine.planner import Planner
-from zlens.engine.prepared_query import Asked
+from zlens.engine.prepared_query import PreparedQuery
 from zlens.errors import QueryError
 from zlens.schema import cache
 
@@ -76,7 +76,7 @@ def test_the_second_process_works_nothing_out_again(
         raise AssertionError("worked out again")
 
     monkeypatch.setattr(Planner, "reads", refused)
-    monkeypatch.setattr(compile_cache.Kept, "write", refused)
+    monkeypatch.setattr(compile_cache.CompileCache, "write", refused)
     assert answers(files) == first
     assert {*compiled} <= {"event"}
 
@@ -85,9 +85,11 @@ def test_the_second_process_works_nothing_out_again(
 def test_the_shape_of_an_answer_is_bound_once(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     first = answers(files)
     bound: list[str] = []
-    real = Asked.bound
+    real = PreparedQuery.bound
     monkeypatch.setattr(
-        Asked, "bound", lambda cursor, text, working: bound.append(text) or real(cursor, text, working)
+        PreparedQuery,
+        "bound",
+        lambda cursor, text, working: bound.append(text) or real(cursor, text, working),
     )
     assert answers(files) == first
     assert len(bound) == 2, "one with a star, and one with a semicolon"
@@ -110,7 +112,7 @@ def with_columns(*names: str) -> Session:
         (info.system, info.source, "file", 0, end.end_us, end.end_us, end.seconds, None, *names)
         for end in info.intervals
     ]
-    columns = (*HEADER, *(Column(name, "text", "", name) for name in names))
+    columns = (*HEADER, *(RawColumn(name, "text", "", name) for name in names))
     return session([FakeSource([info], [FakeTable("d9r99", columns, rows)])])
 
 

@@ -8,14 +8,14 @@ import pytest
 
 from zlens.api import Session
 from zlens.engine.connection import Connection
-from zlens.engine.table_store import Store
+from zlens.engine.table_store import TableStore
 
 
 def test_who_has_all_columns_does_not_wait_for_others(
     sim_file: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
-    create = Store._create_as
+    create = TableStore._create_as
 
     def slow(cursor: Connection, name: str, select: str) -> None:
         if name == "cpu" and waits and not begun.is_set():
@@ -23,7 +23,7 @@ def test_who_has_all_columns_does_not_wait_for_others(
             assert go_on.wait(60)
         create(cursor, name, select)
 
-    monkeypatch.setattr(Store, "_create_as", staticmethod(slow))
+    monkeypatch.setattr(TableStore, "_create_as", staticmethod(slow))
     waits: list[bool] = []
     with Session([str(sim_file)]) as session:
         before = session.sql("SELECT sum(busy_pct) FROM cpu").rows

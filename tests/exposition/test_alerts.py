@@ -19,15 +19,15 @@ import zlens
 from prometheus import answered, program, started
 from zlens.catalog import exposition, rules
 from zlens.exposition import alerts
-from zlens.exposition.limits import Limits
+from zlens.exposition.limits import ExportLimits
 from zlens.exposition.render import render
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 
 RULES = Path(__file__).parents[2] / "contrib" / "prometheus" / "rules.yml"
 
 
 @pytest.fixture(scope="module")
-def made() -> list[alerts.Alert]:
+def made() -> list[alerts.PrometheusAlert]:
     """From all rules, each of which is compiled."""
     return [*alerts.alerts()]
 
@@ -64,19 +64,19 @@ def test_the_file_is_fresh() -> None:
         ),
     ],
 )
-def test_conditions(made: list[alerts.Alert], rule: str, prefix: str, expr: str) -> None:
+def test_conditions(made: list[alerts.PrometheusAlert], rule: str, prefix: str, expr: str) -> None:
     [found] = [one.expr for one in made if (one.rule.id, one.prefix) == (rule, prefix)]
     assert found == expr
 
 
 @pytest.mark.parametrize("rule", ["CPU-005", "MF-004", "SHR-001", "LGR-001", "RMF-001", "CPU-008"])
-def test_what_is_no_plain_threshold_is_left_out(made: list[alerts.Alert], rule: str) -> None:
+def test_what_is_no_plain_threshold_is_left_out(made: list[alerts.PrometheusAlert], rule: str) -> None:
     """Several measures, all intervals, windows, events, roles, and a text that is no label of the value."""
     assert rule in rules.builtin()
     assert rule not in {one.rule.id for one in made}
 
 
-def test_rules_of_thumb_are_left_out(made: list[alerts.Alert]) -> None:
+def test_rules_of_thumb_are_left_out(made: list[alerts.PrometheusAlert]) -> None:
     """As findings leave them out: only balances are always checked."""
     assert all(one.rule.threshold_class != "ours" or one.rule.kind == "balance" for one in made)
 
@@ -105,15 +105,17 @@ def published(page: bytes) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def everything(demo_files: list[Path]) -> Iterator[Session]:
+def everything(demo_files: list[Path]) -> Iterator[CoreSession]:
     with zlens.open(demo_files[:1] + demo_files[2:]) as session:
         yield session
 
 
 @pytest.mark.long
-def test_alerts_hold_where_rules_hold(tmp_path: Path, everything: Session, made: list[alerts.Alert]) -> None:
+def test_alerts_hold_where_rules_hold(
+    tmp_path: Path, everything: CoreSession, made: list[alerts.PrometheusAlert]
+) -> None:
     """Of each alert, also with a threshold that half of the subjects exceed, so that something is found."""
-    page = render(everything, openmetrics=False, limits=Limits(None))
+    page = render(everything, openmetrics=False, limits=ExportLimits(None))
     compared = 0
     sources = exposition.names().sources
     with published(page) as address, started(tmp_path, address) as prometheus:

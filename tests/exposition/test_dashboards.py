@@ -10,9 +10,9 @@ import pytest
 
 from zlens.catalog import exposition
 from zlens.exposition import dashboards
-from zlens.exposition.limits import Limits
+from zlens.exposition.limits import ExportLimits
 from zlens.exposition.render import render
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 
 FOLDER = Path(__file__).parents[2] / "contrib" / "grafana"
 #: One for each view of the page that a dashboard makes sense for.
@@ -60,8 +60,8 @@ def test_panels_do_not_overlap() -> None:
 
 
 @pytest.mark.long
-def test_a_view_of_z_vm_has_something_to_show(sim_session: Session) -> None:
-    page = render(sim_session, openmetrics=False, limits=Limits(None)).decode()
+def test_a_view_of_z_vm_has_something_to_show(sim_session: CoreSession) -> None:
+    page = render(sim_session, openmetrics=False, limits=ExportLimits(None)).decode()
     there = {*re.findall(r"^([a-z0-9_]+)[{ ]", page, re.M)}
     for name in ("overview", "processors", "partitions", "guests", "io", "cpumf"):
         shown = [

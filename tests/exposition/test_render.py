@@ -21,24 +21,24 @@ from zlens import demo
 from zlens.catalog import exposition, measures
 from zlens.catalog.expressions import quote
 from zlens.exposition.content_type import wants_openmetrics
-from zlens.exposition.limits import Limits
+from zlens.exposition.limits import ExportLimits
 from zlens.exposition.render import render
-from zlens.inputs.options import Moment, Options, parse_moment, parse_zone
+from zlens.inputs.options import Options, TimeSpec, parse_moment, parse_zone
 from zlens.models.system.spec import EXAMPLE
-from zlens.session.session import Session, nothing
+from zlens.session.session import CoreSession, nothing
 
-ALL = Limits(None)
+ALL = ExportLimits(None)
 
 
 @pytest.fixture(scope="module")
-def everything(demo_files: list[Path]) -> Iterator[Session]:
+def everything(demo_files: list[Path]) -> Iterator[CoreSession]:
     """Two systems of z/VM and one of z/OS, in two sources."""
     with zlens.open(demo_files, options=Options(tz=parse_zone("+01:00"))) as session:
         yield session
 
 
 @pytest.fixture(scope="module")
-def pages(everything: Session) -> dict[bool, bytes]:
+def pages(everything: CoreSession) -> dict[bool, bytes]:
     return {form: render(everything, openmetrics=form, limits=ALL) for form in (False, True)}
 
 
@@ -77,7 +77,7 @@ def _of(page: bytes, name: str, **labels: str) -> dict[Labels, float]:
     }
 
 
-def test_values_are_those_of_sql(everything: Session, pages: dict[bool, bytes]) -> None:
+def test_values_are_those_of_sql(everything: CoreSession, pages: dict[bool, bytes]) -> None:
     rows = everything.sql(
         "SELECT cpu_id, busy_pct FROM cpu WHERE system = 'ZLSIM' "
         "AND interval_end = (SELECT max(interval_end) FROM interval WHERE system = 'ZLSIM')"
@@ -89,7 +89,7 @@ def test_values_are_those_of_sql(everything: Session, pages: dict[bool, bytes]) 
     assert len(found) == 12
 
 
-def test_cumulative_counters_are_as_recorded(sim_session: Session, pages: dict[bool, bytes]) -> None:
+def test_cumulative_counters_are_as_recorded(sim_session: CoreSession, pages: dict[bool, bytes]) -> None:
     """Their difference over an interval is the time that the measure has for it."""
     before = sim_session.narrowed(Options(end=_second_last(sim_session)))
     earlier = render(before, openmetrics=False)
@@ -107,14 +107,14 @@ def test_cumulative_counters_are_as_recorded(sim_session: Session, pages: dict[b
             assert now - then == pytest.approx(seconds, abs=1e-6)
 
 
-def _second_last(session: Session) -> Moment:
+def _second_last(session: CoreSession) -> TimeSpec:
     [(end,)] = session.sql(
         "SELECT interval_end FROM interval ORDER BY interval_end DESC LIMIT 1 OFFSET 1"
     ).rows
     return parse_moment(end.isoformat())
 
 
-def test_counters_of_virtual_processors_are_added(sim_session: Session, pages: dict[bool, bytes]) -> None:
+def test_counters_of_virtual_processors_are_added(sim_session: CoreSession, pages: dict[bool, bytes]) -> None:
     rows = sim_session.sql(
         "SELECT userid, sum(cpu_time_total) FROM role.guest "
         "WHERE interval_end = (SELECT max(interval_end) FROM interval) GROUP BY userid"
@@ -125,9 +125,9 @@ def test_counters_of_virtual_processors_are_added(sim_session: Session, pages: d
 
 
 def test_a_limit_keeps_the_largest_and_says_what_it_left_out(
-    sim_session: Session, pages: dict[bool, bytes]
+    sim_session: CoreSession, pages: dict[bool, bytes]
 ) -> None:
-    page = render(sim_session, openmetrics=False, limits=Limits(3))
+    page = render(sim_session, openmetrics=False, limits=ExportLimits(3))
     every = _of(pages[False], "zvm_guest_cpu_ratio", system="ZLSIM")
     few = _of(page, "zvm_guest_cpu_ratio")
     assert sorted(few.values()) == sorted(every.values())[-3:]
@@ -140,7 +140,7 @@ def test_a_limit_keeps_the_largest_and_says_what_it_left_out(
 Amounts = dict[Labels, float]
 
 
-def _amounts(session: Session, page: bytes) -> Iterator[tuple[str, Amounts, Amounts]]:
+def _amounts(session: CoreSession, page: bytes) -> Iterator[tuple[str, Amounts, Amounts]]:
     """Amounts of the newest interval: their names, the page's samples, and sums of the measure's rows."""
     for group in exposition.names().groups:
         if group.of or not session.fills(group.measure):
@@ -235,14 +235,16 @@ def test_virtual_processors_of_transactions_are_those_of_their_guests(transactio
     assert found == pytest.approx({(user, vcpu): share for user, vcpu, share in shares})
 
 
-def test_one_source_of_a_system_is_taken(everything: Session, pages: dict[bool, bytes]) -> None:
+def test_one_source_of_a_system_is_taken(everything: CoreSession, pages: dict[bool, bytes]) -> None:
     """SMF and RMF describe the same processors: a sample for each would be a sample too many."""
     assert [info.source for info in everything.several["ZLZ1"]] == ["smf", "rmf-xml"]
     cpus = [dict(labels)["cpu"] for labels in _of(pages[False], "zos_cpu_busy_ratio", system="ZLZ1")]
     assert len(cpus) == len({*cpus}) > 0
 
 
-def test_a_system_of_z_os_has_the_label_of_its_sysplex(everything: Session, pages: dict[bool, bytes]) -> None:
+def test_a_system_of_z_os_has_the_label_of_its_sysplex(
+    everything: CoreSession, pages: dict[bool, bytes]
+) -> None:
     """SMF names it (SMF70XNM); the page has it also where RMF, which does not, is the source."""
     assert ("ZLZ1", "ZLPLEX") in everything.sql("SELECT system, sysplex FROM system").rows
     found = _of(pages[False], "zos_system_busy_ratio", system="ZLZ1", sysplex="ZLPLEX")
@@ -250,13 +252,13 @@ def test_a_system_of_z_os_has_the_label_of_its_sysplex(everything: Session, page
     assert not _of(pages[False], "zvm_system_busy_ratio", sysplex="ZLPLEX")
 
 
-def test_what_is_null_is_absent(everything: Session, pages: dict[bool, bytes]) -> None:
+def test_what_is_null_is_absent(everything: CoreSession, pages: dict[bool, bytes]) -> None:
     [(known,)] = everything.sql("SELECT count(unparked) FROM load WHERE system = 'ZLDEMO'").rows
     assert known == 0
     assert not _of(pages[False], "zvm_system_unparked", system="ZLDEMO")
 
 
-def test_the_end_of_the_interval_is_told(everything: Session, pages: dict[bool, bytes]) -> None:
+def test_the_end_of_the_interval_is_told(everything: CoreSession, pages: dict[bool, bytes]) -> None:
     [(end,)] = everything.sql("SELECT max(interval_end) FROM interval WHERE system = 'ZLDEMO'").rows
     found = _of(pages[False], "zvm_interval_end_timestamp_seconds", system="ZLDEMO")
     assert [*found.values()] == [end.timestamp()]

@@ -11,14 +11,14 @@ from rule_cases import CASES, IDLE_CORES, Case, cores
 
 from zlens.catalog import measures, rules
 from zlens.catalog.check import rules as check_rules
-from zlens.findings import Findings, evaluate
+from zlens.findings import FindingsResult, evaluate
 from zlens.findings.evaluate import question
 
 BUILTIN = {rule.id: rule for rule in rules.load().values() if not rule.own}
 COMPUTABLE = sorted(rule.id for rule in BUILTIN.values() if rule.computable)
 
 
-def held(name: str, tables: Tables, case: Case) -> Findings:
+def held(name: str, tables: Tables, case: Case) -> FindingsResult:
     baseline = Made(case.baseline) if case.baseline is not None else None
     return evaluate(Made(tables), {name: BUILTIN[name]}, classes=rules.CLASSES, baseline=baseline)
 

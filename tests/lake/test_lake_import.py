@@ -41,7 +41,7 @@ def file(tmp_path: Path) -> str:
 
 def test_a_folder_for_each_table_system_and_day(tmp_path: Path) -> None:
     path = write(tmp_path / "a.data", piece(range(836, 844)))
-    heard: list[lake.Added] = []
+    heard: list[lake.ImportResult] = []
     added, problems = lake.add([path], tmp_path / "lake", report=heard.append)
     assert heard == added
     assert problems == []
@@ -362,15 +362,15 @@ def test_forgetting_on_a_full_disk(
 def test_a_file_that_changes_while_it_is_read(
     tmp_path: Path, file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = importer.Writer.write
+    real = importer.InputWriter.write
 
-    def write_and_touch(self: importer.Writer) -> None:
+    def write_and_touch(self: importer.InputWriter) -> None:
         real(self)
         with open(file, "ab") as more:
             more.write(b"\0" * 4096)
 
     with monkeypatch.context() as patch:
-        patch.setattr(importer.Writer, "write", write_and_touch)
+        patch.setattr(importer.InputWriter, "write", write_and_touch)
         with pytest.raises(InputError, match="the file changed while it was read; import it again"):
             lake.add([file], tmp_path / "lake")
     assert everything(tmp_path / "lake") == {}

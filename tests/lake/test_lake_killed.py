@@ -228,14 +228,14 @@ def test_imports_at_the_same_time(tmp_path: Path) -> None:
 
 def test_the_living_are_left_alone(tmp_path: Path, files: list[str]) -> None:
     """Staging goes when its owner is dead, not before."""
-    from zlens.lake.lake_folder import Folder
+    from zlens.lake.lake_folder import LakeFolder
 
     made = tmp_path / "lake"
     lake.add([files[0]], made)
     dead = made / file_names.STAGING / "1-dead"
     dead.mkdir()
     (dead / "something").write_bytes(b"x")
-    with Folder(made).staging() as staged:
+    with LakeFolder(made).staging() as staged:
         (staged.path / "mine").write_bytes(b"x")
         lake.add([files[1]], made)
         assert (staged.path / "mine").exists()

@@ -13,7 +13,7 @@ from zlens import lake, reports
 from zlens.api import Session
 from zlens.catalog import measures as metrics
 from zlens.lake import rollups
-from zlens.lake.lake_folder import Folder
+from zlens.lake.lake_folder import LakeFolder
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "published" / "listings"
 #: Reports by time, and reports of the whole time.
@@ -56,7 +56,7 @@ def test_reports_by_time_and_of_the_whole_time_in_one_listing(sim_session: Sessi
         assert [source for source, *_ in stored.sql(busy).rows] == ["listing"]
     assert lake.check(tmp_path / "lake").faults == []
     # Roll-ups take both sources by the same clock.
-    into = Folder(tmp_path / "lake")
+    into = LakeFolder(tmp_path / "lake")
     [machine] = [one for one in rollups.machines(into, into.load()) if "ZLSIM" in one.systems]
     assert machine.offsets["ZLSIM", "listing"] == machine.offsets["ZLSIM", "listing-means"] == 7200
     # The same from stages.

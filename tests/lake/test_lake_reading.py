@@ -22,8 +22,8 @@ from zlens.engine.isolated import IsolatedTables
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import Options, parse_moment, parse_zone
 from zlens.lake import file_names, parquet_engine
-from zlens.lake.lake_folder import Folder
-from zlens.lake.manifest import Input
+from zlens.lake.lake_folder import LakeFolder
+from zlens.lake.manifest import LakeInput
 
 #: Interval 839 is the last of 2 March, UTC.
 DAYS = (range(0, 6), range(838, 842), range(1440, 1446))
@@ -256,13 +256,13 @@ def test_opening_a_lake_loads_no_engine(made: Path) -> None:
 def documents(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Gets the key of every document that is read."""
     read: list[str] = []
-    usual = Folder.document
+    usual = LakeFolder.document
 
-    def document(self: Folder, imported: Input, key: str, *arguments: object) -> object:
+    def document(self: LakeFolder, imported: LakeInput, key: str, *arguments: object) -> object:
         read.append(key)
         return usual(self, imported, key, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Folder, "document", document)
+    monkeypatch.setattr(LakeFolder, "document", document)
     return read
 
 
@@ -288,7 +288,7 @@ def test_hours_of_many_inputs_read_a_document_for_each_system(
 def without_tables(made: Path, into: Path) -> Path:
     """The lake as an earlier release wrote it: no digests of tables in the manifest."""
     shutil.copytree(made, into)
-    manifest = Folder(into).load()
+    manifest = LakeFolder(into).load()
     for _, part in manifest.parts():
         assert part.tables
         part.tables = ""
@@ -305,7 +305,7 @@ def test_a_lake_of_an_earlier_release_has_the_same_tables(made: Path, tmp_path: 
 def test_a_part_with_tables_of_another_is_refused(made: Path, tmp_path: Path) -> None:
     into = tmp_path / "lake"
     shutil.copytree(made, into)
-    manifest = Folder(into).load()
+    manifest = LakeFolder(into).load()
     for _, part in manifest.parts():
         part.tables = "0" * 16
     (into / file_names.MANIFEST).write_bytes(manifest.dump())

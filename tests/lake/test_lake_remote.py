@@ -24,7 +24,7 @@ from zlens.cli import main
 from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options, parse_moment
 from zlens.lake import object_store, rollup_reader
-from zlens.lake.lake_folder import Folder
+from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.retention import UNMEASURED
 from zlens.stores import consolidation
 
@@ -94,7 +94,7 @@ def test_a_lake_at_a_url_is_the_one_in_a_folder(
     inputs = [files[0], str(demo_folder / "zlzos.smf")]
     lake.add(inputs, tmp_path / "lake")
     lake.add(inputs, url)
-    here = {name: (tmp_path / "lake" / name).read_bytes() for name in Folder(tmp_path / "lake").files()}
+    here = {name: (tmp_path / "lake" / name).read_bytes() for name in LakeFolder(tmp_path / "lake").files()}
     there = store.objects(prefix(url))
     assert {*there} == {*here} - {".lock", ".readers"}
     assert {name for name in there if there[name] != here[name]} == {"manifest.json"}

@@ -13,15 +13,19 @@ from hypothesis import strategies as st
 from zlens.errors import InputError
 from zlens.inputs.source import Interval
 from zlens.lake import manifest, row_lists, validators
-from zlens.lake.documents import Intervals, load_intervals
-from zlens.lake.manifest import Manifest, Rollup
-from zlens.lake.row_lists import Lists
-from zlens.schema.validators import Maybe, Number, Row
+from zlens.lake.documents import PartIntervals, load_intervals
+from zlens.lake.manifest import DayRollup, Manifest
+from zlens.lake.row_lists import RowLists
+from zlens.schema.validators import FixedTuple, Nullable, Number
 
-LISTS = Lists(
+LISTS = RowLists(
     {
-        "ends": Row((validators.WHOLE, Maybe(Number()), validators.MAYBE_TEXT), "end, seconds and flag"),
-        "marks": Row((validators.COUNT, validators.WHOLE, validators.TEXT), "count, end and text", short=2),
+        "ends": FixedTuple(
+            (validators.WHOLE, Nullable(Number()), validators.MAYBE_TEXT), "end, seconds and flag"
+        ),
+        "marks": FixedTuple(
+            (validators.COUNT, validators.WHOLE, validators.TEXT), "count, end and text", short=2
+        ),
     }
 )
 _LARGE = [2**63 - 1, -(2**63 - 1), 2**63, -(2**63), 10**400, 1e15, 1e16, 1e-12, 1e-13, -1e-13, 1e308]
@@ -84,9 +88,9 @@ def test_lists_are_as_long_as_what_was_imported() -> None:
     """So many days have a thousand systems in a hundred days, and so many seconds a recording of two days."""
     made = Manifest()
     for number in range(100_001):
-        made.rollups[f"S{number}", "2026-01-05"] = Rollup(f"S{number}", "2026-01-05", "0" * 16, "0" * 64)
+        made.rollups[f"S{number}", "2026-01-05"] = DayRollup(f"S{number}", "2026-01-05", "0" * 16, "0" * 64)
     assert manifest.load(made.dump(), "manifest.json") == made
-    intervals = Intervals([Interval(end * 1_000_000, 1.0, None, 1) for end in range(100_001)])
+    intervals = PartIntervals([Interval(end * 1_000_000, 1.0, None, 1) for end in range(100_001)])
     assert load_intervals(intervals.dump(), "0.intervals.json") == intervals
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 from played import MEASURES
 
-from zlens.live.watcher import Live
+from zlens.live.watcher import Watcher
 
 
 @pytest.fixture(autouse=True)
 def few_measures_of_live(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = Live._names
+    names = Watcher._names
     if MEASURES is not None:
         chosen = {*MEASURES, "event"}
         monkeypatch.setattr(
-            Live, "_names", staticmethod(lambda session: [name for name in names(session) if name in chosen])
+            Watcher,
+            "_names",
+            staticmethod(lambda session: [name for name in names(session) if name in chosen]),
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from patience import until
 from zlens.live import protocol
-from zlens.live.protocol import Frame, Kind
+from zlens.live.protocol import Frame, FrameKind
 from zlens.live.receiver import Receiver
 
 STREAM = "0123456789abcdef0123456789abcdef"
@@ -23,7 +23,7 @@ class Peer:
         plain = socket.create_connection(receiver.address, timeout=10)
         self.socket = wrap(plain) if wrap else plain
 
-    def send(self, kind: Kind, sequence: int = 0, payload: bytes = b"", flags: int = 0) -> None:
+    def send(self, kind: FrameKind, sequence: int = 0, payload: bytes = b"", flags: int = 0) -> None:
         self.socket.sendall(Frame(kind, sequence, payload, flags).encode())
 
     def read(self) -> Frame:
@@ -41,19 +41,19 @@ class Peer:
     def greet(self, **fields: Any) -> Frame:
         """Says hello; what the receiver answers."""
         hello = {"version": protocol.VERSION, "name": "lnx1", "kind": "monreader", "stream": STREAM} | fields
-        self.send(Kind.HELLO, payload=protocol.text(hello))
+        self.send(FrameKind.HELLO, payload=protocol.text(hello))
         return self.read()
 
     def deliver(self, sequence: int, data: bytes) -> None:
         """Sends a set of one record, and waits until it is durable."""
-        self.send(Kind.DATA, sequence, data, protocol.ENDS_SET)
+        self.send(FrameKind.DATA, sequence, data, protocol.ENDS_SET)
         self.acknowledged(sequence + 1)
 
     def acknowledged(self, sequence: int) -> None:
         """Waits until all records before one are durable."""
         while True:
             answer = self.read()
-            assert answer.kind is Kind.ACKNOWLEDGED, answer
+            assert answer.kind is FrameKind.ACKNOWLEDGED, answer
             if answer.sequence >= sequence:
                 assert answer.sequence == sequence
                 return

@@ -11,9 +11,9 @@ from typing import Any
 from rounds import rounds
 from zlens import _native
 from zlens.catalog import measures
-from zlens.live.feeds import Arrived, Feed, Position
-from zlens.live.watcher import Live, Step
-from zlens.session.session import Session
+from zlens.live.feeds import Feed, FeedChunk, Position
+from zlens.live.watcher import Watcher, WatchStep
+from zlens.session.session import CoreSession
 
 #: Longer than any of these tests takes; nothing is measured by it.
 PATIENCE_S = 120
@@ -42,7 +42,7 @@ class Pieces:
     def seek(self, position: Position) -> None:
         self._offset = position["offset"]
 
-    def read(self) -> Arrived | None:
+    def read(self) -> FeedChunk | None:
         while self._ends and self._ends[0] <= self._offset:
             self._ends.pop(0)
         if not self._ends:
@@ -50,7 +50,7 @@ class Pieces:
             return None
         end = self._ends.pop(0)
         data, self._offset = self._data[self._offset : end], end
-        return Arrived(data, {"offset": end})
+        return FeedChunk(data, {"offset": end})
 
     def close(self) -> None:
         return None
@@ -62,7 +62,7 @@ def interval_cuts(path: Path, every: int) -> list[int]:
     return [*(cut for _, cut in file.interval_cuts()[::every]), file.size]
 
 
-def play(live: Live) -> list[Step]:
+def play(live: Watcher) -> list[WatchStep]:
     """All steps until nothing more comes."""
     steps = []
     while not live.done:
@@ -72,7 +72,7 @@ def play(live: Live) -> list[Step]:
     return steps
 
 
-def differences(recorded: Session, live: Session, names: Sequence[str] | None = None) -> list[str]:
+def differences(recorded: CoreSession, live: CoreSession, names: Sequence[str] | None = None) -> list[str]:
     """How the measures of two sessions differ, row by row; a sentence for each measure that does."""
     found = []
     for name in names or MEASURES or measures.tables():
@@ -94,7 +94,7 @@ def differences(recorded: Session, live: Session, names: Sequence[str] | None = 
     return found
 
 
-def _rows(session: Session, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+def _rows(session: CoreSession, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     answer = session.sql(f"SELECT * FROM {name}")
     columns = answer.columns
     rows = answer.rows
@@ -116,9 +116,9 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def arrivals(feed: Feed, enough: Callable[[list[Arrived]], bool]) -> list[Arrived]:
+def arrivals(feed: Feed, enough: Callable[[list[FeedChunk]], bool]) -> list[FeedChunk]:
     """What a source with a thread of its own gives until it is enough."""
-    arrived: list[Arrived] = []
+    arrived: list[FeedChunk] = []
     end = time.monotonic() + PATIENCE_S
     while not enough(arrived) and time.monotonic() < end:
         new = feed.read()

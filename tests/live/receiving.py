@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from zlens.live.receiver import Limits, Receiver
+from zlens.live.receiver import Receiver, ReceiverLimits
 
 if __name__ == "__main__":
     # Files end often, so that this is killed too.
-    with Receiver(sys.argv[1], port=int(sys.argv[2]), limits=Limits(rotate_bytes=100_000)) as receiver:
+    with Receiver(
+        sys.argv[1], port=int(sys.argv[2]), limits=ReceiverLimits(rotate_bytes=100_000)
+    ) as receiver:
         while receiver.wait(3600):
             pass

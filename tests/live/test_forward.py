@@ -18,7 +18,7 @@ from forwarding import eventually
 
 import tools
 from rounds import draws, rounds
-from zlens.live.receiver import Access, Receiver
+from zlens.live.receiver import AccessPolicy, Receiver
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -264,7 +264,7 @@ def test_certificates_and_tokens_are_checked(
     (tmp_path / "token").write_text("a-secret\n")
     (tmp_path / "wrong").write_text("another\n")
     token = secret == "token"
-    access = Access(
+    access = AccessPolicy(
         pem["receiver.pem"],
         pem["receiver.key"],
         client_ca=None if token else pem["ca.pem"],
@@ -310,7 +310,7 @@ def test_the_program_for_linux_on_z_sends_the_same_bytes(tmp_path: Path, certifi
     present = program.exists() and shutil.which("qemu-s390x-static") is not None
     tools.require("emulated forwarder", present=present)
     pem = {path.name: str(path) for path in certificates.iterdir()}
-    access = Access(pem["receiver.pem"], pem["receiver.key"], client_ca=pem["ca.pem"])
+    access = AccessPolicy(pem["receiver.pem"], pem["receiver.key"], client_ca=pem["ca.pem"])
     data = draws("Linux on Z").randbytes(2_000_000)
     with Receiver(tmp_path / "in", port=0, access=access) as receiver:
         port = receiver.address[1]

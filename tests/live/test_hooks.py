@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from zlens.errors import QueryError
-from zlens.live.notifications import MOST, Command, Hooks, Webhook
+from zlens.live.notifications import MOST, CommandHook, Notifier, Webhook
 
 A, B = {"a": {"rule": "A"}}, {"b": {"rule": "B"}}
 
@@ -38,7 +38,7 @@ class Kept:
 
 def test_what_appears_and_clears_is_told_once() -> None:
     kept = Kept()
-    hooks = Hooks([kept], pause_s=0)
+    hooks = Notifier([kept], pause_s=0)
     for second, findings in enumerate([A, A, A | B, B, {}, {}]):
         hooks.see(findings, second)
     hooks.close()
@@ -47,7 +47,7 @@ def test_what_appears_and_clears_is_told_once() -> None:
 
 def test_nothing_is_told_of_nothing() -> None:
     kept = Kept()
-    hooks = Hooks([kept])
+    hooks = Notifier([kept])
     hooks.see({}, 0)
     hooks.close()
     assert kept.told == []
@@ -56,7 +56,7 @@ def test_nothing_is_told_of_nothing() -> None:
 def test_what_comes_and_goes_is_held_back() -> None:
     """Hysteresis: open for 10 s before it is told, away for 10 s before it is cleared."""
     kept = Kept()
-    hooks = Hooks([kept], hold_s=10, pause_s=0)
+    hooks = Notifier([kept], hold_s=10, pause_s=0)
     # For 5 s, then away: nobody is told.
     hooks.see(A, 0)
     hooks.see(A, 5)
@@ -78,7 +78,7 @@ def test_what_comes_and_goes_is_held_back() -> None:
 
 def test_messages_are_not_sent_more_often_than_allowed() -> None:
     kept = Kept()
-    hooks = Hooks([kept], pause_s=60)
+    hooks = Notifier([kept], pause_s=60)
     hooks.see(A, 0)
     hooks.see(A | B, 10)
     # In between, one more appears and clears.
@@ -92,7 +92,7 @@ def test_messages_are_not_sent_more_often_than_allowed() -> None:
 
 def test_what_is_back_before_the_next_message_was_not_away() -> None:
     kept = Kept()
-    hooks = Hooks([kept], pause_s=60)
+    hooks = Notifier([kept], pause_s=60)
     hooks.see(A, 0)
     hooks.see({}, 10)
     hooks.see(A, 20)
@@ -103,7 +103,7 @@ def test_what_is_back_before_the_next_message_was_not_away() -> None:
 
 def test_the_end_sends_what_is_left() -> None:
     kept = Kept()
-    hooks = Hooks([kept], pause_s=60)
+    hooks = Notifier([kept], pause_s=60)
     hooks.see(A, 0)
     hooks.see({}, 1)
     hooks.close()
@@ -112,7 +112,7 @@ def test_the_end_sends_what_is_left() -> None:
 
 def test_a_message_is_bounded() -> None:
     kept = Kept()
-    hooks = Hooks([kept])
+    hooks = Notifier([kept])
     hooks.see({number: {"rule": str(number)} for number in range(MOST + 7)}, 0)
     hooks.close()
     [message] = kept.messages
@@ -129,7 +129,7 @@ def test_a_slow_receiver_delays_nothing() -> None:
             release.wait(30)
             return kept.send(message)
 
-    hooks = Hooks([Slow()], pause_s=0, problem=said.append)
+    hooks = Notifier([Slow()], pause_s=0, problem=said.append)
     for number in range(200):
         hooks.see({number: {"rule": str(number)}}, number)
     assert said
@@ -142,7 +142,7 @@ def test_a_slow_receiver_delays_nothing() -> None:
 def test_a_command_gets_json_without_a_shell(tmp_path: Path) -> None:
     target = tmp_path / "out; touch x.json"
     code = "import sys; open(sys.argv[1], 'wb').write(sys.stdin.buffer.read())"
-    command = Command((sys.executable, "-c", code, str(target)))
+    command = CommandHook((sys.executable, "-c", code, str(target)))
     assert command.send(b'{"a": 1}') is None
     assert json.loads(target.read_bytes()) == {"a": 1}
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
@@ -153,20 +153,20 @@ def test_a_command_gets_json_without_a_shell(tmp_path: Path) -> None:
     [("raise SystemExit(3)", 60, "status 3"), ("import time; time.sleep(60)", 0.5, "ended after 0.5 s")],
 )
 def test_a_command_that_fails_is_told(code: str, timeout_s: float, said: str) -> None:
-    found = Command((sys.executable, "-c", code), timeout_s=timeout_s).send(b"{}")
+    found = CommandHook((sys.executable, "-c", code), timeout_s=timeout_s).send(b"{}")
     assert found is not None
     assert said in found
 
 
 def test_a_program_must_be_there() -> None:
-    assert Command.of(f"'{sys.executable}' -c pass").send(b"{}") is None
+    assert CommandHook.of(f"'{sys.executable}' -c pass").send(b"{}") is None
     for text, said in (
         ("no-such-program-here --now", "there is no program 'no-such-program-here'"),
         ("", "there is no program ''"),
         ("'open", '"\'open" is no command; expected a program and its arguments'),
     ):
         with pytest.raises(QueryError, match=said):
-            Command.of(text)
+            CommandHook.of(text)
 
 
 @contextmanager

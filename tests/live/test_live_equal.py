@@ -14,16 +14,16 @@ from played import MEASURES, Pieces, differences, interval_cuts, play
 from rounds import rounds
 from zlens.catalog import measures
 from zlens.inputs.options import Options, parse_moment
-from zlens.live.watcher import Limits, Live
+from zlens.live.watcher import RetentionLimits, Watcher
 from zlens.readers import streaming
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 
 
-def check(path: Path, ends: list[int], limits: Limits | None = None) -> None:
-    live = Live([Pieces(path, ends)], limits=limits, findings=False)
+def check(path: Path, ends: list[int], limits: RetentionLimits | None = None) -> None:
+    live = Watcher([Pieces(path, ends)], limits=limits, findings=False)
     try:
         play(live)
-        with Session([str(path)]) as recorded, live.session() as shown:
+        with CoreSession([str(path)]) as recorded, live.session() as shown:
             assert differences(recorded, shown) == []
     finally:
         live.close()
@@ -50,7 +50,7 @@ def test_smf_records_whose_intervals_have_two_lengths(demo_folder: Path) -> None
     form = streaming.form("smf.dump")
     assert form is not None
     moments = form.moments(str(path))
-    check(path, [*(end for _, end in moments[:: rounds(40, 90)]), moments[-1][1]], Limits(grace=5.0))
+    check(path, [*(end for _, end in moments[:: rounds(40, 90)]), moments[-1][1]], RetentionLimits(grace=5.0))
 
 
 @pytest.mark.long
@@ -62,10 +62,10 @@ def test_monitor_data_interval_by_interval(demo_folder: Path, name: str) -> None
 
 @pytest.mark.long
 def test_old_measures_and_records_are_forgotten(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Live, "_names", staticmethod(lambda _: ["load"]))
+    monkeypatch.setattr(Watcher, "_names", staticmethod(lambda _: ["load"]))
     path = demo_folder / "zldemo.monwrite"
-    limits = Limits(raw=600.0, measures=1200.0, part=600.0)
-    live = Live([Pieces(path, interval_cuts(path, rounds(6, 10)))], limits=limits, findings=False)
+    limits = RetentionLimits(raw=600.0, measures=1200.0, part=600.0)
+    live = Watcher([Pieces(path, interval_cuts(path, rounds(6, 10)))], limits=limits, findings=False)
     try:
         play(live)
         with live.session() as shown:
@@ -87,10 +87,10 @@ def test_a_window_of_what_is_kept_reads_its_hours_alone(demo_folder: Path) -> No
     """Rows of a window are those of the recording, and rows of long before it are not read."""
     recording = demo_folder / "zldemo.monwrite"
     window = Options(start=parse_moment("2010-03-09T09:25+01:00"))
-    live = Live([Pieces(recording, interval_cuts(recording, 20))], findings=False)
+    live = Watcher([Pieces(recording, interval_cuts(recording, 20))], findings=False)
     try:
         play(live)
-        with Session([str(recording)], window) as recorded, live.session() as whole:
+        with CoreSession([str(recording)], window) as recorded, live.session() as whole:
             with whole.narrowed(window) as shown:
                 names = [name for name in MEASURES or measures.tables() if name != "event"]
                 assert differences(recorded, shown, names) == []
@@ -104,7 +104,7 @@ def test_a_window_of_what_is_kept_reads_its_hours_alone(demo_folder: Path) -> No
         (first,), *_ = every
         # Two hours after the first row; an hour is left to spare.
         late = load.since(int(first.timestamp() * 1e6) + 2 * 3_600_000_000)
-        with Session.over([], Options(), computed={"load": late}) as few:
+        with CoreSession.over([], Options(), computed={"load": late}) as few:
             assert 0 < len(few.sql("SELECT * FROM load").rows) < len(every)
     finally:
         live.close()

@@ -11,11 +11,11 @@ from played import differences, interval_cuts
 import zlens
 from zlens.cli import main
 from zlens.live import protocol
-from zlens.live.forwarder_feeds import Forwarded
-from zlens.live.protocol import Kind
-from zlens.live.received_files import Keep
+from zlens.live.forwarder_feeds import ForwarderFeeds
+from zlens.live.protocol import FrameKind
+from zlens.live.received_files import RetentionPolicy
 from zlens.live.receiver import Receiver
-from zlens.live.watcher import Live
+from zlens.live.watcher import Watcher
 
 #: Bytes of a record.
 SIZE = 200_000
@@ -28,9 +28,9 @@ def deliver(receiver: Receiver, data: bytes, at: int, until: int) -> None:
     assert needed == at
     for number in range(at, until):
         if number == 0:
-            peer.send(Kind.BEGIN, 0, protocol.text({"file": "day.monwrite"}))
+            peer.send(FrameKind.BEGIN, 0, protocol.text({"file": "day.monwrite"}))
         else:
-            peer.send(Kind.DATA, number, data[(number - 1) * SIZE : number * SIZE])
+            peer.send(FrameKind.DATA, number, data[(number - 1) * SIZE : number * SIZE])
     peer.acknowledged(until)
     peer.close()
 
@@ -41,7 +41,7 @@ def test_measures_are_those_of_the_file(demo_folder: Path, tmp_path: Path) -> No
     data = file.read_bytes()
     records = 1 + -(-len(data) // SIZE)
     with Receiver(tmp_path / "received", port=0) as receiver:
-        live = Live([Forwarded(receiver)], lake=None, findings=False)
+        live = Watcher([ForwarderFeeds(receiver)], lake=None, findings=False)
         try:
             assert live.step() is None
             for at, until in ((0, 4), (4, records // 2), (records // 2, records)):
@@ -64,14 +64,14 @@ def test_received_files_go_once_their_intervals_are_closed(demo_folder: Path, tm
     data = file.read_bytes()
     folder, into = tmp_path / "received", str(tmp_path / "lake")
     with Receiver(folder, port=0) as receiver:
-        live = Live([Forwarded(receiver, Keep(bytes=0))], lake=into, findings=False)
+        live = Watcher([ForwarderFeeds(receiver, RetentionPolicy(bytes=0))], lake=into, findings=False)
         peer = Peer(receiver)
         sequence = peer.greet(kind="file").sequence
         for part in (data[:cut], data[cut:]):
-            peer.send(Kind.BEGIN, sequence, protocol.text({"file": "part.monwrite"}))
+            peer.send(FrameKind.BEGIN, sequence, protocol.text({"file": "part.monwrite"}))
             for at in range(0, len(part), SIZE):
                 sequence += 1
-                peer.send(Kind.DATA, sequence, part[at : at + SIZE])
+                peer.send(FrameKind.DATA, sequence, part[at : at + SIZE])
             sequence += 1
             peer.acknowledged(sequence)
             while live.step() is not None:
@@ -82,7 +82,7 @@ def test_received_files_go_once_their_intervals_are_closed(demo_folder: Path, tm
         live.close()
     # After a restart it goes on without the first file.
     with Receiver(folder, port=0) as receiver:
-        live = Live([Forwarded(receiver, Keep(bytes=0))], lake=into, findings=False)
+        live = Watcher([ForwarderFeeds(receiver, RetentionPolicy(bytes=0))], lake=into, findings=False)
         while live.step() is not None:
             pass
         live.finish()
@@ -104,20 +104,20 @@ def test_options_of_received_files(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_gap_is_a_problem(demo_folder: Path, tmp_path: Path) -> None:
     data = (demo_folder / "zldemo.monwrite").read_bytes()
     with Receiver(tmp_path / "received", port=0) as receiver:
-        live = Live([Forwarded(receiver)], lake=None, findings=False)
+        live = Watcher([ForwarderFeeds(receiver)], lake=None, findings=False)
         try:
             deliver(receiver, data, 0, 8)
             while live.step() is not None:
                 pass
             peer = Peer(receiver)
             peer.greet(kind="file")
-            peer.send(Kind.GAP, 8, protocol.text({"reason": "restart", "sets": "0", "bytes": "0"}))
+            peer.send(FrameKind.GAP, 8, protocol.text({"reason": "restart", "sets": "0", "bytes": "0"}))
             peer.acknowledged(9)
             peer.close()
             peer = Peer(receiver)
             assert peer.greet(kind="file").sequence == 9
             for number in range(9, 16):
-                peer.send(Kind.DATA, number, data[(number - 2) * SIZE : (number - 1) * SIZE])
+                peer.send(FrameKind.DATA, number, data[(number - 2) * SIZE : (number - 1) * SIZE])
             peer.acknowledged(16)
             peer.close()
             problems = []

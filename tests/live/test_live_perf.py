@@ -15,10 +15,10 @@ import rounds
 from zlens import lake
 from zlens.errors import InputError
 from zlens.inputs.options import Options
-from zlens.live.feeds import Reading
-from zlens.live.watcher import Limits, Live
+from zlens.live.feeds import ReaderThreadFeed
+from zlens.live.watcher import RetentionLimits, Watcher
 from zlens.readers.linux.streaming import FORM
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 
 FORMS = ("text", "csv", "json")
 EVENTS = ("CPU_CYCLES", "INSTRUCTIONS", "L1I_DIR_WRITES", "L1D_DIR_WRITES")
@@ -61,18 +61,18 @@ def test_a_file_gives_the_intervals_of_the_whole_file(form: str, tmp_path: Path)
     path = tmp_path / "counts.txt"
     path.write_text(STARTED + printed(form, range(12)))
     # Pieces end anywhere within lines, and every cut begins a part.
-    live = Live(
+    live = Watcher(
         [Pieces(path, pieces(path, path.stat().st_size // 5))],
         lake=str(tmp_path / "lake"),
-        limits=Limits(part=1e-6),
+        limits=RetentionLimits(part=1e-6),
         findings=False,
     )
     play(live)
     live.finish()
     with (
-        Session([str(path)]) as recorded,
+        CoreSession([str(path)]) as recorded,
         live.session() as shown,
-        Session([str(tmp_path / "lake")]) as stored,
+        CoreSession([str(tmp_path / "lake")]) as stored,
     ):
         rows = recorded.sql("SELECT system, seconds, cycles FROM cpumf WHERE cpu_id = 1").rows
         assert len(rows) == 12
@@ -88,7 +88,7 @@ def test_a_file_gives_the_intervals_of_the_whole_file(form: str, tmp_path: Path)
 def of_pipe(text: str, folder: Path, options: Options) -> list[tuple[object, ...]]:
     """What a lake has after a pipe gave this, beside what it had before."""
     read, write = os.pipe()
-    live = Live([Reading("standard input", read)], options, lake=str(folder), findings=False)
+    live = Watcher([ReaderThreadFeed("standard input", read)], options, lake=str(folder), findings=False)
 
     def give() -> None:
         with open(write, "w") as pipe:
@@ -100,7 +100,7 @@ def of_pipe(text: str, folder: Path, options: Options) -> list[tuple[object, ...
     writer.join()
     live.finish()
     live.close()
-    with Session([str(folder)]) as stored:
+    with CoreSession([str(folder)]) as stored:
         columns = "system, interval_end, seconds, cpu_id, cycles"
         return stored.sql(f"SELECT {columns} FROM cpumf ORDER BY interval_end, cpu_id").rows
 
@@ -139,7 +139,7 @@ def test_what_a_stream_says_itself_is_not_added(tmp_path: Path) -> None:
 def test_counts_of_a_whole_run_have_no_intervals(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
     path.write_text("123456,,CPU_CYCLES,999000000,100.00,,\n" * 400)
-    live = Live([Pieces(path, pieces(path, 4000))], findings=False)
+    live = Watcher([Pieces(path, pieces(path, 4000))], findings=False)
     with pytest.raises(InputError, match="this stream cannot be followed") as error:
         play(live)
     live.close()
@@ -149,7 +149,7 @@ def test_counts_of_a_whole_run_have_no_intervals(tmp_path: Path) -> None:
 def test_damaged_lines_are_told_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     path.write_text(STARTED + printed("csv", range(4)) + "what is this\n" + printed("csv", range(4, 8)))
-    live = Live([Pieces(path, pieces(path, 700))], findings=False)
+    live = Watcher([Pieces(path, pieces(path, 700))], findings=False)
     problems = [problem.detail for step in play(live) for problem in step.problems]
     with live.session() as shown:
         assert shown.sql("SELECT count(DISTINCT interval_end) FROM cpumf").rows == [(8,)]

@@ -22,11 +22,11 @@ from patience import until
 from rounds import rounds
 from zlens import lake
 from zlens.errors import LakeError
-from zlens.live.watcher import Limits, Live
-from zlens.session.session import Session
+from zlens.live.watcher import RetentionLimits, Watcher
+from zlens.session.session import CoreSession
 
 #: A part for the lake every four minutes.
-LIMITS = Limits(part=240.0)
+LIMITS = RetentionLimits(part=240.0)
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +45,9 @@ def live_program(source: Path, into: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def same(recording: Path, into: object, live: Live | None = None) -> None:
+def same(recording: Path, into: object, live: Watcher | None = None) -> None:
     """What is in the lake, and what a page would show, is what was recorded."""
-    with Session([str(recording)]) as recorded, Session([str(into)]) as stored:
+    with CoreSession([str(recording)]) as recorded, CoreSession([str(into)]) as stored:
         assert differences(recorded, stored) == []
         if live is not None:
             with live.session() as shown:
@@ -75,7 +75,7 @@ def test_killed_at_any_moment(tmp_path: Path, recording: Path) -> None:
     with open(source, "ab") as file:
         file.write(data[written:])
     # What is left, to the end.
-    live = Live([Pieces(source, [len(data)])], lake=str(into), limits=LIMITS, findings=False)
+    live = Watcher([Pieces(source, [len(data)])], lake=str(into), limits=LIMITS, findings=False)
     try:
         play(live)
         live.finish()
@@ -99,8 +99,8 @@ def test_steps_do_not_wait_for_the_lake(
 
     monkeypatch.setattr(lake, "add", slowly)
     into = str(tmp_path / "lake")
-    pieces, limits = Pieces(recording, interval_cuts(recording, 4)), Limits(part=120.0)
-    live = Live([pieces], lake=into, limits=limits, findings=False)
+    pieces, limits = Pieces(recording, interval_cuts(recording, 4)), RetentionLimits(part=120.0)
+    live = Watcher([pieces], lake=into, limits=limits, findings=False)
     try:
         play(live)
         [stream] = live.streams
@@ -130,7 +130,7 @@ def test_what_cannot_be_imported_is_told_and_tried_again(
 
     monkeypatch.setattr(lake, "add", sometimes)
     into = str(tmp_path / "lake")
-    live = Live([Pieces(recording, interval_cuts(recording, 6))], lake=into, limits=LIMITS, findings=False)
+    live = Watcher([Pieces(recording, interval_cuts(recording, 6))], lake=into, limits=LIMITS, findings=False)
     try:
         errors = [error for step in play(live) for error in step.errors]
         live.finish()
@@ -145,18 +145,18 @@ def test_a_lake_is_written_part_by_part_and_goes_on(tmp_path: Path, recording: P
     cuts = interval_cuts(recording, rounds(7, 6))
     into = str(tmp_path / "lake")
     seen = len(cuts) // 2 + 1
-    first = Live([Pieces(recording, cuts[:seen])], lake=into, limits=LIMITS, findings=False)
+    first = Watcher([Pieces(recording, cuts[:seen])], lake=into, limits=LIMITS, findings=False)
     for _ in range(seen):
         first.step()
     # What was handed over by now is there, and others may read at any moment.
     first._take_imported(wait=True)
-    with Session([into]) as stored:
+    with CoreSession([into]) as stored:
         ((ends,),) = stored.sql("SELECT count(DISTINCT interval_end) FROM load").rows
     assert 0 < ends < rounds(60, 14)
     # No end: as if it had been killed.
     assert first._lock is not None
     first._lock.close()
-    second = Live([Pieces(recording, cuts)], lake=into, limits=LIMITS, findings=False)
+    second = Watcher([Pieces(recording, cuts)], lake=into, limits=LIMITS, findings=False)
     play(second)
     second.finish()
     same(recording, into, second)

@@ -12,7 +12,7 @@ from played import PATIENCE_S, arrivals
 
 from zlens.errors import InputError
 from zlens.live import feeds
-from zlens.live.feeds import Arrived, Clock, Feed, Folder, Reading, Replay, growing
+from zlens.live.feeds import Feed, FeedChunk, FolderFeeds, ReaderThreadFeed, ReplayClock, ReplayFeed, growing
 
 
 def read_all(feed: Feed) -> bytes:
@@ -22,7 +22,7 @@ def read_all(feed: Feed) -> bytes:
     return found
 
 
-def wait_for(feed: Feed, size: int) -> list[Arrived]:
+def wait_for(feed: Feed, size: int) -> list[FeedChunk]:
     return arrivals(feed, lambda arrived: sum(len(each.data) for each in arrived) >= size)
 
 
@@ -66,7 +66,7 @@ def test_a_folder_gives_its_files_in_order_and_names_apart(tmp_path: Path) -> No
     for name, data in (("a-01.mon", b"1"), ("a-02.mon", b"2"), ("b-01.mon", b"x"), ("a-03.mon.part", b"-")):
         (tmp_path / name).write_bytes(data)
         age(tmp_path / name)
-    folder = Folder(str(tmp_path))
+    folder = FolderFeeds(str(tmp_path))
     first, second = folder.feeds()
     assert read_all(first) == b"12"
     assert read_all(second) == b"x"
@@ -78,19 +78,19 @@ def test_a_folder_goes_on_where_it_was(tmp_path: Path) -> None:
     for number in (1, 2, 3):
         (tmp_path / f"a-{number}").write_bytes(b"%d" % number)
         age(tmp_path / f"a-{number}")
-    (feed,) = Folder(str(tmp_path)).feeds()
+    (feed,) = FolderFeeds(str(tmp_path)).feeds()
     assert feed.read() is not None
     second = feed.read()
     assert second is not None
     assert second.data == b"2"
-    (again,) = Folder(str(tmp_path)).feeds()
+    (again,) = FolderFeeds(str(tmp_path)).feeds()
     again.seek(second.position)
     assert read_all(again) == b"3"
 
 
 def test_a_pipe_ends_with_its_writer() -> None:
     read, write = os.pipe()
-    feed = Reading("pipe", read)
+    feed = ReaderThreadFeed("pipe", read)
     os.write(write, b"data")
     assert b"".join(each.data for each in wait_for(feed, 4)) == b"data"
     os.close(write)
@@ -122,7 +122,7 @@ def test_the_device_gives_sets_and_tells_gaps(monkeypatch: pytest.MonkeyPatch) -
         return step
 
     monkeypatch.setattr(os, "read", device)
-    feed = Reading("/dev/monreader", -1, device=True)
+    feed = ReaderThreadFeed("/dev/monreader", -1, device=True)
     found = wait_for(feed, 6)
     monkeypatch.undo()
     assert b"".join(each.data for each in found) == b"abcefg"
@@ -135,8 +135,8 @@ def test_a_replay_follows_the_clock_of_its_records(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(b"abcdef")
     now = [0.0]
-    clock = Clock(60, lambda: now[0])
-    feed = Replay(str(path), [(0, 1), (60_000_000, 3), (120_000_000, 6)], clock)
+    clock = ReplayClock(60, lambda: now[0])
+    feed = ReplayFeed(str(path), [(0, 1), (60_000_000, 3), (120_000_000, 6)], clock)
     assert read_all(feed) == b"a"
     now[0] = 1.0
     assert read_all(feed) == b"bc"
@@ -150,4 +150,4 @@ def test_what_cannot_be_played_says_so(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("nothing of the kind")
     with pytest.raises(InputError, match="this is text, which no reader of zlens knows"):
-        feeds.recording(str(path), Clock(1))
+        feeds.recording(str(path), ReplayClock(1))

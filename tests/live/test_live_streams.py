@@ -9,8 +9,8 @@ import pytest
 from played import Pieces, differences, interval_cuts, play
 
 from zlens import _native
-from zlens.live.watcher import Limits, Live, Step
-from zlens.session.session import Session
+from zlens.live.watcher import RetentionLimits, Watcher, WatchStep
+from zlens.session.session import CoreSession
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def recording(demo_folder: Path) -> Path:
     return demo_folder / "zldemo.monwrite"
 
 
-def played(path: Path, ends: Iterable[int]) -> tuple[Live, list[Step]]:
-    live = Live([Pieces(path, list(ends))], limits=Limits(), findings=False)
+def played(path: Path, ends: Iterable[int]) -> tuple[Watcher, list[WatchStep]]:
+    live = Watcher([Pieces(path, list(ends))], limits=RetentionLimits(), findings=False)
     return live, play(live)
 
 
@@ -29,7 +29,7 @@ def test_intervals_that_come_again_are_shown_once(tmp_path: Path, recording: Pat
     # Ten intervals, the last five of them again, and the rest.
     path.write_bytes(data[: cuts[10]] + data[cuts[5] : cuts[10]] + data[cuts[10] :])
     live, _ = played(path, [cuts[10], 2 * cuts[10] - cuts[5], path.stat().st_size])
-    with Session([str(recording)]) as recorded, live.session() as shown:
+    with CoreSession([str(recording)]) as recorded, live.session() as shown:
         assert differences(recorded, shown, ["load", "cpu", "cec", "storage"]) == []
     live.close()
 
@@ -40,7 +40,7 @@ def test_a_source_that_stops_and_goes_on_has_a_gap(tmp_path: Path, recording: Pa
     path = tmp_path / "gap"
     path.write_bytes(data[: cuts[10]] + data[cuts[20] :])
     live, _ = played(path, [cuts[10], path.stat().st_size])
-    with Session([str(path)]) as recorded, live.session() as shown:
+    with CoreSession([str(path)]) as recorded, live.session() as shown:
         assert differences(recorded, shown) == []
         ((flagged,),) = shown.sql("SELECT count(*) FROM interval WHERE flag = 'gap'").rows
         assert flagged == 1
@@ -54,7 +54,7 @@ def test_a_damaged_stretch_is_told_and_the_rest_is_read(tmp_path: Path, recordin
     path.write_bytes(bytes(data))
     live, steps = played(path, [cuts[10], cuts[30], len(data)])
     assert [problem.kind for step in steps for problem in step.problems] != []
-    with Session([str(path)]) as recorded, live.session() as shown:
+    with CoreSession([str(path)]) as recorded, live.session() as shown:
         assert differences(recorded, shown, ["load", "cpu"]) == []
     live.close()
 
@@ -67,7 +67,7 @@ def test_another_system_in_the_same_stream_is_a_system_of_its_own(tmp_path: Path
     path = tmp_path / "two"
     path.write_bytes(one.read_bytes()[:end] + second)
     live, _ = played(path, [end, path.stat().st_size])
-    with Session([str(path)]) as recorded, live.session() as shown:
+    with CoreSession([str(path)]) as recorded, live.session() as shown:
         assert {info.system for info in shown.systems} == {"ZLDEMO", "ZLSIM"}
         assert differences(recorded, shown, ["load", "cpu", "storage"]) == []
     live.close()
@@ -97,7 +97,7 @@ def test_a_capture_of_the_live_stream_is_followed(tmp_path: Path, recording: Pat
     path.write_bytes(capture)
     assert _native.MonwriteFile.open(str(path)).capture
     live, _ = played(path, [*sizes[::6], len(capture)])
-    with Session([str(path)]) as recorded, live.session() as shown:
+    with CoreSession([str(path)]) as recorded, live.session() as shown:
         assert differences(recorded, shown, ["load", "cpu", "guest_wait"]) == []
     live.close()
 

@@ -19,11 +19,11 @@ from zlens import lake
 from zlens.cli import main
 from zlens.errors import InputError, QueryError
 from zlens.live import polling
-from zlens.live.feeds import Arrived
-from zlens.live.polling import Address, File, Login, Missed, Polled
-from zlens.live.watcher import Limits, Live
+from zlens.live.feeds import FeedChunk
+from zlens.live.polling import Login, PolledAddress, PolledFile, PollError, PollingFeed
+from zlens.live.watcher import RetentionLimits, Watcher
 from zlens.readers.openmetrics.streaming import interval_s, stamped
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 
 TEXT = b"""# HELP zhmc_partition_ifl_processor_count Number of IFLs
 # TYPE zhmc_partition_ifl_processor_count gauge
@@ -85,13 +85,13 @@ def text(data: bytes, status: int = 200) -> Callable[[http.server.BaseHTTPReques
     return answer
 
 
-def missed(place: Address | File) -> Missed:
-    with pytest.raises(Missed) as raised:
+def missed(place: PolledAddress | PolledFile) -> PollError:
+    with pytest.raises(PollError) as raised:
         place.fetch()
     return raised.value
 
 
-def wait_for(feed: Polled, count: int) -> list[Arrived]:
+def wait_for(feed: PollingFeed, count: int) -> list[FeedChunk]:
     return arrivals(feed, lambda arrived: len(arrived) >= count)
 
 
@@ -100,12 +100,12 @@ class Given:
 
     name = "given"
 
-    def __init__(self, *polls: tuple[bytes, int] | Missed | None) -> None:
+    def __init__(self, *polls: tuple[bytes, int] | PollError | None) -> None:
         self.polls = [*polls]
 
     def fetch(self) -> tuple[bytes, int] | None:
         poll = self.polls.pop(0) if self.polls else None
-        if isinstance(poll, Missed):
+        if isinstance(poll, PollError):
             raise poll
         return poll
 
@@ -135,7 +135,7 @@ def test_rmf_is_polled_as_often_as_its_intervals_end(
     asked: float | None, text: bytes, every_s: float
 ) -> None:
     """Unless the user says otherwise: a long default would miss intervals, a short one count them twice."""
-    feed = Polled(Given((text, 1), (text, 2), (text, 3)), asked)
+    feed = PollingFeed(Given((text, 1), (text, 2), (text, 3)), asked)
     try:
         assert len(wait_for(feed, 3)) == 3
         assert feed._every_s == every_s
@@ -167,21 +167,21 @@ def test_measures_are_those_of_the_saved_scrapes(
     saved.write_bytes(b"".join(stamped(*each) for each in scrapes))
     into = str(tmp_path / "lake")
     for given in (scrapes[:4], scrapes[3:]):
-        feed = Polled(Given(*given), 0.01)
-        live = Live([feed], lake=into, limits=Limits(part=120.0, grace=0.01), findings=False)
+        feed = PollingFeed(Given(*given), 0.01)
+        live = Watcher([feed], lake=into, limits=RetentionLimits(part=120.0, grace=0.01), findings=False)
         end = time.monotonic() + PATIENCE_S
         problems = []
         while time.monotonic() < end and live._newest.get((system, program)) != given[-1][1] * 1000:
             step = live.step()
             problems += step.problems if step is not None else []
-        with Session([str(saved)]) as recorded, live.session() as shown:
+        with CoreSession([str(saved)]) as recorded, live.session() as shown:
             if given[-1] == scrapes[-1]:
                 assert differences(recorded, shown) == []
                 # The fourth came again after the restart.
                 assert [problem.kind for problem in problems] == ["duplicate"]
         live.finish()
         live.close()
-    with Session([str(saved)]) as recorded, Session([into]) as stored:
+    with CoreSession([str(saved)]) as recorded, CoreSession([into]) as stored:
         assert differences(recorded, stored) == []
         ((rows,),) = stored.sql(f"SELECT count(*) FROM {program}_metric").rows
         assert rows == samples
@@ -189,20 +189,22 @@ def test_measures_are_those_of_the_saved_scrapes(
 
 
 def test_a_recording_of_scrapes_can_be_played(tmp_path: Path) -> None:
-    from zlens.live.feeds import Clock, recording
+    from zlens.live.feeds import ReplayClock, recording
 
     saved = tmp_path / "saved.prom"
     saved.write_bytes(b"".join(stamped(scrape("0.5"), 1_700_000_000_000 + 60_000 * n) for n in range(200)))
-    live = Live([recording(str(saved), Clock(0))], limits=Limits(raw=86_400), findings=False)
+    live = Watcher(
+        [recording(str(saved), ReplayClock(0))], limits=RetentionLimits(raw=86_400), findings=False
+    )
     play(live)
-    with Session([str(saved)]) as recorded, live.session() as shown:
+    with CoreSession([str(saved)]) as recorded, live.session() as shown:
         assert differences(recorded, shown) == []
     live.close()
 
 
 def test_an_address_gives_its_text_now() -> None:
     with serving(text(scrape("0.5"))) as url:
-        place = Address.of(url)
+        place = PolledAddress.of(url)
         place.now = lambda: 12.5
         assert place.fetch() == (scrape("0.5"), 12_500)
 
@@ -210,7 +212,7 @@ def test_an_address_gives_its_text_now() -> None:
 def test_what_an_address_gives_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "MOST", 1000)
     with serving(text(b"x" * 1001)) as url:
-        found = missed(Address.of(url))
+        found = missed(PolledAddress.of(url))
     assert "longer than 1,000 bytes" in found.why
     assert not found.again
 
@@ -229,7 +231,7 @@ def test_an_answer_byte_by_byte_ends() -> None:
                 return
 
     with serving(slowly) as url:
-        place = Address.of(url)
+        place = PolledAddress.of(url)
         place.timeout_s = 0.5
         found = missed(place)
         done.set()
@@ -244,7 +246,7 @@ def test_what_may_help_later_is_tried_again() -> None:
         text(scrape("0.5"), statuses.pop(0))(request)
 
     with serving(answer) as url:
-        feed = Polled(Address.of(url), 3600, pause_s=0.01)
+        feed = PollingFeed(PolledAddress.of(url), 3600, pause_s=0.01)
         (arrived,) = wait_for(feed, 1)
         feed.close()
     assert arrived.notes == ()
@@ -252,8 +254,8 @@ def test_what_may_help_later_is_tried_again() -> None:
 
 
 def test_polls_that_bring_nothing_are_one_gap() -> None:
-    gone = Missed("it is gone")
-    feed = Polled(Given((scrape("1"), 1000), gone, gone, gone, None, (scrape("1"), 9000)), 0.01)
+    gone = PollError("it is gone")
+    feed = PollingFeed(Given((scrape("1"), 1000), gone, gone, gone, None, (scrape("1"), 9000)), 0.01)
     found = wait_for(feed, 3)
     feed.close()
     assert [each.notes for each in found] == [
@@ -267,7 +269,7 @@ def test_a_file_that_nobody_writes_any_more_is_a_gap() -> None:
     same = [None] * 4
     # Written every fifth poll, then not for many.
     texts = [(scrape("1"), 1000), *same, (scrape("1"), 2000), *[None] * 30, (scrape("1"), 3000)]
-    feed = Polled(Given(*texts), 0.001)
+    feed = PollingFeed(Given(*texts), 0.001)
     found = wait_for(feed, 4)
     feed.close()
     assert [each.notes for each in found] == [
@@ -279,7 +281,7 @@ def test_a_file_that_nobody_writes_any_more_is_a_gap() -> None:
 
 
 def test_a_text_of_something_else_is_a_gap() -> None:
-    feed = Polled(Given((b"# HELP zhmc_a A\npython_info 1\n", 1000)), 3600)
+    feed = PollingFeed(Given((b"# HELP zhmc_a A\npython_info 1\n", 1000)), 3600)
     (found,) = wait_for(feed, 1)
     feed.close()
     assert found.data == b""
@@ -287,7 +289,7 @@ def test_a_text_of_something_else_is_a_gap() -> None:
 
 
 def test_polls_that_nobody_takes_are_left_out() -> None:
-    feed = Polled(Given(*((scrape("1"), 1000 * number) for number in range(1, 60))), 0.001)
+    feed = PollingFeed(Given(*((scrape("1"), 1000 * number) for number in range(1, 60))), 0.001)
     end = time.monotonic() + PATIENCE_S
     while feed._place.polls and time.monotonic() < end:  # type: ignore[attr-defined]
         time.sleep(0.01)
@@ -309,7 +311,7 @@ def test_a_redirect_is_not_followed_and_a_login_stays_secret() -> None:
         request.end_headers()
 
     with serving(answer) as url:
-        place = Address.of(f"{url}?token=topsecret", Login("me", "pass:word"))
+        place = PolledAddress.of(f"{url}?token=topsecret", Login("me", "pass:word"))
         found = missed(place)
     assert asked == ["Basic bWU6cGFzczp3b3Jk"]
     assert found.why == "it answered 302"
@@ -320,9 +322,9 @@ def test_a_redirect_is_not_followed_and_a_login_stays_secret() -> None:
 
 def test_a_login_does_not_go_over_the_network_in_the_clear() -> None:
     with pytest.raises(QueryError, match="unencrypted"):
-        Address.of("http://exporter.example.com/metrics", Login("me", "word"))
+        PolledAddress.of("http://exporter.example.com/metrics", Login("me", "word"))
     with pytest.raises(QueryError) as raised:
-        Address.of("https://me:word@exporter.example.com/")
+        PolledAddress.of("https://me:word@exporter.example.com/")
     assert "word@" not in str(raised.value)
 
 
@@ -334,18 +336,18 @@ def test_certificates_are_checked(tmp_path: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     with serving(text(scrape("0.5")), context) as url:
-        fetched = Address.of(url, Login("me", "word"), str(certificate)).fetch()
+        fetched = PolledAddress.of(url, Login("me", "word"), str(certificate)).fetch()
         assert fetched is not None
         assert fetched[0] == scrape("0.5")
-        found = missed(Address.of(url))
+        found = missed(PolledAddress.of(url))
         assert "its certificate is not accepted" in found.why
     with pytest.raises(InputError, match="cannot be used"):
-        Address.of("https://localhost/", None, str(key))
+        PolledAddress.of("https://localhost/", None, str(key))
 
 
 def test_a_file_is_polled_when_it_was_written_again(tmp_path: Path) -> None:
     path = tmp_path / "hmc.prom"
-    place = File(str(path))
+    place = PolledFile(str(path))
     assert "No such file" in missed(place).why
     path.write_bytes(scrape("0.5"))
     first = place.fetch()

@@ -20,9 +20,9 @@ import tools
 from rounds import rounds
 from zlens.errors import ReceiverError
 from zlens.live import protocol
-from zlens.live.protocol import ENDS_SET, Frame, Kind
-from zlens.live.received_files import GAPS, STATE, Keep, Received
-from zlens.live.receiver import Access, Limits, Place, Receiver
+from zlens.live.protocol import ENDS_SET, Frame, FrameKind
+from zlens.live.received_files import GAPS, STATE, ReceivedFiles, RetentionPolicy
+from zlens.live.receiver import AccessPolicy, ReadPosition, Receiver, ReceiverLimits
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ def contents(receiver: Receiver, name: str = "lnx1") -> list[bytes]:
 
 def test_records_arrive_in_a_file_and_are_acknowledged(receiver: Receiver) -> None:
     peer = Peer(receiver)
-    assert peer.greet() == Frame(Kind.WELCOME, 0)
+    assert peer.greet() == Frame(FrameKind.WELCOME, 0)
     for number, data in enumerate([b"ab", b"c", b"def"]):
-        peer.send(Kind.DATA, number, data, ENDS_SET)
+        peer.send(FrameKind.DATA, number, data, ENDS_SET)
     peer.acknowledged(3)
     assert contents(receiver) == [b"abcdef"]
     [source] = receiver.sources()
@@ -52,15 +52,15 @@ def test_records_arrive_in_a_file_and_are_acknowledged(receiver: Receiver) -> No
 def test_a_forwarder_that_returns_goes_on_where_it_was(receiver: Receiver) -> None:
     first = Peer(receiver)
     first.greet()
-    first.send(Kind.DATA, 0, b"ab")
+    first.send(FrameKind.DATA, 0, b"ab")
     first.acknowledged(1)
-    first.send(Kind.DATA, 1, b"half of a frame")
+    first.send(FrameKind.DATA, 1, b"half of a frame")
     first.socket.shutdown(socket.SHUT_WR)
     first.close()
     second = Peer(receiver)
     following = second.greet().sequence
     assert following == 2
-    second.send(Kind.DATA, 2, b"!")
+    second.send(FrameKind.DATA, 2, b"!")
     second.acknowledged(3)
     assert contents(receiver) == [b"abhalf of a frame!"]
 
@@ -69,8 +69,8 @@ def test_the_new_connection_wins(receiver: Receiver) -> None:
     old = Peer(receiver)
     old.greet()
     new = Peer(receiver)
-    assert new.greet().kind is Kind.WELCOME
-    new.send(Kind.DATA, 0, b"new")
+    assert new.greet().kind is FrameKind.WELCOME
+    new.send(FrameKind.DATA, 0, b"new")
     new.acknowledged(1)
     with pytest.raises((EOFError, ConnectionError)):
         old.read()
@@ -113,9 +113,9 @@ def test_a_file_that_was_removed_is_not_gone_on_with(tmp_path: Path) -> None:
 def test_gaps_are_listed_with_their_place(receiver: Receiver) -> None:
     peer = Peer(receiver)
     peer.greet()
-    peer.send(Kind.DATA, 0, b"one", ENDS_SET)
-    peer.send(Kind.GAP, 1, protocol.text({"reason": "overflow"}))
-    peer.send(Kind.GAP, 2, protocol.text({"reason": "spool_full", "sets": 5, "next": 9}))
+    peer.send(FrameKind.DATA, 0, b"one", ENDS_SET)
+    peer.send(FrameKind.GAP, 1, protocol.text({"reason": "overflow"}))
+    peer.send(FrameKind.GAP, 2, protocol.text({"reason": "spool_full", "sets": 5, "next": 9}))
     peer.deliver(9, b"ten")
     [source] = receiver.sources()
     assert [(gap["reason"], gap["sequence"], gap["size"]) for gap in source.gaps()] == [
@@ -130,18 +130,18 @@ def test_gaps_are_listed_with_their_place(receiver: Receiver) -> None:
 def test_a_gap_inside_of_data_begins_a_new_file(receiver: Receiver, kind: str, flags: int) -> None:
     peer = Peer(receiver)
     peer.greet(kind=kind)
-    peer.send(Kind.DATA, 0, b"cut", flags)
-    peer.send(Kind.GAP, 1, protocol.text({"reason": "spool_full", "next": 5}))
+    peer.send(FrameKind.DATA, 0, b"cut", flags)
+    peer.send(FrameKind.GAP, 1, protocol.text({"reason": "spool_full", "next": 5}))
     peer.deliver(5, b"whole")
     assert contents(receiver) == [b"cut", b"whole"]
 
 
 def test_what_is_durable_is_read_once(tmp_path: Path) -> None:
-    with Receiver(tmp_path, port=0, limits=Limits(rotate_bytes=4)) as receiver:
+    with Receiver(tmp_path, port=0, limits=ReceiverLimits(rotate_bytes=4)) as receiver:
         peer = Peer(receiver)
         peer.greet()
         [source] = receiver.sources()
-        read, place = b"", Place()
+        read, place = b"", ReadPosition()
         assert source.read(place, 10) == (b"", place)
         for number, data in enumerate([b"abcdef", b"gh", b"ij", b"k"]):
             peer.deliver(number, data)
@@ -155,17 +155,17 @@ def test_what_is_durable_is_read_once(tmp_path: Path) -> None:
         assert source.read(place, 10)[0] == b""
         # Files that are no longer needed can go.
         source.files[0].unlink()
-        assert source.read(Place(), 10)[0] == b"ghij"
+        assert source.read(ReadPosition(), 10)[0] == b"ghij"
 
 
 def test_captures_end_behind_a_set(tmp_path: Path) -> None:
-    with Receiver(tmp_path, port=0, limits=Limits(rotate_bytes=4)) as receiver:
+    with Receiver(tmp_path, port=0, limits=ReceiverLimits(rotate_bytes=4)) as receiver:
         peer = Peer(receiver)
         peer.greet()
         for number, (data, flags) in enumerate(
             [(b"abcd", 0), (b"ef", ENDS_SET), (b"g", ENDS_SET), (b"hij", 0)]
         ):
-            peer.send(Kind.DATA, number, data, flags)
+            peer.send(FrameKind.DATA, number, data, flags)
         peer.acknowledged(4)
         assert contents(receiver) == [b"abcdef", b"ghij"]
 
@@ -173,11 +173,11 @@ def test_captures_end_behind_a_set(tmp_path: Path) -> None:
 def test_files_are_the_forwarders(receiver: Receiver) -> None:
     peer = Peer(receiver)
     peer.greet(kind="file")
-    peer.send(Kind.BEGIN, 0, protocol.text({"file": "../../day one.smf"}))
-    peer.send(Kind.DATA, 1, b"1" * 500_000, ENDS_SET)
-    peer.send(Kind.BEGIN, 2, protocol.text({"file": "day2.smf"}))
-    peer.send(Kind.DATA, 3, b"2", ENDS_SET)
-    peer.send(Kind.END, 4)
+    peer.send(FrameKind.BEGIN, 0, protocol.text({"file": "../../day one.smf"}))
+    peer.send(FrameKind.DATA, 1, b"1" * 500_000, ENDS_SET)
+    peer.send(FrameKind.BEGIN, 2, protocol.text({"file": "day2.smf"}))
+    peer.send(FrameKind.DATA, 3, b"2", ENDS_SET)
+    peer.send(FrameKind.END, 4)
     peer.acknowledged(4)
     assert contents(receiver) == [b"1" * 500_000, b"2"]
     [source] = receiver.sources()
@@ -208,33 +208,33 @@ def test_each_spool_has_numbers_of_its_own(receiver: Receiver) -> None:
 )
 def test_who_is_not_understood_is_refused(receiver: Receiver, fields: dict[str, str], reason: str) -> None:
     answer = Peer(receiver).greet(**fields)
-    assert answer.kind is Kind.REFUSED
+    assert answer.kind is FrameKind.REFUSED
     assert reason in answer.fields["reason"]
     assert not any((receiver.folder / "lnx1").glob("0*"))
 
 
 def test_a_token_is_asked_for(tmp_path: Path) -> None:
-    with Receiver(tmp_path, port=0, access=Access(token="secret")) as receiver:
-        assert Peer(receiver).greet().kind is Kind.REFUSED
-        assert Peer(receiver).greet(token="secret2").kind is Kind.REFUSED
-        assert Peer(receiver).greet(token="secret").kind is Kind.WELCOME
+    with Receiver(tmp_path, port=0, access=AccessPolicy(token="secret")) as receiver:
+        assert Peer(receiver).greet().kind is FrameKind.REFUSED
+        assert Peer(receiver).greet(token="secret2").kind is FrameKind.REFUSED
+        assert Peer(receiver).greet(token="secret").kind is FrameKind.WELCOME
 
 
 def test_a_check_leaves_nothing(receiver: Receiver) -> None:
-    assert Peer(receiver).greet(check="yes").kind is Kind.WELCOME
+    assert Peer(receiver).greet(check="yes").kind is FrameKind.WELCOME
     assert receiver.sources() == []
 
 
 @pytest.mark.parametrize(
     "frames",
     [
-        [Frame(Kind.DATA, 7, b"x")],
-        [Frame(Kind.HELLO)],
-        [Frame(Kind.WELCOME)],
-        [Frame(Kind.GAP, 0, protocol.text({"next": 0}))],
-        [Frame(Kind.GAP, 0, protocol.text({"next": "many"}))],
-        [Frame(Kind.GAP, 0, b"\xff\xfe")],
-        [Frame(Kind.GAP, 0, b"a\n" * 100)],
+        [Frame(FrameKind.DATA, 7, b"x")],
+        [Frame(FrameKind.HELLO)],
+        [Frame(FrameKind.WELCOME)],
+        [Frame(FrameKind.GAP, 0, protocol.text({"next": 0}))],
+        [Frame(FrameKind.GAP, 0, protocol.text({"next": "many"}))],
+        [Frame(FrameKind.GAP, 0, b"\xff\xfe")],
+        [Frame(FrameKind.GAP, 0, b"a\n" * 100)],
     ],
 )
 def test_what_is_no_next_record_ends_the_connection(receiver: Receiver, frames: list[Frame]) -> None:
@@ -242,22 +242,22 @@ def test_what_is_no_next_record_ends_the_connection(receiver: Receiver, frames: 
     peer.greet()
     for frame in frames:
         peer.socket.sendall(frame.encode())
-    assert peer.read().kind is Kind.REFUSED
+    assert peer.read().kind is FrameKind.REFUSED
     peer = Peer(receiver)
-    assert peer.greet() == Frame(Kind.WELCOME, 0)
+    assert peer.greet() == Frame(FrameKind.WELCOME, 0)
 
 
 def test_frames_that_are_too_long_are_not_read(receiver: Receiver) -> None:
     peer = Peer(receiver)
     # Before it is known who speaks, only a greeting's length.
-    peer.socket.sendall(Frame(Kind.HELLO, 0, b"a" * (protocol.MOST_TEXT + 1)).encode())
-    assert peer.read().kind is Kind.REFUSED
+    peer.socket.sendall(Frame(FrameKind.HELLO, 0, b"a" * (protocol.MOST_TEXT + 1)).encode())
+    assert peer.read().kind is FrameKind.REFUSED
     peer = Peer(receiver)
     peer.greet()
-    head = bytearray(Frame(Kind.DATA).encode())
+    head = bytearray(Frame(FrameKind.DATA).encode())
     head[4:8] = (protocol.MOST + 1).to_bytes(4, "big")
     peer.socket.sendall(head)
-    assert peer.read().kind is Kind.REFUSED
+    assert peer.read().kind is FrameKind.REFUSED
 
 
 @settings(max_examples=rounds(200, 10), deadline=None)
@@ -272,12 +272,12 @@ def test_any_bytes_leave_the_receiver_at_work(
         peer.socket.sendall(noise)
         peer.socket.shutdown(socket.SHUT_WR)
         peer.close()
-        assert Peer(receiver).greet() == Frame(Kind.WELCOME, 0)
+        assert Peer(receiver).greet() == Frame(FrameKind.WELCOME, 0)
 
 
 def test_a_silent_peer_is_left(tmp_path: Path) -> None:
     events: list[str] = []
-    limits = Limits(handshake_s=0.1, idle_s=0.1)
+    limits = ReceiverLimits(handshake_s=0.1, idle_s=0.1)
     with Receiver(
         tmp_path, port=0, limits=limits, report=lambda event, facts: events.append(event)
     ) as receiver:
@@ -285,7 +285,7 @@ def test_a_silent_peer_is_left(tmp_path: Path) -> None:
         greeted = Peer(receiver)
         greeted.greet()
         # Half a frame, and then nothing.
-        greeted.socket.sendall(Frame(Kind.DATA, 0, b"abc").encode()[:-1])
+        greeted.socket.sendall(Frame(FrameKind.DATA, 0, b"abc").encode()[:-1])
         for peer in (silent, greeted):
             with pytest.raises((EOFError, ConnectionError)):
                 peer.read()
@@ -294,9 +294,9 @@ def test_a_silent_peer_is_left(tmp_path: Path) -> None:
 
 
 def test_only_so_many_connections(tmp_path: Path) -> None:
-    with Receiver(tmp_path, port=0, limits=Limits(connections=2, sources=1)) as receiver:
+    with Receiver(tmp_path, port=0, limits=ReceiverLimits(connections=2, sources=1)) as receiver:
         peers = [Peer(receiver), Peer(receiver)]
-        assert peers[0].greet().kind is Kind.WELCOME
+        assert peers[0].greet().kind is FrameKind.WELCOME
         with pytest.raises((EOFError, ConnectionError)):
             Peer(receiver).greet()
         assert "limit" in peers[1].greet(name="lnx2").fields["reason"]
@@ -314,7 +314,7 @@ def test_a_disk_that_cannot_be_written_keeps_what_was_durable(
             raise OSError(28, "No space left on device")
 
         patch.setattr("zlens.live.received_files.os.fsync", full)
-        peer.send(Kind.DATA, 1, b"lost", ENDS_SET)
+        peer.send(FrameKind.DATA, 1, b"lost", ENDS_SET)
         assert "No space left" in peer.read().fields["reason"]
     assert contents(receiver) == [b"durable"]
     peer = Peer(receiver)
@@ -328,7 +328,7 @@ def test_a_folder_that_was_removed_is_made_again(receiver: Receiver) -> None:
     peer.greet()
     peer.deliver(0, b"removed")
     shutil.rmtree(receiver.folder / "lnx1")
-    peer.send(Kind.DATA, 1, b"more", ENDS_SET)
+    peer.send(FrameKind.DATA, 1, b"more", ENDS_SET)
     assert "cannot write" in peer.read().fields["reason"]
     peer = Peer(receiver)
     assert peer.greet().sequence == 1
@@ -338,11 +338,11 @@ def test_a_folder_that_was_removed_is_made_again(receiver: Receiver) -> None:
 
 def test_others_are_only_let_in_by_tls_and_a_secret(tmp_path: Path) -> None:
     for access in (
-        Access(),
-        Access(token="secret"),
-        Access(certificate="c", key="k"),
-        Access(certificate="c"),
-        Access(client_ca="c", token="secret"),
+        AccessPolicy(),
+        AccessPolicy(token="secret"),
+        AccessPolicy(certificate="c", key="k"),
+        AccessPolicy(certificate="c"),
+        AccessPolicy(client_ca="c", token="secret"),
     ):
         with pytest.raises(ReceiverError) as error:
             Receiver(tmp_path, "0.0.0.0", 0, access=access).start()
@@ -381,7 +381,7 @@ def test_forwarders_show_their_certificates(tmp_path: Path) -> None:
     for name in ("ca", "other"):
         request = f"-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={name} -keyout {name}.key -out {name}.pem"
         _openssl(tmp_path, "req", *request.split())
-    access = Access(*(str(tmp_path / name) for name in ("ca.pem", "ca.key", "ca.pem")))
+    access = AccessPolicy(*(str(tmp_path / name) for name in ("ca.pem", "ca.key", "ca.pem")))
 
     def wrapped(name: str) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
@@ -391,8 +391,8 @@ def test_forwarders_show_their_certificates(tmp_path: Path) -> None:
 
     with Receiver(tmp_path / "in", "0.0.0.0", 0, access=access) as receiver:
         peer = Peer(receiver, lambda plain: wrapped("ca").wrap_socket(plain))
-        assert peer.greet() == Frame(Kind.WELCOME, 0)
-        peer.send(Kind.DATA, 0, b"x" * 200_000, ENDS_SET)
+        assert peer.greet() == Frame(FrameKind.WELCOME, 0)
+        peer.send(FrameKind.DATA, 0, b"x" * 200_000, ENDS_SET)
         peer.deliver(1, b"y" * 200_000)
         with pytest.raises((ssl.SSLError, EOFError, ConnectionError)):
             Peer(receiver, lambda plain: wrapped("other").wrap_socket(plain)).greet()
@@ -417,13 +417,13 @@ def test_the_state_is_for_people_too(receiver: Receiver) -> None:
 
 
 @pytest.fixture
-def several(receiver: Receiver) -> Received:
+def several(receiver: Receiver) -> ReceivedFiles:
     """Five files of 100 bytes of one source; the last one grows."""
     peer = Peer(receiver)
     peer.greet(kind="file")
     for number in range(5):
-        peer.send(Kind.BEGIN, 2 * number, protocol.text({"file": f"{number}.data"}))
-        peer.send(Kind.DATA, 2 * number + 1, b"." * 100)
+        peer.send(FrameKind.BEGIN, 2 * number, protocol.text({"file": f"{number}.data"}))
+        peer.send(FrameKind.DATA, 2 * number + 1, b"." * 100)
     peer.acknowledged(10)
     peer.close()
     [source] = receiver.sources()
@@ -431,39 +431,42 @@ def several(receiver: Receiver) -> Received:
     return source
 
 
-def test_nothing_is_removed_unless_it_is_asked_for(several: Received) -> None:
-    assert several.forget(Place(several.files[-1].name, 100), Keep()) == []
+def test_nothing_is_removed_unless_it_is_asked_for(several: ReceivedFiles) -> None:
+    assert several.forget(ReadPosition(several.files[-1].name, 100), RetentionPolicy()) == []
     assert len(several.files) == 5
 
 
-def test_old_files_are_removed_up_to_where_somebody_reads(several: Received) -> None:
+def test_old_files_are_removed_up_to_where_somebody_reads(several: ReceivedFiles) -> None:
     files = several.files
     for path in files[:3]:
         os.utime(path, (0, 0))
     # The one of the place stays, however old it is.
-    assert several.forget(Place(files[2].name, 100), Keep(age_s=3600)) == files[:2]
+    assert several.forget(ReadPosition(files[2].name, 100), RetentionPolicy(age_s=3600)) == files[:2]
     assert several.files == files[2:]
-    assert several.forget(Place(files[4].name, 0), Keep(age_s=3600)) == files[2:3]
-    assert several.forget(Place(files[4].name, 0), Keep(age_s=3600)) == []
+    assert several.forget(ReadPosition(files[4].name, 0), RetentionPolicy(age_s=3600)) == files[2:3]
+    assert several.forget(ReadPosition(files[4].name, 0), RetentionPolicy(age_s=3600)) == []
     # Reading goes on behind a place in a file that is gone.
-    assert several.read(Place(files[1].name, 50), 1000) == (b"." * 100, Place(files[3].name, 100))
+    assert several.read(ReadPosition(files[1].name, 50), 1000) == (
+        b"." * 100,
+        ReadPosition(files[3].name, 100),
+    )
 
 
-def test_the_oldest_files_beyond_a_size_are_removed(several: Received) -> None:
+def test_the_oldest_files_beyond_a_size_are_removed(several: ReceivedFiles) -> None:
     files = several.files
-    end = Place(files[-1].name, 100)
-    assert several.forget(end, Keep(bytes=500)) == []
-    assert several.forget(end, Keep(bytes=499)) == files[:1]
-    assert several.forget(end, Keep(bytes=150)) == files[1:4]
+    end = ReadPosition(files[-1].name, 100)
+    assert several.forget(end, RetentionPolicy(bytes=500)) == []
+    assert several.forget(end, RetentionPolicy(bytes=499)) == files[:1]
+    assert several.forget(end, RetentionPolicy(bytes=150)) == files[1:4]
     # The file that grows is never removed.
-    assert several.forget(end, Keep(bytes=0)) == []
+    assert several.forget(end, RetentionPolicy(bytes=0)) == []
     assert several.files == files[-1:]
 
 
-def test_a_receiver_goes_on_after_files_were_removed(receiver: Receiver, several: Received) -> None:
-    several.forget(Place(several.files[-1].name, 100), Keep(bytes=0))
+def test_a_receiver_goes_on_after_files_were_removed(receiver: Receiver, several: ReceivedFiles) -> None:
+    several.forget(ReadPosition(several.files[-1].name, 100), RetentionPolicy(bytes=0))
     peer = Peer(receiver)
     assert peer.greet(kind="file").sequence == 10
-    peer.send(Kind.DATA, 10, b"more")
+    peer.send(FrameKind.DATA, 10, b"more")
     peer.acknowledged(11)
     assert contents(receiver) == [b"." * 100 + b"more"]

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from rounds import rounds
 from zlens.errors import ReceiverError
 from zlens.live import protocol
-from zlens.live.protocol import ENDS_SET, Frame, Kind
+from zlens.live.protocol import ENDS_SET, Frame, FrameKind
 
 
 def test_a_frame_has_the_bytes_that_the_forwarder_sends() -> None:
     # The same as crates/forward/tests/wire.rs has.
-    frame = Frame(Kind.DATA, 0x0102_0304_0506_0708, b"abc", ENDS_SET)
+    frame = Frame(FrameKind.DATA, 0x0102_0304_0506_0708, b"abc", ENDS_SET)
     assert frame.encode().hex() == "5a46030100000003010203040506070886e64c6e616263"
 
 
 def test_fields_are_lines() -> None:
-    frame = Frame(Kind.GAP, payload=protocol.text({"reason": "a\nb", "sets": 3}))
+    frame = Frame(FrameKind.GAP, payload=protocol.text({"reason": "a\nb", "sets": 3}))
     assert frame.fields == {"reason": "a b", "sets": "3"}
 
 
@@ -28,7 +28,9 @@ def test_fields_are_lines() -> None:
 def test_damaged_frames_are_refused(data: st.DataObject) -> None:
     """One bit of a frame: whatever it becomes, it is not taken for the frame it was."""
     payload = data.draw(st.binary(max_size=200))
-    frame = Frame(Kind.DATA, data.draw(st.integers(0, 2**64 - 1)), payload, data.draw(st.integers(0, 255)))
+    frame = Frame(
+        FrameKind.DATA, data.draw(st.integers(0, 2**64 - 1)), payload, data.draw(st.integers(0, 255))
+    )
     encoded = bytearray(frame.encode())
     bit = data.draw(st.integers(0, len(encoded) * 8 - 1))
     encoded[bit // 8] ^= 1 << bit % 8

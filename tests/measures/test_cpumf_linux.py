@@ -53,7 +53,9 @@ def test_the_same_counts_are_the_same_metrics(tmp_path: Path, generation: str) -
     found = of_linux(tmp_path / "counts.csv", printed(generation, named=True))
     assert found.pop("generation_by").startswith("names of counters")
     told = found.pop("generation")
-    events = [linux_events.Event(counter.name) for counter in cpumf.generation(generation).counters.values()]
+    events = [
+        linux_events.LinuxEvent(counter.name) for counter in cpumf.generation(generation).counters.values()
+    ]
     assert told == linux_events.machine(events).told
     assert found == pytest.approx(expected)
     # The categories of LSPR come where the weights are known well, and only there.

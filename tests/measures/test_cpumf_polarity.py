@@ -9,19 +9,19 @@ import pytest
 from counter_rows import opened, row, values
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
 from zlens.api import Session
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.explain.names import explain
 from zlens.inputs.options import Options
 from zlens.inputs.source import Interval
 
 COLUMNS = (
     *HEADER,
-    Column("row_kind", "text"),
-    Column("cpu_number", "text"),
-    Column("cpu_type", "text"),
-    Column("priority", "text"),
-    Column("online_pct", "float"),
-    Column("parked_pct", "float"),
+    RawColumn("row_kind", "text"),
+    RawColumn("cpu_number", "text"),
+    RawColumn("cpu_type", "text"),
+    RawColumn("priority", "text"),
+    RawColumn("online_pct", "float"),
+    RawColumn("parked_pct", "float"),
 )
 BASIC = {"B0": 6e9, "B1": 3e9, "B2": 1e7, "B3": 4e7, "B4": 2e7, "B5": 6e7, "P32": 1e9, "P33": 3e8}
 

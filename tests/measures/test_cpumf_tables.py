@@ -9,8 +9,8 @@ import pytest
 from counter_rows import opened, row, values
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
 from zlens.catalog import cpumf, cpumf_formulas, generations
-from zlens.catalog.formula_policy import Trust
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.formula_policy import FormulaPolicy
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
 from zlens.inputs.data_quality import doubts
 from zlens.inputs.options import Options
@@ -105,7 +105,7 @@ def test_what_is_unverified_is_null_and_says_so(each_machine) -> None:
 
 
 def test_what_is_unverified_may_be_asked_for_and_is_marked(each_machine, allowed) -> None:
-    unverified = Trust(unverified=True)
+    unverified = FormulaPolicy(unverified=True)
     for name, found in allowed.items():
         assert found["rni_status"] == each_machine[name]["rni_status"]
         assert (found["rni"] is None) == (cpumf_formulas.told(name, "rni", unverified) is None)
@@ -309,7 +309,7 @@ def test_no_counters_no_rows() -> None:
 
 
 RMF = tuple(
-    Column(name, type)
+    RawColumn(name, type)
     for name, type in (
         ("row_kind", "text"),
         ("cpu_number", "text"),

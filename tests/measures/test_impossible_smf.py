@@ -18,7 +18,7 @@ from samples import needs, sample
 from smf70_made import US, Core, Cpu, Logical, Lpar, Record, encoded, record, session
 from zlens.api import Session
 from zlens.catalog import measures, roles, smf_sections, smf_writer
-from zlens.catalog.smf_record import CounterSet
+from zlens.catalog.smf_record import CounterSetValues
 
 SAMPLE = sample("public/smf72-impossible-cpu.smf")
 SECONDS = 900.0
@@ -176,7 +176,7 @@ def _all() -> Iterator[tuple[int, bytes]]:
     yield 72, _class()
     for kind in (job_made.INTERVAL, job_made.STEP, job_made.JOB):
         yield 30, job_made.record(kind)
-    counters = [CounterSet("basic", [3 * 10**12, 10**12, 10**10, 10**10, 10**10, 10**10])]
+    counters = [CounterSetValues("basic", [3 * 10**12, 10**12, 10**10, 10**10, 10**10, 10**10])]
     for subtype in (1, 1):
         yield 113, smf_made.record(subtype, 0, 600, sets=counters)
 

@@ -30,7 +30,7 @@ from smf70_made import (
     record,
     session,
 )
-from zlens.catalog.smf_record import CounterSet
+from zlens.catalog.smf_record import CounterSetValues
 from zlens.inputs.options import Options
 
 #: The interval of smf2db's report, 29:59.996, and that of IBM's, 10.14.053.
@@ -428,9 +428,9 @@ def test_counters_tell_of_threads_beside_the_times_of_the_core(tmp_path: Path) -
     end, speed = ZIIP_S, 5200
     cycles = speed * 1_000_000
     (rmf,) = encoded("SYSA", four_ziips(), smf_made.START_US + round(end * 1e6), ZIIP_S)
-    basic = CounterSet("basic", [cycles * 300, cycles * 100, 0, 0, 0, 0], 8)
+    basic = CounterSetValues("basic", [cycles * 300, cycles * 100, 0, 0, 0, 0], 8)
     # Of 480 s the core ran one thread for 180 s and both for 300 s.
-    threads = CounterSet("mt_diag", [cycles * 180, cycles * 300, *[0] * 46], 8)
+    threads = CounterSetValues("mt_diag", [cycles * 180, cycles * 300, *[0] * 46], 8)
     facts: dict[str, Any] = {
         "start": 0.0, "speed": speed, "COREID": 4, "CPUPROCCLASS": 4, "CTRVERSION1": 4, "CTRVERSION2": 6,
         "MACHTYPE": "8561",

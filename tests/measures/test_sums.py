@@ -12,7 +12,7 @@ import zlens
 from rounds import draws
 from zlens.api import Session
 from zlens.catalog.compile import nodes
-from zlens.inputs.options import Moment, Options, parse_zone
+from zlens.inputs.options import Options, TimeSpec, parse_zone
 
 
 def test_the_last_digit_of_a_pool_does_not_depend_on_the_order_of_partitions() -> None:
@@ -99,7 +99,7 @@ def test_what_a_processor_counts_before_it_is_varied_off_is_unknown(demo_files: 
     # A longer interval has the rates of the rest, but no quotient of two of them; a window may begin at it.
     with zlens.open(path, options=Options(every_s=300)) as session:
         assert unknown(session) == {"08:10": NO_QUOTIENT, "08:15": NO_QUOTIENT}
-    first = Moment(date(2010, 3, 9), time(8, 7), UTC)
+    first = TimeSpec(date(2010, 3, 9), time(8, 7), UTC)
     with zlens.open(path, options=Options(start=first)) as session:
         assert set(unknown(session)) == {"08:08", "08:14"}
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zlens.inputs.source import Interval, SystemInfo
-from zlens.readers.throughput.table import Row, Throughput
+from zlens.readers.throughput.table import Throughput, ThroughputRow
 from zlens.session import throughput_join
 
 SECOND = 1_000_000
@@ -30,9 +30,9 @@ def spans(draw: st.DrawFn) -> list[tuple[int, int]]:
 
 
 @st.composite
-def rows(draw: st.DrawFn) -> tuple[Row, ...]:
+def rows(draw: st.DrawFn) -> tuple[ThroughputRow, ...]:
     return tuple(
-        Row(
+        ThroughputRow(
             line,
             start * SECOND,
             end * SECOND,
@@ -45,13 +45,15 @@ def rows(draw: st.DrawFn) -> tuple[Row, ...]:
     )
 
 
-def joined(told: tuple[Row, ...], intervals: list[tuple[int, int]], offset_s: int = 0) -> list[Any]:
+def joined(told: tuple[ThroughputRow, ...], intervals: list[tuple[int, int]], offset_s: int = 0) -> list[Any]:
     info = SystemInfo("A", "made")
     given = [(info, Interval(end * SECOND, float(end - start))) for start, end in intervals]
     return throughput_join.joined(Throughput("t.csv", told, (), False), given, None, float(offset_s))
 
 
-def second_by_second(told: tuple[Row, ...], start: int, end: int, offset_s: int) -> tuple[float, ...] | None:
+def second_by_second(
+    told: tuple[ThroughputRow, ...], start: int, end: int, offset_s: int
+) -> tuple[float, ...] | None:
     """Transactions, answered ones, response time and time told of, added second by second."""
     transactions, answered, response, covered, timed, seen = 0.0, 0.0, 0.0, 0, False, False
     for second in range(start, end):
@@ -75,7 +77,7 @@ def second_by_second(told: tuple[Row, ...], start: int, end: int, offset_s: int)
 
 @given(told=rows(), intervals=spans(), offset_s=st.integers(-60, 60))
 def test_each_second_has_its_part(
-    told: tuple[Row, ...], intervals: list[tuple[int, int]], offset_s: int
+    told: tuple[ThroughputRow, ...], intervals: list[tuple[int, int]], offset_s: int
 ) -> None:
     found = {row[PLACE["interval_end"]] // SECOND: row for row in joined(told, intervals, offset_s)}
     for start, end in intervals:
@@ -91,7 +93,7 @@ def test_each_second_has_its_part(
 
 
 @given(told=rows())
-def test_intervals_without_gaps_have_all_transactions(told: tuple[Row, ...]) -> None:
+def test_intervals_without_gaps_have_all_transactions(told: tuple[ThroughputRow, ...]) -> None:
     last = told[-1].end_us // SECOND
     found = joined(told, [(at, at + 7) for at in range(0, last + 7, 7)])
     total = sum(row.transactions or 0 for row in told)
@@ -99,10 +101,10 @@ def test_intervals_without_gaps_have_all_transactions(told: tuple[Row, ...]) -> 
 
 
 @given(told=rows(), hours=st.integers(-12, 14))
-def test_local_times_are_moved_by_their_zone(told: tuple[Row, ...], hours: int) -> None:
+def test_local_times_are_moved_by_their_zone(told: tuple[ThroughputRow, ...], hours: int) -> None:
     zone = dt.timezone(dt.timedelta(hours=hours))
     far = tuple(
-        Row(
+        ThroughputRow(
             row.line,
             row.start_us + 86_400 * SECOND,
             row.end_us + 86_400 * SECOND,

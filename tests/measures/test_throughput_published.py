@@ -18,7 +18,7 @@ import pytest
 import counter_rows
 import fakes
 from zlens.api import Session
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.options import Options
 
 #: Runs of tables 4 to 7: logical processors, ETR, ITR and average busy as printed.
@@ -59,7 +59,7 @@ LPS ETR     ITR     GUEST    CHARGED  NOT      GTX    CTX    NTX    CP     CPI  
 """
 
 _FIELDS = ("pfxcpuad", "pfxcputy", "pfxutime", "pfxutime_d", "pfxprbtm_d", "pfxtmsys_d", "pfxtotwt_d")
-D0R2 = (*fakes.HEADER, *(Column(f"sytprp_{field}", "int") for field in _FIELDS))
+D0R2 = (*fakes.HEADER, *(RawColumn(f"sytprp_{field}", "int") for field in _FIELDS))
 
 
 def runs(table: str) -> list[dict[str, float]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from zlens.models import text_format
-from zlens.models.answer import Answer, Column, Table
-from zlens.rendering.charts import Chart, Series
+from zlens.models.answer import Answer, AnswerColumn, AnswerTable
+from zlens.rendering.charts import Chart, ChartSeries
 
 
 @pytest.mark.parametrize(
@@ -23,14 +23,18 @@ from zlens.rendering.charts import Chart, Series
 def test_bars_print_three_digits_of_the_longest(
     values: tuple[float, float], printed: tuple[str, str]
 ) -> None:
-    chart = Chart("Quiesce", "bars", ("A", "B"), (Series("gets", values),), "s")
+    chart = Chart("Quiesce", "bars", ("A", "B"), (ChartSeries("gets", values),), "s")
     lines = text_format.render(Answer("shares", "Bars", [], charts=[chart])).splitlines()
     assert tuple(text.split()[-1] for text in lines if "gets" in text) == printed
 
 
 def test_sentences_stand_below_their_row() -> None:
-    columns = (Column("name", "Name"), Column("text", "Is"), Column("value", "Value", "ms", 1))
-    table = Table("constants", "", columns, [("slice", "how long " * 20, 5.0), ("lag", "short", 2.5)])
+    columns = (
+        AnswerColumn("name", "Name"),
+        AnswerColumn("text", "Is"),
+        AnswerColumn("value", "Value", "ms", 1),
+    )
+    table = AnswerTable("constants", "", columns, [("slice", "how long " * 20, 5.0), ("lag", "short", 2.5)])
     lines = text_format.render(Answer("shares", "Constants", [table])).splitlines()[2:]
     assert lines[:4] == ["Name   Value", "        (ms)", "-----  -----", "slice    5.0"]
     assert lines[4].startswith("    Is: how long how long")

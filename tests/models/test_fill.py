@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog  # type: ignore[import-untyped]
 
 from rounds import draws, rounds
-from zlens.models.allocation import Group, group_fill, water_fill
+from zlens.models.allocation import CapGroup, group_fill, water_fill
 
 AMOUNTS = st.one_of(st.sampled_from([0.0, 1.0, 100.0]), st.floats(0, 1e4))
 CLAIMS = st.lists(st.tuples(st.one_of(st.just(100.0), st.floats(1e-3, 1e4)), AMOUNTS), max_size=12)
@@ -86,7 +86,7 @@ def test_groups_agree_with_linear_programming() -> None:
             for members in (order[:cut], order[cut:])
             if members and chance.random() < 0.8
         ]
-        found = group_fill(capacity, weights, caps, [Group(tuple(m), limit) for m, limit in groups])
+        found = group_fill(capacity, weights, caps, [CapGroup(tuple(m), limit) for m, limit in groups])
         assert found == pytest.approx(lexicographic(capacity, weights, caps, groups), abs=1e-5 * 600)
 
 
@@ -97,7 +97,7 @@ def test_groups_within_groups_by_brute_force() -> None:
         weights = [chance.choice([1.0, 2.0, 3.0]) for _ in range(4)]
         caps = [chance.choice([20.0, 60.0, 100.0]) for _ in range(4)]
         inner, outer, capacity = (chance.choice([30.0, 90.0, 150.0]) for _ in range(3))
-        groups = [Group((Group((0, 1), inner), 2), outer)]
+        groups = [CapGroup((CapGroup((0, 1), inner), 2), outer)]
         step, has = 0.005, [0.0] * 4
         moving = set(range(4))
         while moving:

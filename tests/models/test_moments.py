@@ -12,7 +12,7 @@ from zlens import models
 from zlens.models import interval_choice
 from zlens.plan import planning
 from zlens.server import peaks
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 
 @pytest.mark.parametrize("file", [0, 3])
@@ -31,5 +31,5 @@ def test_models_plans_and_the_overview_mean_the_same_interval(demo_files: list[P
         assert set(ends.values()) == {busiest}, ends
         assert planning.chosen(session, [], system, None) == (system, busiest)
         request = {"system": system, "from": None, "to": None}
-        lead = peaks.answer(Place(session, [str(demo_files[file])]), request)["lead"]
+        lead = peaks.answer(Workspace(session, [str(demo_files[file])]), request)["lead"]
         assert lead["to"] == busiest.timestamp()

@@ -9,18 +9,20 @@ import pytest
 
 from rounds import draws
 from zlens.models.relocation import dirtying, precopy
-from zlens.models.relocation.precopy import Guest, Outcome, Rules
+from zlens.models.relocation.precopy import RelocatingGuest, RelocationOutcome, StopRules
 
-ALL_PASSES = Rules(stop_pages=0.3, live_least=1, passes_most=99, quiesce_passes=0)
+ALL_PASSES = StopRules(stop_pages=0.3, live_least=1, passes_most=99, quiesce_passes=0)
 
 
-def live(one: Outcome) -> list[float]:
+def live(one: RelocationOutcome) -> list[float]:
     return [each.pages for each in one.passes if not each.quiesced]
 
 
 def test_geometric_series() -> None:
     """V(i) = M (D/B)^i, pre-copy as in Clark et al., Live Migration of Virtual Machines: 8, then half."""
-    (one,) = precopy.relocate([Guest("A", 8.0, dirtying.Sweep(99, 0.5))], ALL_PASSES, 1.0)
+    (one,) = precopy.relocate(
+        [RelocatingGuest("A", 8.0, dirtying.SequentialWrites(99, 0.5))], ALL_PASSES, 1.0
+    )
     assert live(one) == pytest.approx([8, 4, 2, 1, 0.5], abs=1e-9)
     assert one.pages == pytest.approx(15.75, abs=1e-9)
     assert one.quiesce == pytest.approx(0.25, abs=1e-9)
@@ -30,8 +32,8 @@ def test_geometric_series() -> None:
 
 def test_what_changes_faster_than_it_is_sent() -> None:
     """The working set again and again, until there were as many passes as may be."""
-    rules = Rules(stop_pages=0.3, live_least=1, passes_most=8, quiesce_passes=2)
-    (one,) = precopy.relocate([Guest("A", 8.0, dirtying.Sweep(4, 2.0))], rules, 1.0)
+    rules = StopRules(stop_pages=0.3, live_least=1, passes_most=8, quiesce_passes=2)
+    (one,) = precopy.relocate([RelocatingGuest("A", 8.0, dirtying.SequentialWrites(4, 2.0))], rules, 1.0)
     assert [each.pages for each in one.passes] == pytest.approx([8, 4, 4, 4, 4, 4, 4, 0], abs=1e-9)
     assert (one.pages, one.quiesce, one.seconds) == pytest.approx((32, 4, 32), abs=1e-9)
     assert one.stopped_by == "passes"
@@ -39,8 +41,10 @@ def test_what_changes_faster_than_it_is_sent() -> None:
 
 def test_immediate() -> None:
     """One pass, then all that has changed since while the guest stands still."""
-    rules = Rules(stop_pages=0.3, live_least=2, passes_most=8, quiesce_passes=2)
-    (one,) = precopy.relocate([Guest("A", 8.0, dirtying.Sweep(4, 2.0), immediate=True)], rules, 1.0)
+    rules = StopRules(stop_pages=0.3, live_least=2, passes_most=8, quiesce_passes=2)
+    (one,) = precopy.relocate(
+        [RelocatingGuest("A", 8.0, dirtying.SequentialWrites(4, 2.0), immediate=True)], rules, 1.0
+    )
     assert (one.pages, one.quiesce, one.seconds) == pytest.approx((12, 4, 12), abs=1e-9)
     assert (len(one.passes), one.stopped_by) == (3, "IMMEDIATE")
 
@@ -50,8 +54,8 @@ def test_series_of_any_ratio() -> None:
     for _ in range(300):
         memory, rate = chance.uniform(1, 1e6), chance.uniform(1, 1e5)
         ratio, most = chance.uniform(0.01, 0.99), chance.randint(2, 12)
-        rules = Rules(0.0, 1, most + 1, 1)
-        guest = Guest("A", memory, dirtying.Sweep(math.inf, ratio * rate))
+        rules = StopRules(0.0, 1, most + 1, 1)
+        guest = RelocatingGuest("A", memory, dirtying.SequentialWrites(math.inf, ratio * rate))
         (one,) = precopy.relocate([guest], rules, rate)
         total = memory * (1 - ratio ** (most + 1)) / (1 - ratio)
         assert one.pages == pytest.approx(total, rel=1e-9)
@@ -60,8 +64,8 @@ def test_series_of_any_ratio() -> None:
 
 
 def test_no_progress_ends_passes() -> None:
-    rules = Rules(0.0, 1, 50, 1, no_progress=0.9)
-    (one,) = precopy.relocate([Guest("A", 100.0, dirtying.uniform(60, 80.0))], rules, 50.0)
+    rules = StopRules(0.0, 1, 50, 1, no_progress=0.9)
+    (one,) = precopy.relocate([RelocatingGuest("A", 100.0, dirtying.uniform(60, 80.0))], rules, 50.0)
     sent = live(one)
     assert one.stopped_by == "no progress"
     assert one.passes[-1].pages >= 0.9 * sent[-1]
@@ -69,11 +73,11 @@ def test_no_progress_ends_passes() -> None:
 
 
 def test_little_left_counts_at_the_bound_and_not_before_the_least_passes() -> None:
-    rules = Rules(stop_pages=2.0, live_least=3, passes_most=9, quiesce_passes=1)
-    (one,) = precopy.relocate([Guest("A", 16.0, dirtying.Sweep(99, 0.5))], rules, 1.0)
+    rules = StopRules(stop_pages=2.0, live_least=3, passes_most=9, quiesce_passes=1)
+    (one,) = precopy.relocate([RelocatingGuest("A", 16.0, dirtying.SequentialWrites(99, 0.5))], rules, 1.0)
     assert live(one) == [16, 8, 4]
     assert one.stopped_by == "little left"
-    (one,) = precopy.relocate([Guest("A", 2.0, dirtying.Sweep(99, 0.5))], rules, 1.0)
+    (one,) = precopy.relocate([RelocatingGuest("A", 2.0, dirtying.SequentialWrites(99, 0.5))], rules, 1.0)
     assert len(live(one)) == 3
 
 
@@ -94,8 +98,8 @@ def test_little_left_counts_at_the_bound_and_not_before_the_least_passes() -> No
 )
 def test_limits(limit: dict[str, float], code: int, seconds: float, quiesce: float, moved: float) -> None:
     """What ends just in time is completed; what is cut short has sent what it has sent."""
-    rules = Rules(stop_pages=0.3, live_least=2, passes_most=8, quiesce_passes=2)
-    guest = Guest("A", 8.0, dirtying.Sweep(4, 2.0), immediate=True, fixed=0.5, **limit)
+    rules = StopRules(stop_pages=0.3, live_least=2, passes_most=8, quiesce_passes=2)
+    guest = RelocatingGuest("A", 8.0, dirtying.SequentialWrites(4, 2.0), immediate=True, fixed=0.5, **limit)
     (one,) = precopy.relocate([guest], rules, 1.0)
     assert one.end_code == code
     assert (one.seconds, one.quiesce, one.pages) == pytest.approx((seconds, quiesce, moved), abs=1e-6)
@@ -111,13 +115,19 @@ def test_limits_that_are_met_to_the_digit() -> None:
     for _ in range(300):
         writes = dirtying.uniform(chance.uniform(1, 900), chance.uniform(0.1, 50))
         fixed, setup = chance.choice((0.0, 0.3)), chance.choice((0.0, 0.7))
-        rules, rate = Rules(1.0, 2, 8, 2), chance.uniform(10, 99)
-        (free,) = precopy.relocate([Guest("A", 1000.0, writes, fixed=fixed, setup=setup)], rules, rate)
+        rules, rate = StopRules(1.0, 2, 8, 2), chance.uniform(10, 99)
+        (free,) = precopy.relocate(
+            [RelocatingGuest("A", 1000.0, writes, fixed=fixed, setup=setup)], rules, rate
+        )
         for short, code in ((1.0, 0), (0.999, 4)):
-            guest = Guest("A", 1000.0, writes, fixed=fixed, setup=setup, max_total=free.seconds * short)
+            guest = RelocatingGuest(
+                "A", 1000.0, writes, fixed=fixed, setup=setup, max_total=free.seconds * short
+            )
             assert precopy.relocate([guest], rules, rate)[0].end_code == code
         for short, code in ((1.0, 0), (0.999, 5)):
-            guest = Guest("A", 1000.0, writes, fixed=fixed, setup=setup, max_quiesce=free.quiesce * short)
+            guest = RelocatingGuest(
+                "A", 1000.0, writes, fixed=fixed, setup=setup, max_quiesce=free.quiesce * short
+            )
             (held,) = precopy.relocate([guest], rules, rate)
             assert held.end_code == code
             assert held.quiesce_needed == pytest.approx(free.quiesce, rel=1e-6)
@@ -141,7 +151,7 @@ def pages_one_by_one(
 
 
 CHANGING, RATE = 2000, 3000.0
-PATTERNS: dict[str, tuple[dirtying.Dirtying, list[float]]] = {
+PATTERNS: dict[str, tuple[dirtying.WriteModel, list[float]]] = {
     "uniform": (dirtying.uniform(CHANGING, RATE), [1.0] * CHANGING),
     "hot set": (dirtying.hot_set(CHANGING, RATE, 0.1, 0.75), [0.75 / 200] * 200 + [0.25 / 1800] * 1800),
     "zipf": (dirtying.zipf(CHANGING, RATE, 1.0), [1 / rank for rank in range(1, CHANGING + 1)]),
@@ -154,7 +164,7 @@ def test_pages_one_by_one(pattern: str) -> None:
     """Means of 12 runs, write by write; pages of the model may be off by four standard errors."""
     pages, sends = 4000, 2500.0
     writes, weights = PATTERNS[pattern]
-    (one,) = precopy.relocate([Guest("A", pages, writes)], Rules(0.0, 1, 6, 1), sends)
+    (one,) = precopy.relocate([RelocatingGuest("A", pages, writes)], StopRules(0.0, 1, 6, 1), sends)
     runs = [pages_one_by_one(pages, weights, RATE, sends, 5, seed) for seed in range(12)]
     for at, each in enumerate(one.passes):
         seen = [run[at] for run in runs]
@@ -183,14 +193,16 @@ def walked(pages: int, rate: float, sends: float, passes: int, seed: int) -> int
 def test_changes_counted_from_the_beginning_are_rather_too_many() -> None:
     """Against the other way to keep them, where a page counts from its own turn on."""
     for share in (0.2, 0.5, 1.5):
-        rules = Rules(0.0, 1, 6, 1)
-        (one,) = precopy.relocate([Guest("A", 2000.0, dirtying.uniform(2000, share * 1000))], rules, 1000.0)
+        rules = StopRules(0.0, 1, 6, 1)
+        (one,) = precopy.relocate(
+            [RelocatingGuest("A", 2000.0, dirtying.uniform(2000, share * 1000))], rules, 1000.0
+        )
         moved = sum(walked(2000, share * 1000, 1000.0, 5, seed) for seed in range(5)) / 5
         assert 0.5 * one.pages < moved < one.pages
 
 
 def in_small_steps(
-    guests: list[Guest], rules: Rules, rate: float, at_once: int, step: float
+    guests: list[RelocatingGuest], rules: StopRules, rate: float, at_once: int, step: float
 ) -> list[tuple[float, float]]:
     """Relocation and quiesce time by a clock that goes on in equal steps, without limits."""
     waiting = list(range(len(guests)))
@@ -228,14 +240,14 @@ def test_several_at_once_against_small_steps() -> None:
     chance = draws(3)
     for _ in range(12):
         guests = [
-            Guest(
+            RelocatingGuest(
                 f"G{at}",
                 chance.uniform(500, 3000),
                 dirtying.uniform(chance.uniform(100, 400), chance.uniform(5, 60)),
             )
             for at in range(chance.randint(2, 5))
         ]
-        rules = Rules(0.0, 1, chance.randint(2, 5), 1)
+        rules = StopRules(0.0, 1, chance.randint(2, 5), 1)
         at_once = chance.randint(1, 4)
         found = precopy.relocate(guests, rules, 400.0, at_once=at_once)
         for one, (seconds, quiesce) in zip(
@@ -247,8 +259,8 @@ def test_several_at_once_against_small_steps() -> None:
 
 def test_equal_guests_share_alike() -> None:
     """Four at once: each has a quarter of the link all the time, as if it were alone on a quarter."""
-    rules = Rules(5.0, 2, 8, 2)
-    guests = [Guest(f"G{at}", 1000.0, dirtying.uniform(300, 20.0), fixed=0.1) for at in range(4)]
+    rules = StopRules(5.0, 2, 8, 2)
+    guests = [RelocatingGuest(f"G{at}", 1000.0, dirtying.uniform(300, 20.0), fixed=0.1) for at in range(4)]
     (alone,) = precopy.relocate(guests[:1], rules, 25.0)
     for one in precopy.relocate(guests, rules, 100.0, at_once=4):
         assert one.seconds == pytest.approx(alone.seconds, rel=1e-9)
@@ -257,8 +269,11 @@ def test_equal_guests_share_alike() -> None:
 
 
 def test_one_after_the_other_is_each_by_itself() -> None:
-    rules = Rules(5.0, 2, 8, 2)
-    guests = [Guest(f"G{at}", 1000.0 * (at + 1), dirtying.uniform(300, 20.0), setup=0.5) for at in range(4)]
+    rules = StopRules(5.0, 2, 8, 2)
+    guests = [
+        RelocatingGuest(f"G{at}", 1000.0 * (at + 1), dirtying.uniform(300, 20.0), setup=0.5)
+        for at in range(4)
+    ]
     together = precopy.relocate(guests, rules, 100.0)
     begins = 0.0
     for guest, one in zip(guests, together, strict=True):
@@ -269,8 +284,8 @@ def test_one_after_the_other_is_each_by_itself() -> None:
 
 
 def test_what_one_relocation_sends_at_most() -> None:
-    rules = Rules(5.0, 2, 8, 2)
-    guests = [Guest(f"G{at}", 1000.0, dirtying.uniform(300, 20.0)) for at in range(3)]
+    rules = StopRules(5.0, 2, 8, 2)
+    guests = [RelocatingGuest(f"G{at}", 1000.0, dirtying.uniform(300, 20.0)) for at in range(3)]
     (slow,) = precopy.relocate(guests[:1], rules, 100.0, most_each=30.0)
     assert slow.seconds == pytest.approx(precopy.relocate(guests[:1], rules, 30.0)[0].seconds)
     for one in precopy.relocate(guests, rules, 100.0, at_once=3, most_each=30.0):
@@ -278,10 +293,10 @@ def test_what_one_relocation_sends_at_most() -> None:
 
 
 def test_the_next_begins_when_one_is_cancelled() -> None:
-    rules = Rules(0.0, 1, 4, 2)
+    rules = StopRules(0.0, 1, 4, 2)
     guests = [
-        Guest("A", 100.0, dirtying.Sweep(50, 99.0), max_total=3.0),
-        Guest("B", 10.0, dirtying.Sweep(0, 0.0)),
+        RelocatingGuest("A", 100.0, dirtying.SequentialWrites(50, 99.0), max_total=3.0),
+        RelocatingGuest("B", 10.0, dirtying.SequentialWrites(0, 0.0)),
     ]
     first, second = precopy.relocate(guests, rules, 10.0)
     assert (first.end_code, second.end_code) == (4, 0)
@@ -294,7 +309,7 @@ def test_what_is_sent_is_what_the_link_carries() -> None:
     chance = draws(5)
     for _ in range(200):
         guests = [
-            Guest(
+            RelocatingGuest(
                 f"G{at}",
                 chance.uniform(0, 3000),
                 dirtying.uniform(chance.uniform(1, 400), chance.uniform(0, 600)),
@@ -304,7 +319,7 @@ def test_what_is_sent_is_what_the_link_carries() -> None:
             )
             for at in range(chance.randint(1, 6))
         ]
-        found = precopy.relocate(guests, Rules(3.0, 2, 8, 2), 100.0, at_once=chance.randint(1, 6))
+        found = precopy.relocate(guests, StopRules(3.0, 2, 8, 2), 100.0, at_once=chance.randint(1, 6))
         sent = math.fsum(one.pages for one in found)
         assert sent == pytest.approx(100.0 * max(one.ends for one in found), rel=1e-6, abs=1e-6)
         for one, guest in zip(found, guests, strict=True):
@@ -316,9 +331,9 @@ def test_what_is_sent_is_what_the_link_carries() -> None:
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_nothing_to_do(at_once: int) -> None:
-    rules = Rules(0.0, 2, 8, 2)
+    rules = StopRules(0.0, 2, 8, 2)
     assert precopy.relocate([], rules, 1.0, at_once=at_once) == []
-    idle = [Guest(f"G{at}", 0.0, dirtying.uniform(0, 0)) for at in range(3)]
+    idle = [RelocatingGuest(f"G{at}", 0.0, dirtying.uniform(0, 0)) for at in range(3)]
     for one in precopy.relocate(idle, rules, 1.0, at_once=at_once):
         assert (one.seconds, one.pages, one.end_code, len(one.passes)) == (0, 0, 0, 4)
 
@@ -342,5 +357,5 @@ def test_models_of_writes_agree_where_they_are_the_same() -> None:
         assert dirtying.zipf(500, 100, 0.0).changed(seconds) == pytest.approx(even)
         assert dirtying.hot_set(500, 100, 0.3, 0.3).changed(seconds) == pytest.approx(even)
         assert dirtying.hot_set(500, 100, 1.0, 1.0).changed(seconds) == pytest.approx(even)
-        assert even <= dirtying.Sweep(500, 100).changed(seconds)
+        assert even <= dirtying.SequentialWrites(500, 100).changed(seconds)
         assert dirtying.hot_set(500, 100, 0.1, 0.9).changed(seconds) <= even

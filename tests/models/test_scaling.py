@@ -13,7 +13,7 @@ import pytest
 from rounds import draws
 from zlens.catalog import capacity_curves
 from zlens.models.capacity import scaling
-from zlens.models.capacity.scaling import Run
+from zlens.models.capacity.scaling import ScalingRun
 
 Z14 = capacity_curves.machines()["z14-m05"].curve
 
@@ -217,7 +217,7 @@ def test_more_partitions_bring_more(machine: str) -> None:
 @pytest.mark.parametrize("table", sorted(TABLES))
 def test_itr_and_ratios_as_printed(table: str) -> None:
     rows = TABLES[table]
-    found = scaling.compared([Run(n, etr, busy) for n, etr, _, busy, _, _ in rows], Z14)
+    found = scaling.compared([ScalingRun(n, etr, busy) for n, etr, _, busy, _, _ in rows], Z14)
     assert [one.itr for one in found] == pytest.approx([row[2] for row in rows], abs=0.06)
     # IBM cuts some ITRR where others would round.
     assert [one.itrr for one in found] == pytest.approx([row[4] for row in rows], abs=0.006)
@@ -229,20 +229,20 @@ def test_itr_and_ratios_as_printed(table: str) -> None:
 
 def test_eighty_table_4_efficiency_finds_the_fault_of_the_vswitch() -> None:
     rows = TABLES["Eighty, table 4: monolithic, layer-3 vswitch"]
-    found = scaling.compared([Run(n, etr, busy) for n, etr, _, busy, _, _ in rows], Z14)
+    found = scaling.compared([ScalingRun(n, etr, busy) for n, etr, _, busy, _, _ in rows], Z14)
     assert [one.efficiency for one in found] == pytest.approx([1, 1.04, 1.03, 0.97, 0.81], abs=0.01)
 
 
 @pytest.mark.parametrize("table", sorted(TABLES))
 def test_where_ibm_saw_a_rolloff_and_nowhere_else(table: str) -> None:
-    found = scaling.compared([Run(n, etr, busy) for n, etr, _, busy, _, _ in TABLES[table]], Z14)
+    found = scaling.compared([ScalingRun(n, etr, busy) for n, etr, _, busy, _, _ in TABLES[table]], Z14)
     bends = scaling.rolloffs(found, 0.75)
     assert [(bend.after, bend.until) for bend in bends] == ROLLS_OFF.get(table, [])
     assert not any(bend.falls for bend in bends)
 
 
 def test_less_work_of_more_processors_falls() -> None:
-    found = scaling.compared([Run(1, itr=10), Run(2, itr=18), Run(4, itr=17)])
+    found = scaling.compared([ScalingRun(1, itr=10), ScalingRun(2, itr=18), ScalingRun(4, itr=17)])
     bends = scaling.rolloffs(found, 0.75)
     assert [(bend.after, bend.until, bend.falls) for bend in bends] == [(2, 4, True)]
     assert [one.ratio for one in found] == [1, 2, 4]
@@ -250,18 +250,18 @@ def test_less_work_of_more_processors_falls() -> None:
 
 
 def test_runs_go_by_size_and_say_what_they_lack() -> None:
-    found = scaling.compared([Run(8, 70.0, 50.0), Run(2, 20.0, 50.0), Run(4, 40.0)])
+    found = scaling.compared([ScalingRun(8, 70.0, 50.0), ScalingRun(2, 20.0, 50.0), ScalingRun(4, 40.0)])
     assert [one.run.processors for one in found] == [2, 4, 8]
     assert [one.itr for one in found] == [40, None, 140]
     assert [one.itrr for one in found] == [1, None, 3.5]
     assert [one.gain for one in found] == [None, None, None]
     assert scaling.compared([]) == []
     assert scaling.itr(5, 0) is None
-    same = scaling.compared([Run(2, itr=5), Run(2, itr=6)])
+    same = scaling.compared([ScalingRun(2, itr=5), ScalingRun(2, itr=6)])
     assert same[1].gain is None
 
 
 def test_one_run_is_the_base_of_itself() -> None:
-    (found,) = scaling.compared([Run(3, 10.0, 80.0)], Z14)
+    (found,) = scaling.compared([ScalingRun(3, 10.0, 80.0)], Z14)
     assert (found.itr, found.itrr, found.etrr, found.ratio, found.efficiency) == (12.5, 1, 1, 1, 1)
     assert found.gain is None

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from zlens import models, studies
 from zlens.errors import ScenarioError
 from zlens.models import constants, published_numbers, scenario, sweeps
-from zlens.schema.validators import Choice, Flag, Integer, Key, Line, Many, Named, Number, Spec
+from zlens.schema.validators import Boolean, Choice, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 
 SPEC = Spec(
     (
         Key("count", Integer(1, 8), "how many", "processors"),
         Key("part", Number(0, 1, above=True), "how much", default=0.5),
-        Key("fast", Flag(), "whether", default=False),
+        Key("fast", Boolean(), "whether", default=False),
         Key("kind", Choice(("a", "b")), "which", default="a"),
-        Key("names", Named(Number()), "by name", default=None),
+        Key("names", MapOf(Number()), "by name", default=None),
         Key(
             "row",
-            Many(Spec((Key("name", Line(), "its name"), Key("n", Integer(0, 9), "n", default=0)))),
+            ListOf(Spec((Key("name", SingleLine(), "its name"), Key("n", Integer(0, 9), "n", default=0)))),
             "rows",
         ),
     )

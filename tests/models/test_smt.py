@@ -18,7 +18,7 @@ from zlens.errors import ScenarioError
 from zlens.models.answer import Answer, by_name
 from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt import model as smt
-from zlens.models.smt.metrics import Counted, Metrics
+from zlens.models.smt.metrics import CoreMetrics, StateTimes
 
 IDLE = 0
 
@@ -248,7 +248,7 @@ def test_rmf_used_and_available_from_printed_productivities() -> None:
 def test_rmf_used_and_available_from_printed_utilizations() -> None:
     """The same sums from the printed utilizations: exact to the hundredth."""
     whole, used, left = smt_metrics.combined_metrics(
-        [(Metrics(busy=busy / 100, utilization=each / 100), 1.0) for _, busy, _, _, each in RMF]
+        [(CoreMetrics(busy=busy / 100, utilization=each / 100), 1.0) for _, busy, _, _, each in RMF]
     )
     assert used == pytest.approx(2.4562)
     assert left == pytest.approx(1.5438)
@@ -449,8 +449,8 @@ def test_what_mt1_time_rests_on_is_said() -> None:
 
 def test_rates_of_counted() -> None:
     """Rates by hand: 10 a second alone, 16 with two threads, over 4 of 8 seconds."""
-    found = smt_metrics.measured(Counted(one=3.0, two=1.0, work_one=30.0, work_two=16.0, wall=8.0))
-    assert found == Metrics(
+    found = smt_metrics.measured(StateTimes(one=3.0, two=1.0, work_one=30.0, work_two=16.0, wall=8.0))
+    assert found == CoreMetrics(
         0.5, 1.25, pytest.approx(1.15), 1.6, pytest.approx(46 / 64), pytest.approx(46 / 128)
     )
 

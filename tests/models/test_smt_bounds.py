@@ -6,12 +6,16 @@ import math
 
 import pytest
 
-from zlens.models.smt.bounds import Bound, binding
+from zlens.models.smt.bounds import ThroughputBound, binding
 
 
 @pytest.mark.parametrize("most", [math.nan, math.inf, -1.0, 0.0, 1e308])
 def test_the_lowest_bound_is_the_first_of_equals(most: float) -> None:
-    bounds = [Bound("none", 0.0, 1, None), Bound("first", 1.0, 1, most), Bound("second", 1.0, 1, most)]
+    bounds = [
+        ThroughputBound("none", 0.0, 1, None),
+        ThroughputBound("first", 1.0, 1, most),
+        ThroughputBound("second", 1.0, 1, most),
+    ]
     found = binding(bounds)
     assert found is not None
     assert found.held_by == "first"

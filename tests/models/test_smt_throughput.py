@@ -18,7 +18,7 @@ from zlens.models.answer import Answer, by_name
 from zlens.models.queueing import queues
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import tables as smt_tables
-from zlens.models.smt.bounds import Part
+from zlens.models.smt.bounds import DemandPart
 
 
 def answer(*runs: dict[str, Any], **more: Any) -> Answer:
@@ -337,9 +337,9 @@ def test_work_done_by_running_virtual_processors() -> None:
         assert middle >= (low + high) / 2 - 1e-9
 
 
-def random_parts(chance: random.Random, cores: int) -> list[Part]:
+def random_parts(chance: random.Random, cores: int) -> list[DemandPart]:
     return [
-        Part(
+        DemandPart(
             f"P{at}",
             chance.choice((0.0, chance.uniform(0.01, 5))),
             chance.randint(1, 3 * cores),
@@ -386,7 +386,9 @@ def test_a_closed_network_stays_below_the_bound_and_comes_near() -> None:
         cores, maximum, demand = chance.randint(1, 8), chance.uniform(1, 2), chance.uniform(0.01, 3)
         guests = chance.randint(1, 4 * cores)
         speeds = [smt_bounds.rate(running, cores, 2, maximum) for running in range(1, 2 * cores + 1)]
-        held = smt_bounds.binding(smt_bounds.work_bounds([Part("P", demand, guests)], cores, 2, maximum))
+        held = smt_bounds.binding(
+            smt_bounds.work_bounds([DemandPart("P", demand, guests)], cores, 2, maximum)
+        )
         assert held is not None
         assert held.most is not None
         busy, waiting = (

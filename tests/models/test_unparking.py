@@ -129,7 +129,7 @@ def test_order_and_bounds_of_the_models() -> None:
     """N(small) <= N(medium) <= N(large) on thousands of partitions, and each says what its name says."""
     chance = draws(6)
     for _ in range(3000):
-        cores = policies.Cores(
+        cores = policies.VerticalCores(
             chance.randrange(20), chance.randrange(3), chance.randrange(12), chance.uniform(1, 100)
         )
         if not cores.online:
@@ -230,7 +230,7 @@ def test_linux_leaves_all_high_without_a_choice() -> None:
         assert any("leaves all cores" in note for note in answer.notes)
 
 
-CORES = policies.Cores(4, 2, 6, 50.0)
+CORES = policies.VerticalCores(4, 2, 6, 50.0)
 WLM = policies.Wlm(95, 50)
 
 
@@ -255,20 +255,22 @@ WLM = policies.Wlm(95, 50)
 )
 def test_rules_of_smf_99_12(lows: int, interval: tuple[float, ...], expected: int, why: str) -> None:
     """IBM SMF Explorer, SMF 99 subtype 12: texts of the action fields."""
-    decision = policies.zos(CORES, lows, policies.Interval(*interval), WLM)
+    decision = policies.zos(CORES, lows, policies.WlmInterval(*interval), WLM)
     assert decision.lows == expected
     assert why in decision.why
 
 
 def test_little_use_of_mediums_and_lows_parks_one() -> None:
-    cores = policies.Cores(4, 1, 8, 20.0)
+    cores = policies.VerticalCores(4, 1, 8, 20.0)
     # Guaranteed 420, used 470: more than 10 % above; 70 are a fifth of one medium and two and a half lows.
-    used = policies.Interval(80, 470, 0)
+    used = policies.WlmInterval(80, 470, 0)
     assert policies.zos(cores, 6, used, WLM) == policies.Decision(5, "less than 20% of Vm and Vl is used")
     assert policies.zos(cores, 3, used, WLM).lows == 2
     assert policies.zos(cores, 2, used, WLM).lows == 2
     # The rule asks for vertical-highs.
-    assert policies.zos(policies.Cores(0, 4, 8, 10.0), 6, policies.Interval(80, 60, 0), WLM).lows == 6
+    assert (
+        policies.zos(policies.VerticalCores(0, 4, 8, 10.0), 6, policies.WlmInterval(80, 60, 0), WLM).lows == 6
+    )
 
 
 def test_wlm_over_intervals() -> None:
@@ -290,11 +292,11 @@ def test_wlm_over_intervals() -> None:
 def test_wlm_stays_within_its_cores() -> None:
     chance = draws(3)
     for _ in range(2000):
-        cores = policies.Cores(chance.randrange(5), chance.randrange(3), chance.randrange(6), 50.0)
+        cores = policies.VerticalCores(chance.randrange(5), chance.randrange(3), chance.randrange(6), 50.0)
         lows = chance.randint(0, cores.lows)
         values = (chance.uniform(0, 100), chance.uniform(0, 900), chance.uniform(0, 500))
         after = policies.zos(
-            cores, lows, policies.Interval(*values, chance.uniform(0, 200), chance.random()), WLM
+            cores, lows, policies.WlmInterval(*values, chance.uniform(0, 200), chance.random()), WLM
         )
         assert 0 <= after.lows <= cores.lows
         assert after.lows <= lows + 1

@@ -55,7 +55,7 @@ def _hundredths(power: float) -> int:
 
 def _decided(case: dict[str, Any]) -> dict[str, Any]:
     """What the rules give; a cap, which they leave to the user, bounds use and power beyond entitlement."""
-    cores = policies.Cores(case["highs"], case["mediums"], case["lows"], case["medium"])
+    cores = policies.VerticalCores(case["highs"], case["mediums"], case["lows"], case["medium"])
     cap = float("inf") if case["cap"] is None else case["cap"]
     expected = policies.projected(case["used"], case["factor"], case["base"])
     others = [

@@ -22,7 +22,7 @@ def law(n: Any, gamma: float, alpha: float, beta: float) -> Any:
     return gamma * n / (1 + alpha * (n - 1) + beta * n * (n - 1))
 
 
-def values(fit: usl.Fit) -> list[float]:
+def values(fit: usl.UslFit) -> list[float]:
     return [one.value for one in fit.parameters]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from zlens.models.partitions import zvm_limits
-from zlens.models.partitions.zvm_limits import Fit, fit, mode, release
+from zlens.models.partitions.zvm_limits import PartitionFit, fit, mode, release
 
 EIGHTY = release("7.1 VM66265")
 
@@ -14,32 +14,34 @@ EIGHTY = release("7.1 VM66265")
 @pytest.mark.parametrize(
     ("where", "smt", "cores", "expected"),
     [
-        ("Linux-only", "non-SMT", {"CP": 80}, Fit(True, 80, 80, 80, "00 to 4F")),
-        ("Linux-only", "SMT-1", {"CP": 40}, Fit(False, None, None, None, "not available")),
-        ("Linux-only", "SMT-2", {"CP": 40}, Fit(False, None, None, None, "not available")),
-        ("Linux-only", "non-SMT", {"IFL": 80}, Fit(True, 80, 80, 80, "00 to 4F")),
-        ("Linux-only", "SMT-1", {"IFL": 40}, Fit(True, 40, 40, 40, "00, 02 to 4E")),
-        ("Linux-only", "SMT-2", {"IFL": 40}, Fit(True, 40, 40, 80, "00 to 4F")),
-        ("z/VM", "non-SMT", {"CP": 10, "IFL": 70}, Fit(True, 80, 80, 80, "00 to 4F")),
-        ("z/VM", "SMT-1", {"CP": 10, "IFL": 30}, Fit(True, 40, 40, 40, "00, 02 to 4E")),
+        ("Linux-only", "non-SMT", {"CP": 80}, PartitionFit(True, 80, 80, 80, "00 to 4F")),
+        ("Linux-only", "SMT-1", {"CP": 40}, PartitionFit(False, None, None, None, "not available")),
+        ("Linux-only", "SMT-2", {"CP": 40}, PartitionFit(False, None, None, None, "not available")),
+        ("Linux-only", "non-SMT", {"IFL": 80}, PartitionFit(True, 80, 80, 80, "00 to 4F")),
+        ("Linux-only", "SMT-1", {"IFL": 40}, PartitionFit(True, 40, 40, 40, "00, 02 to 4E")),
+        ("Linux-only", "SMT-2", {"IFL": 40}, PartitionFit(True, 40, 40, 80, "00 to 4F")),
+        ("z/VM", "non-SMT", {"CP": 10, "IFL": 70}, PartitionFit(True, 80, 80, 80, "00 to 4F")),
+        ("z/VM", "SMT-1", {"CP": 10, "IFL": 30}, PartitionFit(True, 40, 40, 40, "00, 02 to 4E")),
         (
             "z/VM",
             "SMT-2",
             {"CP": 10, "IFL": 30},
-            Fit(True, 40, 40, 70, "within 00 to 4F, odd ones on IFL cores only"),
+            PartitionFit(True, 40, 40, 70, "within 00 to 4F, odd ones on IFL cores only"),
         ),
-        ("z/VM", "SMT-2", {"CP": 10, "ZIIP": 2}, Fit(True, 40, 12, 12, "00, 02 to 16")),
-        ("other", "non-SMT", {"CP": 80}, Fit(True, 80, 80, 80, "00 to 4F")),
-        ("other", "SMT-1", {"CP": 1}, Fit(False, None, None, None, "not available")),
-        ("Linux-only", "non-SMT", {"IFL": 81}, Fit(True, 80, None, None, "more than 80 cores")),
-        ("Linux-only", "SMT-2", {"IFL": 41}, Fit(True, 40, None, None, "more than 40 cores")),
-        ("Linux-only", "SMT-2", {"IFL": 1}, Fit(True, 40, 1, 2, "00, 01")),
-        ("Linux-only", "SMT-1", {"IFL": 2}, Fit(True, 40, 2, 2, "00, 02")),
-        ("Linux-only", "SMT-1", {"IFL": 1}, Fit(True, 40, 1, 1, "00")),
-        ("Linux-only", "SMT-1", {}, Fit(True, 40, 0, 0, "")),
+        ("z/VM", "SMT-2", {"CP": 10, "ZIIP": 2}, PartitionFit(True, 40, 12, 12, "00, 02 to 16")),
+        ("other", "non-SMT", {"CP": 80}, PartitionFit(True, 80, 80, 80, "00 to 4F")),
+        ("other", "SMT-1", {"CP": 1}, PartitionFit(False, None, None, None, "not available")),
+        ("Linux-only", "non-SMT", {"IFL": 81}, PartitionFit(True, 80, None, None, "more than 80 cores")),
+        ("Linux-only", "SMT-2", {"IFL": 41}, PartitionFit(True, 40, None, None, "more than 40 cores")),
+        ("Linux-only", "SMT-2", {"IFL": 1}, PartitionFit(True, 40, 1, 2, "00, 01")),
+        ("Linux-only", "SMT-1", {"IFL": 2}, PartitionFit(True, 40, 2, 2, "00, 02")),
+        ("Linux-only", "SMT-1", {"IFL": 1}, PartitionFit(True, 40, 1, 1, "00")),
+        ("Linux-only", "SMT-1", {}, PartitionFit(True, 40, 0, 0, "")),
     ],
 )
-def test_eighty_logical_processors(where: str, smt: str, cores: dict[str, int], expected: Fit) -> None:
+def test_eighty_logical_processors(
+    where: str, smt: str, cores: dict[str, int], expected: PartitionFit
+) -> None:
     assert fit(EIGHTY, mode(where), smt, cores) == expected
 
 
@@ -47,17 +49,17 @@ def test_eighty_logical_processors(where: str, smt: str, cores: dict[str, int], 
     ("smt", "cores", "expected"),
     [
         # "z/VM 6.4 Performance": 64 cores are permitted; with SMT-1 and SMT-2 those beyond 32 are ignored.
-        ("non-SMT", 64, Fit(True, 64, 64, 64, "00 to 3F")),
-        ("non-SMT", 65, Fit(True, 64, None, None, "more than 64 cores")),
-        ("SMT-1", 36, Fit(True, 32, 32, 32, "00, 02 to 3E")),
-        ("SMT-2", 36, Fit(True, 32, 32, 64, "00 to 3F")),
+        ("non-SMT", 64, PartitionFit(True, 64, 64, 64, "00 to 3F")),
+        ("non-SMT", 65, PartitionFit(True, 64, None, None, "more than 64 cores")),
+        ("SMT-1", 36, PartitionFit(True, 32, 32, 32, "00, 02 to 3E")),
+        ("SMT-2", 36, PartitionFit(True, 32, 32, 64, "00 to 3F")),
         # The same, the table of core and CPU identifiers.
-        ("non-SMT", 8, Fit(True, 64, 8, 8, "00 to 07")),
-        ("SMT-1", 8, Fit(True, 32, 8, 8, "00, 02 to 0E")),
-        ("SMT-2", 8, Fit(True, 32, 8, 16, "00 to 0F")),
+        ("non-SMT", 8, PartitionFit(True, 64, 8, 8, "00 to 07")),
+        ("SMT-1", 8, PartitionFit(True, 32, 8, 8, "00, 02 to 0E")),
+        ("SMT-2", 8, PartitionFit(True, 32, 8, 16, "00 to 0F")),
     ],
 )
-def test_release_6_4(smt: str, cores: int, expected: Fit) -> None:
+def test_release_6_4(smt: str, cores: int, expected: PartitionFit) -> None:
     assert fit(release("6.4"), mode("Linux-only"), smt, {"IFL": cores}) == expected
 
 

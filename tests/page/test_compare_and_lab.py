@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 
 from asking import printed
 from browsing import opened, ready
-from zlens.compare.comparison import Change
-from zlens.compare.noise import Verdict
+from zlens.compare.comparison import SideChange
+from zlens.compare.noise import NoiseVerdict
 from zlens.compare.text_format import number, shown
 
 HALF = "2010-03-09T08:00:00Z"
@@ -59,8 +59,8 @@ def halves_compared_say_what_the_command_says(page: Page, differences: list[dict
         told += 1
         for name, key in (("base", "base_value"), ("other", "other_value")):
             assert cells[name] == number(row[key]).replace("....", "…"), row["metric"]
-        change = Change(
-            0, 1, row["form"], row["change"], row["ratio"], row["points"], Verdict("none"), None, None
+        change = SideChange(
+            0, 1, row["form"], row["change"], row["ratio"], row["points"], NoiseVerdict("none"), None, None
         )
         assert cells["Difference"] == shown(change).replace("....", "…"), row["metric"]
         sure = "no test possible" if row["p"] is None else "beyond" if row["beyond_noise"] else "within"

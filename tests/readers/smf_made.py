@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from zlens import _native
 from zlens.catalog import smf, smf_record
-from zlens.catalog.smf_record import CounterSet
+from zlens.catalog.smf_record import CounterSetValues
 from zlens.inputs.options import Options
 from zlens.readers.smf.dump import SmfSource, open_files
 
@@ -39,7 +39,7 @@ def record(
     system: str = "SYSA",
     speed: int = 5206,
     zone_s: int = 0,
-    sets: Sequence[CounterSet] | None = None,
+    sets: Sequence[CounterSetValues] | None = None,
     short_data: int | None = None,
     **fields: Any,
 ) -> bytes:
@@ -70,7 +70,9 @@ def record(
         system=system,
         local_us=START_US + round(written * SECOND) + zone_s * SECOND,
         values=values,
-        sets=sets if sets is not None else [CounterSet("basic", [*counters, *[0] * (6 - len(counters))])],
+        sets=sets
+        if sets is not None
+        else [CounterSetValues("basic", [*counters, *[0] * (6 - len(counters))])],
         short_data=short_data,
     )
 

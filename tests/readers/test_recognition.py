@@ -19,7 +19,7 @@ import zlens
 from rounds import draws, rounds
 from zlens.errors import InputError
 from zlens.live.feeds import growing
-from zlens.live.watcher import Live
+from zlens.live.watcher import Watcher
 from zlens.readers import recognition
 from zlens.readers.recognition import HEAD, READERS, recognized
 
@@ -140,7 +140,7 @@ def test_a_stream_gets_its_reader_too(tmp_path: Path) -> None:
         recognition.reader("zvm.monwrite").detect(bytes(data), len(data))
     path = tmp_path / "dump"
     path.write_bytes(data)
-    live = Live([growing(str(path))])
+    live = Watcher([growing(str(path))])
     try:
         for _ in range(2):
             step = live.step()

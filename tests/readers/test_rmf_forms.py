@@ -11,7 +11,7 @@ import pytest
 
 import zlens
 from rounds import draws, rounds
-from zlens.readers.rmf.page_templates import Form, Forms
+from zlens.readers.rmf.page_templates import PageTemplate, PageTemplates
 
 FOLDER = Path(__file__).parents[2] / "docs" / "published" / "listings"
 PAGES = ("rmf-cpu-mt", "rmf-workload-mt", "rmf-paging")
@@ -58,16 +58,16 @@ def test_pages_of_a_known_form_are_read_as_line_by_line(
 ) -> None:
     path = tmp_path / "rmf.txt"
     path.write_text(made(draws(seed), 12), encoding="utf-8")
-    put, taken = Form.put, []
+    put, taken = PageTemplate.put, []
 
-    def counted(form: Form, *arguments: Any) -> bool:
+    def counted(form: PageTemplate, *arguments: Any) -> bool:
         taken.append(put(form, *arguments))
         return taken[-1]
 
-    monkeypatch.setattr(Form, "put", counted)
+    monkeypatch.setattr(PageTemplate, "put", counted)
     fast = read(path)
     assert sum(taken) >= 5
-    monkeypatch.setattr(Forms, "find", lambda *_: None)
+    monkeypatch.setattr(PageTemplates, "find", lambda *_: None)
     assert read(path) == fast
 
 

@@ -12,7 +12,7 @@ from smf_made import START_US, dump, opened, other, record, rows
 import zlens
 from samples import needs, sample
 from zlens.catalog import smf
-from zlens.catalog.smf_record import CounterSet
+from zlens.catalog.smf_record import CounterSetValues
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_zone
 from zlens.readers.recognition import find
@@ -398,11 +398,11 @@ class TestSample:
 
 def test_sets_of_any_width(tmp_path: Path) -> None:
     sets = [
-        CounterSet("basic", range(6), 8),
-        CounterSet("problem", range(2), 4),
-        CounterSet("crypto", range(20), 4),
-        CounterSet("mt_diag", range(48), 8),
-        CounterSet("zos", range(3), 8),
+        CounterSetValues("basic", range(6), 8),
+        CounterSetValues("problem", range(2), 4),
+        CounterSetValues("crypto", range(20), 4),
+        CounterSetValues("mt_diag", range(48), 8),
+        CounterSetValues("zos", range(3), 8),
     ]
     source = opened(dump(tmp_path / "sets.smf", [record(1, 0, 300, sets=sets)]))
     (row,) = rows(source)

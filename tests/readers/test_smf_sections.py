@@ -29,7 +29,7 @@ def at(seconds: float) -> dt.datetime:
     return START + dt.timedelta(seconds=seconds)
 
 
-def value(field: smf_sections.Field) -> Any:
+def value(field: smf_sections.SmfField) -> Any:
     """A value for a field that no other field of its section is likely to have."""
     number = sum(map(ord, field.name)) % (100 if field.length == 1 else 7000) + field.length
     if field.kind == "text":

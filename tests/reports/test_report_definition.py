@@ -76,12 +76,12 @@ def test_the_skeleton_names_every_key() -> None:
     """It is what people copy: a key it does not show is a key nobody finds."""
     words = set(SKELETON.replace("=", " = ").replace("#", " ").split())
     for kind in (
-        definition.Column,
-        definition.Table,
-        definition.Rows,
-        definition.Definition,
-        definition.Note,
-        definition.Absent,
+        definition.ReportColumn,
+        definition.ReportTable,
+        definition.RowKind,
+        definition.ReportDefinition,
+        definition.Footnote,
+        definition.MissingColumns,
     ):
         missing = set(kind.__slots__) - words - {"tables", "groups", "rows", "notes", "absent", "file"}
         assert not missing, (kind.__name__, missing)

@@ -65,7 +65,7 @@ why = "x"
     return here
 
 
-def found(file: Path, folder: Path) -> dict[str, missing_data.Lacks]:
+def found(file: Path, folder: Path) -> dict[str, missing_data.MissingReportData]:
     with zlens.open([file]) as session:
         (source,) = session.sources
         tables = {
@@ -73,7 +73,7 @@ def found(file: Path, folder: Path) -> dict[str, missing_data.Lacks]:
             for name in source.tables
         }
         records = frozenset(row.name for row in source.inventory())
-        listed = missing_data.lacks(session, missing_data.Input(tables, records), folder)
+        listed = missing_data.lacks(session, missing_data.AvailableData(tables, records), folder)
     return {one.entry.name: one for one in listed}
 
 

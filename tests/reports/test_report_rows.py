@@ -95,7 +95,7 @@ NULL AS user_pct FROM cpu GROUP BY system, interval_end'''
 """
 
 
-def report(text: str = REPORT) -> definition.Definition:
+def report(text: str = REPORT) -> definition.ReportDefinition:
     return definition_file.read(text, "every.toml", "every")
 
 
@@ -119,7 +119,9 @@ def system(name: str, **values: object) -> dict[str, object]:
     return {"system": name, "source": "zvm-monitor", **values}
 
 
-def body(session: FakeSession, definition: definition.Definition, width: int | None = None) -> list[str]:
+def body(
+    session: FakeSession, definition: definition.ReportDefinition, width: int | None = None
+) -> list[str]:
     """What is printed below the rule of the first block, without footnotes."""
     text = reports.render(definition, session, now=NOW, width=width)
     return text.split("___\n", 1)[1].split("\n* ")[0].strip("\n").split("\n")

@@ -14,7 +14,7 @@ import zlens
 from rounds import first
 from zlens import reports
 from zlens.api import Session
-from zlens.catalog.reports.definition import Rows, Table
+from zlens.catalog.reports.definition import ReportTable, RowKind
 from zlens.inputs.options import Options, parse_moment
 
 TOTALED = [
@@ -27,7 +27,7 @@ TOTALED = [
 USUAL = ("prclog", "upage", "cpowned")
 
 
-def summed(table: Table, rows: Rows) -> Iterator[tuple[str, str]]:
+def summed(table: ReportTable, rows: RowKind) -> Iterator[tuple[str, str]]:
     """Key and column of what is added."""
     for column in table.columns:
         if column.total == "sum" and column.key not in rows.cells:
@@ -35,7 +35,7 @@ def summed(table: Table, rows: Rows) -> Iterator[tuple[str, str]]:
 
 
 def by_hand(
-    session: Session, table: Table, rows: Rows, block: str
+    session: Session, table: ReportTable, rows: RowKind, block: str
 ) -> dict[tuple[Any, ...], dict[str, float | None]]:
     """The sums over the window for each block and value of `by`."""
     answer = session.sql(rows.query or table.query)

@@ -13,7 +13,7 @@ import pytest
 from rig_made import EQUAL, WRONG, write
 from zlens.errors import QueryError, ZlensError
 from zlens.rig import batch, definition, results, runners
-from zlens.rig.results import Result
+from zlens.rig.results import RigResult
 
 #: What drives a real system, here: copies a prepared file.
 STAND_IN = """\
@@ -24,7 +24,7 @@ shutil.copy(sys.argv[4] + f"/{sys.argv[3]}.data", sys.argv[2])
 """
 
 
-def run(file: str, folder: Path, runner: str = "simulate", **options: int) -> Result:
+def run(file: str, folder: Path, runner: str = "simulate", **options: int) -> RigResult:
     [result] = results.run(
         [definition.load(file)], runners.find(runner), str(folder), **{"workers": 1, **options}
     )
@@ -93,7 +93,7 @@ def test_an_interrupted_batch_continues(simulated: Path, tmp_path: Path) -> None
             raise KeyboardInterrupt
 
     simulator, out = runners.find("simulate"), str(tmp_path / "out")
-    with pytest.raises(results.Stopped) as stopped:
+    with pytest.raises(results.RigInterrupted) as stopped:
         results.run([definition.load(file)], simulator, out, workers=1, progress=interrupt)
     [result] = stopped.value.results
     assert not result.complete

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from zlens.rig.definition import Expected, Observation
+from zlens.rig.definition import ExpectedNumber, Observation
 from zlens.rig.verdict import judge, mean
 
 ONE = Observation(
@@ -15,7 +15,9 @@ ONE = Observation(
     sql=None, relative_to=None, scale=1.0, expected="published", largest=1.0, rms=None,
     misallocated=None, of="sum", order=False, band=None,
 )  # fmt: skip
-FOUR = {"": {"A": Expected(25), "B": Expected(50), "C": Expected(25), "D": Expected(100)}}
+FOUR = {
+    "": {"A": ExpectedNumber(25), "B": ExpectedNumber(50), "C": ExpectedNumber(25), "D": ExpectedNumber(100)}
+}
 
 
 def seen(*values: float | None) -> dict[str, dict[str, list[float | None]]]:
@@ -41,7 +43,7 @@ def test_of_the_expected_value_and_in_points() -> None:
 
 def test_nothing_expected_and_something_observed() -> None:
     """Zero has no percentage: any difference is too large, none is not."""
-    zero = {"": {"A": Expected(0)}}
+    zero = {"": {"A": ExpectedNumber(0)}}
     assert judge(replace(ONE, of="expected"), zero, {"": {"A": [0.0]}}).passed
     assert not judge(replace(ONE, of="expected"), zero, {"": {"A": [0.1]}}).passed
 
@@ -59,7 +61,7 @@ def test_root_mean_square_and_misallocation() -> None:
 
 
 def test_bands_go_before_differences() -> None:
-    expected = {"": {"A": Expected(50, 48.2, 51.8), "B": Expected(None, 73, None)}}
+    expected = {"": {"A": ExpectedNumber(50, 48.2, 51.8), "B": ExpectedNumber(None, 73, None)}}
     assert judge(ONE, expected, {"": {"A": [51.7], "B": [99.0]}}).passed
     off = judge(ONE, expected, {"": {"A": [51.9], "B": [72.9]}})
     assert off.failures == ("A: 51.9, at most 51.8", "B: 72.9, at least 73")
@@ -67,7 +69,11 @@ def test_bands_go_before_differences() -> None:
 
 def test_order_is_that_of_the_expected_values() -> None:
     one = replace(ONE, largest=None, order=True)
-    cases = {"slow": {"": Expected(0.649)}, "same": {"": Expected(1.065)}, "fast": {"": Expected(1.303)}}
+    cases = {
+        "slow": {"": ExpectedNumber(0.649)},
+        "same": {"": ExpectedNumber(1.065)},
+        "fast": {"": ExpectedNumber(1.303)},
+    }
     assert judge(one, cases, {"slow": {"": [1.0]}, "same": {"": [1.4]}, "fast": {"": [1.5]}}).passed
     off = judge(one, cases, {"slow": {"": [1.0]}, "same": {"": [1.5]}, "fast": {"": [1.5]}})
     assert off.failures == ("same has 1.5, not less than fast with 1.5",)
@@ -75,7 +81,7 @@ def test_order_is_that_of_the_expected_values() -> None:
 
 def test_no_order_within_the_uncertainty() -> None:
     one = replace(ONE, largest=None, order=True)
-    cases = {"slow": {"": Expected(0.649)}, "fast": {"": Expected(1.303)}}
+    cases = {"slow": {"": ExpectedNumber(0.649)}, "fast": {"": ExpectedNumber(1.303)}}
     # Half-widths of 0.0908 each (12.706 / sqrt(2) times 0.0101), so 0.128 for the difference.
     near = {"slow": {"": [1.0, 1.014286]}, "fast": {"": [1.1, 1.114286]}}
     assert judge(one, cases, near).failures == ("slow and fast do not differ: 1.0071 and 1.1071",)
@@ -98,7 +104,7 @@ def test_the_confidence_interval_is_students() -> None:
 
 @given(st.lists(st.floats(1, 1e6), min_size=1, max_size=8))
 def test_what_is_expected_passes(values: list[float]) -> None:
-    expected = {"": {str(at): Expected(value) for at, value in enumerate(values)}}
+    expected = {"": {str(at): ExpectedNumber(value) for at, value in enumerate(values)}}
     found = judge(ONE, expected, {"": {str(at): [value, value] for at, value in enumerate(values)}})
     assert found.passed
     assert found.worst == 0

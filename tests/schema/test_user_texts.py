@@ -7,7 +7,7 @@ import pytest
 from zlens.errors import ScenarioError
 from zlens.models import scenario
 from zlens.schema import toml
-from zlens.schema.validators import Number, Problem
+from zlens.schema.validators import DocumentErrors, Number
 
 DEEP = "nested more than 50 levels"
 LARGE = "more than 64 bits"
@@ -41,7 +41,7 @@ def test_what_toml_allows_is_parsed(text: str) -> None:
 def test_a_number_beyond_all_floats_is_no_number() -> None:
     for value in (10**400, -(10**400), float("inf"), float("nan")):
         with pytest.raises(ScenarioError, match="expected a number"):
-            Number().check(value, "x", Problem(error=ScenarioError))
+            Number().check(value, "x", DocumentErrors(error=ScenarioError))
 
 
 @pytest.mark.parametrize("setting", ["a" + ".a" * 5_000 + "=1", f"user.{'9' * 5_000}.x=1"])

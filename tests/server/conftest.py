@@ -17,8 +17,8 @@ from zlens.api import Session
 from zlens.cli.serve import config
 from zlens.server.app import create
 from zlens.server.guard import Guard
-from zlens.server.running_requests import Running
-from zlens.server.workspace import Place
+from zlens.server.running_requests import RunningRequests
+from zlens.server.workspace import Workspace
 
 #: Serves a session while it is entered.
 Serve = Callable[..., AbstractContextManager["Served"]]
@@ -27,7 +27,7 @@ Serve = Callable[..., AbstractContextManager["Served"]]
 class Served:
     """A server that runs, and what it was made of."""
 
-    def __init__(self, place: Place, running: Running, address: str) -> None:
+    def __init__(self, place: Workspace, running: RunningRequests, address: str) -> None:
         self.place = place
         self.session = place.session
         self.running = running
@@ -43,9 +43,9 @@ class Served:
 
 @contextmanager
 def serving(
-    session: Session, inputs: list[str], guard: Guard | None = None, running: Running | None = None
+    session: Session, inputs: list[str], guard: Guard | None = None, running: RunningRequests | None = None
 ) -> Iterator[Served]:
-    place, running, listening = Place(session, inputs), running or Running(), free_socket()
+    place, running, listening = Workspace(session, inputs), running or RunningRequests(), free_socket()
     server = uvicorn.Server(config(create(place, guard, running)))
     thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
     thread.start()

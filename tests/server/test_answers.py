@@ -11,11 +11,11 @@ from zlens import demo, models
 from zlens.catalog import measures
 from zlens.errors import QueryError
 from zlens.explain import names as explain
-from zlens.findings import Findings
+from zlens.findings import FindingsResult
 from zlens.server import aggregate, schema
 from zlens.server.endpoints import ENDPOINTS
 from zlens.server.response_bodies import LINES
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def fresh(demo_files):
     """A place of its own: nothing was asked of it before."""
     vm, *_ = demo_files
     with zlens.open(vm) as session:
-        yield Place(session, [str(vm)])
+        yield Workspace(session, [str(vm)])
 
 
 def told(response):
@@ -52,7 +52,7 @@ def test_what_a_system_fills_is_told_of_its_own_inputs(demo_folder):
     """A z/OS system beside one of z/VM has no guests, and the view of them stays away."""
     vm, rmf = demo_folder / demo.MONWRITE_NAME, demo_folder / demo.RMF_NAME
     with zlens.open([vm, rmf]) as session:
-        found = schema.answer(Place(session, [str(vm), str(rmf)]), {})
+        found = schema.answer(Workspace(session, [str(vm), str(rmf)]), {})
     fills = {one["system"]: set(one["fills"]) for one in found["systems"]}
     assert {"guest", "device", "cpu", "partition"} <= fills["ZLDEMO"]
     assert {"cpu", "partition"} <= fills["ZLZ1"]
@@ -212,7 +212,7 @@ def test_a_stream_that_is_refused_says_so_by_its_status(served):
 
 def test_a_stage_that_fails_is_the_last_line(serve_over, demo_files, monkeypatch):
     def failing(session, **_):
-        yield Findings(session)
+        yield FindingsResult(session)
         raise QueryError("the second stage fails", cure="nothing")
 
     monkeypatch.setattr("zlens.server.findings.find_in_stages", failing)

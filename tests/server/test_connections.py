@@ -14,8 +14,8 @@ import pytest
 
 from zlens.cli import listen_socket
 from zlens.server import response_bodies
-from zlens.server.connections import Patient
-from zlens.server.response_bodies import Sending
+from zlens.server.connections import TimeoutProtocol
+from zlens.server.response_bodies import BodySender
 
 
 def _own_loop(work: Coroutine[Any, Any, Any]) -> Any:
@@ -52,14 +52,14 @@ def _connected(served) -> socket.socket:
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: loc", b"G"])
 def test_half_a_head_is_not_waited_for(served, monkeypatch, sent):
-    monkeypatch.setattr(Patient, "arrival_s", 0.3)
+    monkeypatch.setattr(TimeoutProtocol, "arrival_s", 0.3)
     with _connected(served) as client:
         client.sendall(sent)
         assert client.recv(1) == b"", "it is ended without an answer"
 
 
 def test_bytes_one_by_one_win_no_time(served, monkeypatch):
-    monkeypatch.setattr(Patient, "arrival_s", 0.5)
+    monkeypatch.setattr(TimeoutProtocol, "arrival_s", 0.5)
     with _connected(served) as client:
         client.settimeout(0.02)
         end = time.monotonic() + 60
@@ -76,7 +76,7 @@ def test_bytes_one_by_one_win_no_time(served, monkeypatch):
 
 
 def test_a_kept_connection_serves_again_after_the_time_for_a_head(served, monkeypatch):
-    monkeypatch.setattr(Patient, "arrival_s", 0.5)
+    monkeypatch.setattr(TimeoutProtocol, "arrival_s", 0.5)
     with httpx.Client(base_url=served.address, timeout=60) as client:
         assert client.get("/api/v1/running").status_code == 200
         time.sleep(1)
@@ -87,7 +87,7 @@ def test_answers_that_nobody_takes_have_one_limit_of_memory(served):
     told: list[int] = []
 
     async def ask() -> None:
-        bodies = Sending(most=1000, patience_s=0.2)
+        bodies = BodySender(most=1000, patience_s=0.2)
         slow, never = bodies.response(b"x" * 600, 200), asyncio.Event()
         with pytest.raises(response_bodies.BusyError, match="0 MB of memory"):
             bodies.response(b"x" * 600, 200)

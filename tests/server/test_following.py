@@ -19,20 +19,20 @@ from rounds import rounds
 from zlens import _native
 from zlens.api import Session
 from zlens.cli.serve import config
-from zlens.live.feeds import Clock, Replay
-from zlens.live.watcher import Live
+from zlens.live.feeds import ReplayClock, ReplayFeed
+from zlens.live.watcher import Watcher
 from zlens.readers import streaming as forms
 from zlens.server import metrics
 from zlens.server.app import create
-from zlens.server.live_updates import Following, event
-from zlens.server.sql_workers import GoneError, Ready
-from zlens.server.workspace import Place
+from zlens.server.live_updates import LiveWorkspace, event
+from zlens.server.sql_workers import GoneError, WorkerResponse
+from zlens.server.workspace import Workspace
 
 #: Longer than any of these takes; nothing is measured by it.
 PATIENCE_S = 120
 
 
-class Few(Live):
+class Few(Watcher):
     """Computes two measures: what is told when an interval closes is the same."""
 
     @staticmethod
@@ -48,8 +48,10 @@ class Served:
         assert form is not None
         moments = form.moments(str(path))[: intervals + 1]
         self._now = [0.0]
-        self.live = Few([Replay(str(path), moments, Clock(60, lambda: self._now[0]))], findings=False)
-        self.following = Following(self.place())
+        self.live = Few(
+            [ReplayFeed(str(path), moments, ReplayClock(60, lambda: self._now[0]))], findings=False
+        )
+        self.following = LiveWorkspace(self.place())
         listening = free_socket()
         app = create(self.following)
         self.server = uvicorn.Server(config(app))
@@ -57,8 +59,8 @@ class Served:
         self.thread.start()
         self.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
 
-    def place(self) -> Place:
-        return Place(self.live.session(), ["demo"], live=True)
+    def place(self) -> Workspace:
+        return Workspace(self.live.session(), ["demo"], live=True)
 
     def pass_by(self, seconds: float) -> None:
         """Let time pass, and tell of what has closed."""
@@ -152,9 +154,9 @@ def test_an_event_for_what_has_closed_and_requests_see_it(served: Served) -> Non
 def test_a_place_in_use_stays_open_when_it_is_replaced(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    closed: list[Place] = []
-    close = Place.close
-    monkeypatch.setattr(Place, "close", lambda place: (closed.append(place), close(place)))
+    closed: list[Workspace] = []
+    close = Workspace.close
+    monkeypatch.setattr(Workspace, "close", lambda place: (closed.append(place), close(place)))
     served.pass_by(3)
     with served.following.use() as before:
         served.pass_by(2)
@@ -173,7 +175,7 @@ class Changing:
         self._replace = replace
         self.asked = 0
 
-    def ask(self, request: dict[str, Any]) -> Ready:
+    def ask(self, request: dict[str, Any]) -> WorkerResponse:
         self.asked += 1
         self._replace()
         raise GoneError("the data changed")

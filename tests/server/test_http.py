@@ -16,8 +16,8 @@ import zlens
 from patience import until
 from rounds import draws
 from zlens.server import static_files
-from zlens.server.limits import Limits
-from zlens.server.running_requests import Running
+from zlens.server.limits import RequestLimits
+from zlens.server.running_requests import RunningRequests
 
 SLOW = "SELECT count(*) FROM range(100000000) AS a, range(1000000) AS b WHERE a.range + b.range = 7"
 
@@ -212,7 +212,7 @@ def test_a_question_ends_after_the_longest_time(demo_files, serve_over):
     path = str(demo_files[1])
     with (
         zlens.open(path) as session,
-        serve_over(session, [path], running=Running(Limits(seconds=2), most=1)) as served,
+        serve_over(session, [path], running=RunningRequests(RequestLimits(seconds=2), most=1)) as served,
     ):
         answers = []
         thread = slowly(served, answers)

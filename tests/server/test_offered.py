@@ -6,14 +6,14 @@ import pytest
 
 import zlens
 from zlens.server import intervals, schema
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 
 @pytest.fixture(scope="module")
 def place(demo_files):
     paths = [str(path) for path in demo_files if path.suffix in (".monwrite", ".smf")]
     with zlens.open(paths) as session:
-        yield Place(session, paths)
+        yield Workspace(session, paths)
 
 
 def test_reports_name_the_systems_that_they_are_about(place):

@@ -15,7 +15,7 @@ from programs import Program, program
 
 from patience import until
 from rounds import first
-from zlens.server.limits import Limits
+from zlens.server.limits import RequestLimits
 from zlens.server.sql_workers import COUNT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are bounded on Linux only")
@@ -102,7 +102,7 @@ def test_the_memory_of_a_question_has_a_limit_that_the_error_names(served: Progr
     assert (found[0].status_code, error["kind"]) == (400, "QueryError")
     assert "2 GB of memory" in error["message"]
     assert "fewer rows" in error["cure"]
-    assert max(most) - before < 1.1 * Limits().memory / 1e6
+    assert max(most) - before < 1.1 * RequestLimits().memory / 1e6
     assert served.sql("SELECT 1").status_code == 200
 
 

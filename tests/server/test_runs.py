@@ -11,8 +11,8 @@ import pytest
 import rig_made
 import zlens
 from zlens.errors import InputError, QueryError
-from zlens.server.rig_runs import Runs
-from zlens.server.workspace import Place
+from zlens.server.rig_runs import RigRuns
+from zlens.server.workspace import Workspace
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_endpoint_answers_of_a_run(folder: Path, demo_folder: Path, serve_over: Any):
     base = str(demo_folder / "zlzos.smf")
     with zlens.open([base]) as session, serve_over(session, [base]) as served:
-        served.place.runs = Runs(str(folder))
+        served.place.runs = RigRuns(str(folder))
         results = served.get("rig").json()
         [scenario] = results["scenarios"]
         [policy] = scenario["policies"]
@@ -66,7 +66,7 @@ def test_without_a_folder_there_are_no_runs(demo_folder: Path, serve_over: Any):
 def test_what_is_no_result_is_refused(tmp_path: Path, text: str):
     (tmp_path / "results.json").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="has no results of the rig"):
-        Runs(str(tmp_path)).results()
+        RigRuns(str(tmp_path)).results()
 
 
 def test_only_files_in_the_folder_are_read(tmp_path: Path, demo_folder: Path):
@@ -74,9 +74,9 @@ def test_only_files_in_the_folder_are_read(tmp_path: Path, demo_folder: Path):
     run = {"name": "1", "files": [str(outside)], "throughput": None}
     found = {"scenarios": [{"name": "a", "policies": [{"runs": [run]}]}]}
     (tmp_path / "results.json").write_text(json.dumps(found), encoding="utf-8")
-    assert Runs(str(tmp_path)).names() == []
+    assert RigRuns(str(tmp_path)).names() == []
     with pytest.raises(QueryError, match="not in the folder"):
-        Runs(str(tmp_path)).files("a/1")
+        RigRuns(str(tmp_path)).files("a/1")
 
 
 def test_a_run_stays_open_while_others_are_opened(
@@ -84,7 +84,7 @@ def test_a_run_stays_open_while_others_are_opened(
 ):
     base = str(demo_folder / "zlzos.smf")
     with zlens.open([base]) as session:
-        place = Place(session, [base], runs=Runs(str(folder)))
+        place = Workspace(session, [base], runs=RigRuns(str(folder)))
         monkeypatch.setattr(place._opened_runs, "_most", 1)
         with place.of_run("equal/1") as first:
             with place.of_run("equal/2") as second:

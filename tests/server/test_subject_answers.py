@@ -14,7 +14,7 @@ from zlens.catalog import aggregation, measures, subjects
 from zlens.catalog.subjects import Subject, columns_of
 from zlens.server import json_values
 from zlens.server.endpoints import ENDPOINTS
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 ENDPOINT = next(one for one in ENDPOINTS if one.name == "aggregate")
 #: Nothing in the demo files tells these.
@@ -26,24 +26,24 @@ UNKNOWN = {
 
 
 @pytest.fixture(scope="module")
-def places(demo_files: list[Path]) -> Iterator[dict[str, Place]]:
+def places(demo_files: list[Path]) -> Iterator[dict[str, Workspace]]:
     """The measures, each over the last demo file that fills it: the one of the newest release."""
-    found: dict[str, Place] = {}
+    found: dict[str, Workspace] = {}
     opened = [(str(path), zlens.open(str(path))) for path in demo_files]
     for path, session in opened:
         for one in subjects.declared():
             if session.fills(one.table):
-                found[one.table] = Place(session, [path])
+                found[one.table] = Workspace(session, [path])
     yield found
     for _, session in opened:
         session.close()
 
 
-def rows(place: Place, **asked: Any) -> list[dict[str, Any]]:
+def rows(place: Workspace, **asked: Any) -> list[dict[str, Any]]:
     return named(answered(place, **asked))
 
 
-def answered(place: Place, **asked: Any) -> dict[str, Any]:
+def answered(place: Workspace, **asked: Any) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(json_values.body(ENDPOINT.answer(place, ENDPOINT.check(asked))))
     assert not answer["more"]
     return answer
@@ -58,7 +58,7 @@ def conditions(one: Subject) -> list[dict[str, list[str]]]:
 
 
 @pytest.mark.parametrize("one", subjects.declared(), ids=lambda one: one.table)
-def test_every_figure_of_the_table_answers(one: Subject, places: dict[str, Place]) -> None:
+def test_every_figure_of_the_table_answers(one: Subject, places: dict[str, Workspace]) -> None:
     wanted: dict[str, list[str]] = {}
     for figure in one.figure:
         for column, told in (
@@ -82,7 +82,7 @@ def test_every_figure_of_the_table_answers(one: Subject, places: dict[str, Place
 
 
 @pytest.mark.parametrize("one", subjects.declared(), ids=lambda one: one.table)
-def test_every_chart_of_one_answers(one: Subject, places: dict[str, Place]) -> None:
+def test_every_chart_of_one_answers(one: Subject, places: dict[str, Workspace]) -> None:
     columns = {line.column: ["p50", "min", "max", "last"] for chart in one.chart for line in chart.lines}
     where = conditions(one)[0]
     by = [name.column for name in one.name]
@@ -94,7 +94,7 @@ def test_every_chart_of_one_answers(one: Subject, places: dict[str, Place]) -> N
 
 
 @pytest.mark.parametrize("one", subjects.declared(), ids=lambda one: one.table)
-def test_owners_have_what_the_subjects_used(one: Subject, places: dict[str, Place]) -> None:
+def test_owners_have_what_the_subjects_used(one: Subject, places: dict[str, Workspace]) -> None:
     place = places[one.table]
     where = one.owners.where or conditions(one)[0]
     wanted = {
@@ -114,12 +114,12 @@ def test_owners_have_what_the_subjects_used(one: Subject, places: dict[str, Plac
         )
 
 
-def test_a_share_is_of_all_subjects(places: dict[str, Place]) -> None:
+def test_a_share_is_of_all_subjects(places: dict[str, Workspace]) -> None:
     found = rows(places["guest"], table="guest", by=["userid"], columns={"cpu_s": ["share"]})
     assert sum(row["cpu_s_share"] or 0 for row in found) == pytest.approx(100)
 
 
-def test_the_schema_has_what_the_catalog_declares(places: dict[str, Place]) -> None:
+def test_the_schema_has_what_the_catalog_declares(places: dict[str, Workspace]) -> None:
     schema = next(one for one in ENDPOINTS if one.name == "schema")
     told = schema.answer(places["guest"], schema.check({}))["subjects"]
     assert [one["table"] for one in told] == [one.table for one in subjects.declared()]

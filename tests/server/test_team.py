@@ -21,9 +21,9 @@ import tools
 import zlens
 from patience import PATIENCE_S, until
 from zlens.server.guard import Guard
-from zlens.server.limits import Limits
+from zlens.server.limits import RequestLimits
 from zlens.server.proxy import Proxy
-from zlens.server.running_requests import Running
+from zlens.server.running_requests import RunningRequests
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 #: As in docs/team.md, but for ports, folders and where the user's name comes from.
@@ -130,7 +130,7 @@ def test_behind_nginx(demo_files: list[Path], tmp_path: Path):
 def test_users_see_and_cancel_their_own(demo_files: list[Path], serve_over):
     path = str(demo_files[0])
     guard = Guard(proxy=Proxy.read("X-User", ["127.0.0.1"]))
-    limited = Running(Limits(questions=2))
+    limited = RunningRequests(RequestLimits(questions=2))
     with zlens.open(path) as session, serve_over(session, [path], guard, limited) as served:
 
         def ask(user: str, method: str, name: str, **body: object) -> httpx.Response:

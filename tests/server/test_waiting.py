@@ -9,8 +9,8 @@ import pytest
 import zlens
 from zlens.server.endpoints import find
 from zlens.server.findings import stream
-from zlens.server.warmup import SHOWN, Warming
-from zlens.server.workspace import Place
+from zlens.server.warmup import SHOWN, Warmup
+from zlens.server.workspace import Workspace
 
 #: Longer than any of these takes; nothing is measured by it.
 PATIENCE_S = 60
@@ -19,7 +19,7 @@ PATIENCE_S = 60
 @pytest.fixture
 def place(demo_files):
     with zlens.open([str(path) for path in demo_files]) as session:
-        made = Place(session, [str(path) for path in demo_files])
+        made = Workspace(session, [str(path) for path in demo_files])
         yield made
         made.close()
 
@@ -119,7 +119,7 @@ def test_an_answer_that_failed_is_asked_for_again(place):
 
 
 def test_the_first_findings_are_worked_out_before_they_are_asked_for(place, monkeypatch):
-    Warming(place).wait(PATIENCE_S)
+    Warmup(place).wait(PATIENCE_S)
     monkeypatch.setattr(
         "zlens.server.findings.find_in_stages", lambda *_, **__: pytest.fail("computed again")
     )
@@ -128,7 +128,7 @@ def test_the_first_findings_are_worked_out_before_they_are_asked_for(place, monk
 
 
 def test_the_overview_is_worked_out_before_it_is_asked_for(place, monkeypatch):
-    warming = Warming(place)
+    warming = Warmup(place)
     warming.wait(PATIENCE_S)
     monkeypatch.setattr(
         place.session.engine._store, "_create", lambda name, columns: pytest.fail(f"{name} was not made")
@@ -167,7 +167,7 @@ def test_the_end_of_the_server_ends_what_it_works_out(place, monkeypatch):
         )
 
     monkeypatch.setattr(place.session.engine._store, "_create", endless)
-    warming = Warming(place)
+    warming = Warmup(place)
     assert begun.wait(PATIENCE_S)
     warming.end(PATIENCE_S)
     assert not warming._thread.is_alive()

@@ -16,7 +16,7 @@ from zlens.inputs import data_quality
 from zlens.inputs.options import Options
 from zlens.inputs.source import SystemInfo
 from zlens.server import findings, problems, schema, workspace
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 SYSTEMS = ("FIRST", "SECOND", "THIRD")
 #: A request for all findings.
@@ -38,7 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def found(made: Path) -> dict[str, Any]:
     """All findings of all systems, as they are found where there are few."""
     with zlens.open(made) as session:
-        own = Place(session, [str(made)])
+        own = Workspace(session, [str(made)])
         answer = findings.answer(own, ALL)
         own.close()
     return answer
@@ -75,7 +75,7 @@ def test_answers_for_a_system_are_the_same(
 
 def test_a_request_for_a_system_opens_that_system_alone(made: Path, two_are_many: None) -> None:
     with zlens.open(made) as session:
-        whole = Place(session, [str(made)])
+        whole = Workspace(session, [str(made)])
         with whole.of_systems({"system": "SECOND"}) as own:
             assert [info.system for info in own.session.systems] == ["SECOND"]
             with whole.of_systems({"system": "SECOND"}) as again:
@@ -95,7 +95,7 @@ def test_a_request_for_a_system_opens_that_system_alone(made: Path, two_are_many
 
 def test_a_narrow_window_of_all_systems_names_no_files_of_others(made: Path, two_are_many: None) -> None:
     with zlens.open(made) as session:
-        whole = Place(session, [str(made)])
+        whole = Workspace(session, [str(made)])
         with whole.narrowed("SECOND", None, None) as own:
             assert [info.system for source in own.sources for info in source.systems] == ["SECOND"]
         whole.close()
@@ -107,7 +107,7 @@ def test_schema_and_fleet_read_no_intervals(
     with zlens.open(made) as session:
         known = {info.system: schema.system(info, ()) for info in session.systems}
     with zlens.open(made) as session:
-        own = Place(session, [str(made)])
+        own = Workspace(session, [str(made)])
 
         def read(info: SystemInfo) -> None:
             raise AssertionError(f"the intervals of {info.system} were read")
@@ -158,7 +158,7 @@ def test_problems_of_many_are_those_that_reading_finds(
         raise AssertionError("measures of all systems were computed")
 
     with zlens.open(made) as session:
-        own = Place(session, [str(made)])
+        own = Workspace(session, [str(made)])
         assert schema.answer(own, {})["wide"] is True
         monkeypatch.setattr(data_quality, "doubts", computed)
         assert problems.answer(own, {})["count"] == len(session.noted_problems())
@@ -177,7 +177,7 @@ def test_findings_of_many_are_found_machine_by_machine(
 
     assert {row["system"] for row in found["rows"]} == {*SYSTEMS}
     with zlens.open(made) as session:
-        own = Place(session, [str(made)])
+        own = Workspace(session, [str(made)])
         machines = {"FIRST": "8561-1", "SECOND": None, "THIRD": "8561-1"}
         monkeypatch.setattr(SystemInfo, "machine", property(lambda info: machines[info.system]))
         assert own.machines() == [("FIRST", "THIRD"), ("SECOND",)]
@@ -211,7 +211,7 @@ def test_a_rule_that_one_machine_cannot_check_is_checked_for_another(
 
     monkeypatch.setattr(findings, "find_in_stages", lacking)
     with zlens.open(made) as session:
-        own = Place(session, [str(made)])
+        own = Workspace(session, [str(made)])
         answer = findings.answer(own, ALL)
         own.close()
     assert len(calls) == len(SYSTEMS)
@@ -222,7 +222,7 @@ def test_a_server_of_many_warms_what_is_asked_of_all(made: Path, two_are_many: N
     from zlens.server import warmup
 
     with zlens.open(made) as session:
-        own = Place(session, [str(made)])
+        own = Workspace(session, [str(made)])
         warmup.warm(own)
         assert [*own._answers] == ["schema", ("fleet", None, None, None, None)]
         own.close()
@@ -237,7 +237,7 @@ def test_throughput_of_one_system_is_no_obstacle_to_questions_of_another(
     options = Options(throughput=str(path))
     question = "SELECT count(*) FROM throughput"
     with zlens.open(made, options=options) as session:
-        whole = Place(session, [str(made)])
+        whole = Workspace(session, [str(made)])
         rows = session.sql(question).rows
         assert rows[0][0] > 0
         for system, expected in (("FIRST", [(0,)]), ("SECOND", rows)):

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from rounds import rounds
 from zlens.api import Session
 from zlens.catalog import aggregation, measures
-from zlens.catalog.aggregation import Question
+from zlens.catalog.aggregation import MeasureQuery
 from zlens.catalog.expressions import quote
-from zlens.catalog.time_blocks import Window
+from zlens.catalog.time_blocks import TimeWindow
 from zlens.server import window_queries
-from zlens.server.window_queries import Windowed
-from zlens.server.workspace import Place
+from zlens.server.window_queries import WindowQueries
+from zlens.server.workspace import Workspace
 
 #: Measures with what their rows are kept apart by, and with less, so that rows come together.
 GROUPS = [
@@ -35,14 +35,14 @@ GROUPS = [
 
 
 @pytest.fixture(scope="module")
-def place(sim_session: Session) -> Iterator[Place]:
+def place(sim_session: Session) -> Iterator[Workspace]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(window_queries, "LONG", 0)
         patched.setattr(window_queries, "BLOCKS", 12)
-        yield Place(sim_session, ["sim.monwrite"])
+        yield Workspace(sim_session, ["sim.monwrite"])
 
 
-def wanted(table: measures.Table, by: list[str]) -> list[tuple[measures.Column, list[str]]]:
+def wanted(table: measures.Measure, by: list[str]) -> list[tuple[measures.MeasureColumn, list[str]]]:
     """One column of each kind, type and way over subjects, with all its statistics."""
     kinds = {}
     for column in table.columns:
@@ -56,9 +56,9 @@ def wanted(table: measures.Table, by: list[str]) -> list[tuple[measures.Column, 
 @pytest.mark.parametrize(
     ("name", "by"), [*GROUPS[:4], *(pytest.param(*one, marks=pytest.mark.long) for one in GROUPS[4:])]
 )
-def test_a_window_from_parts_is_that_of_its_rows(place: Place, name: str, by: list[str]) -> None:
+def test_a_window_from_parts_is_that_of_its_rows(place: Workspace, name: str, by: list[str]) -> None:
     table = measures.table(name)
-    question = Question(table, wanted(table, by), quote(name), by)
+    question = MeasureQuery(table, wanted(table, by), quote(name), by)
     first, last = ends(place)
 
     @settings(max_examples=rounds(60, 4))
@@ -72,62 +72,64 @@ def test_a_window_from_parts_is_that_of_its_rows(place: Place, name: str, by: li
     @example(first, 0.0, True, False)
     @example(last + 100, 0.0, False, False)
     def holds(start: float, length: float, opened: bool, endless: bool) -> None:
-        window = Window(None if opened else start, None if endless else start + length)
-        windowed = Windowed(place, name, question.columns(), window, [])
+        window = TimeWindow(None if opened else start, None if endless else start + length)
+        windowed = WindowQueries(place, name, question.columns(), window, [])
         compare(place, windowed, question)
 
     holds()
-    assert "derived#" in Windowed(place, name, question.columns(), Window(), []).sql(question)
+    assert "derived#" in WindowQueries(place, name, question.columns(), TimeWindow(), []).sql(question)
 
 
-def test_a_second_server_over_a_session_has_tables_of_its_own(place: Place, sim_session: Session) -> None:
-    for one, name, by in [(place, *GROUPS[0]), (Place(sim_session, []), *GROUPS[1])]:
+def test_a_second_server_over_a_session_has_tables_of_its_own(place: Workspace, sim_session: Session) -> None:
+    for one, name, by in [(place, *GROUPS[0]), (Workspace(sim_session, []), *GROUPS[1])]:
         table = measures.table(name)
-        question = Question(table, wanted(table, by), quote(name), by)
-        compare(one, Windowed(one, name, question.columns(), Window(), []), question)
+        question = MeasureQuery(table, wanted(table, by), quote(name), by)
+        compare(one, WindowQueries(one, name, question.columns(), TimeWindow(), []), question)
 
 
-def test_groups_that_are_left_out_are_left_out_of_both(place: Place) -> None:
+def test_groups_that_are_left_out_are_left_out_of_both(place: Workspace) -> None:
     table = measures.table("guest")
-    question = Question(table, wanted(table, ["userid"]), quote("guest"), ["userid"])
+    question = MeasureQuery(table, wanted(table, ["userid"]), quote("guest"), ["userid"])
     [userid] = place.session.sql("SELECT min(userid) FROM guest").rows[0]
-    windowed = Windowed(place, "guest", question.columns(), Window(), [f"userid = '{userid}'"])
+    windowed = WindowQueries(place, "guest", question.columns(), TimeWindow(), [f"userid = '{userid}'"])
     compare(place, windowed, question)
     assert len(rows(place, windowed, windowed.sql(question))) == 1
 
 
-def test_a_short_table_is_read_as_it_is(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_table_is_read_as_it_is(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window_queries, "LONG", 1_000_000)
     table = measures.table("guest")
-    question = Question(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
-    windowed = Windowed(place, "guest", question.columns(), Window(), [])
+    question = MeasureQuery(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
+    windowed = WindowQueries(place, "guest", question.columns(), TimeWindow(), [])
     assert windowed.sql(question) == windowed.plain(question)
 
 
-def test_no_more_tables_are_kept_than_a_server_should(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_tables_are_kept_than_a_server_should(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from zlens.server import workspace as places
 
     monkeypatch.setattr(places, "DERIVED", 0)
     table = measures.table("guest")
-    question = Question(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
-    windowed = Windowed(Place(place.session, []), "guest", question.columns(), Window(), [])
+    question = MeasureQuery(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
+    windowed = WindowQueries(Workspace(place.session, []), "guest", question.columns(), TimeWindow(), [])
     assert windowed.sql(question) == windowed.plain(question)
 
 
-def ends(place: Place) -> tuple[float, float]:
+def ends(place: Workspace) -> tuple[float, float]:
     [info] = place.session.systems
     assert info.first_us is not None
     assert info.last_us is not None
     return info.first_us / 1e6, info.last_us / 1e6
 
 
-def rows(place: Place, windowed: Windowed, sql: str) -> list[tuple[object, ...]]:
+def rows(place: Workspace, windowed: WindowQueries, sql: str) -> list[tuple[object, ...]]:
     keys = ", ".join(str(one) for one in range(1, 3 + 3))
     found = place.session.select(f"{sql}\nORDER BY {keys}", {windowed.table: windowed.read})
     return found.rows
 
 
-def compare(place: Place, windowed: Windowed, question: Question) -> None:
+def compare(place: Workspace, windowed: WindowQueries, question: MeasureQuery) -> None:
     parts, whole = (rows(place, windowed, sql) for sql in (windowed.sql(question), windowed.plain(question)))
     assert len(parts) == len(whole)
     for mine, expected in zip(parts, whole, strict=True):

@@ -10,7 +10,7 @@ import pytest
 from zlens import models, simulation
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.constants import constants
-from zlens.models.scenario import Values
+from zlens.models.scenario import ScenarioValues
 from zlens.models.system.spec import EXAMPLE
 from zlens.simulation import run
 
@@ -403,7 +403,7 @@ def test_an_error_has_its_line() -> None:
     text = EXAMPLE.replace("cores = 6", "cores = 0")
     line = text.splitlines().index("cores = 0") + 1
     with pytest.raises(ScenarioError) as raised:
-        run.prepared(Values(tomllib.loads(text), text), file="machine.toml", seed=5)
+        run.prepared(ScenarioValues(tomllib.loads(text), text), file="machine.toml", seed=5)
     assert raised.value.file == f"machine.toml:{line}"
 
 

@@ -278,14 +278,14 @@ def test_rows_in_no_measure_fail_loudly_and_stay(
         query = kept(name, *arguments)  # type: ignore[arg-type]
         return f"SELECT * FROM ({query}) WHERE false" if name in ("load", "cpu") else query
 
-    select = sessions.Session.select
+    select = sessions.CoreSession.select
 
-    def without_load(session: sessions.Session, query: str, reads: dict[str, list[str]]) -> object:
+    def without_load(session: sessions.CoreSession, query: str, reads: dict[str, list[str]]) -> object:
         (name, *_) = reads
         return select(session, f"SELECT * FROM ({query}) WHERE {name not in ('load', 'cpu')}", reads)
 
     monkeypatch.setattr(rollup_builder.buckets, "query", fewer)
-    monkeypatch.setattr(sessions.Session, "select", without_load)
+    monkeypatch.setattr(sessions.CoreSession, "select", without_load)
     said = r"rows of raw tables are in no measure: ZLZ1, 2010-03-09: 4 intervals of smf70_cpu"
     for _ in range(2):
         with pytest.raises(LakeError, match=said):

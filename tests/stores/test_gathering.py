@@ -16,7 +16,7 @@ from zlens import lake, stores
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_moment
 from zlens.lake import file_names, rollup_reader
-from zlens.lake.lake_folder import Folder
+from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.manifest import Manifest
 from zlens.stores import bucket_sql, consolidation
 
@@ -148,7 +148,7 @@ def test_a_day_is_gathered_again_when_a_part_of_its_systems_changed(
 
 
 def names_of(made: Path) -> set[str]:
-    return {f"{one.day}.{one.key}.json" for one in Folder(made).load().gathered.values()}
+    return {f"{one.day}.{one.key}.json" for one in LakeFolder(made).load().gathered.values()}
 
 
 def test_nothing_is_gathered_twice_or_for_few(made: Path, tmp_path: Path, few_measures: None) -> None:
@@ -158,14 +158,14 @@ def test_nothing_is_gathered_twice_or_for_few(made: Path, tmp_path: Path, few_me
     few = tmp_path / "few"
     lake.add([recording(tmp_path, name) for name in SYSTEMS[:2]], few)
     stores.rollup(few)
-    assert Folder(few).load().gathered == {}
+    assert LakeFolder(few).load().gathered == {}
 
 
 def test_rows_of_a_system_that_is_removed_go_with_it(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.forget(made, Options(systems=("FIRST",)))
     gc.collect()
     assert {row[0] for row in rows(made)} == {*SYSTEMS} - {"FIRST"}
-    assert Folder(made).load().gathered == {}
+    assert LakeFolder(made).load().gathered == {}
     stores.rollup(made)
     assert {row[0] for row in rows(made)} == {*SYSTEMS} - {"FIRST"}
     # The files with its rows are gone, not only unlisted.
@@ -204,12 +204,12 @@ def test_a_system_with_other_columns_stays_in_its_own_files(
 
     monkeypatch.setattr(consolidation, "_usual", of_the_first)
     stores.rollup(into)
-    (entry,) = Folder(into).load().gathered.values()
-    stored = Folder(into).gathered(entry)
+    (entry,) = LakeFolder(into).load().gathered.values()
+    stored = LakeFolder(into).gathered(entry)
     assert [system for system, _ in stored.members] == ["FOURTH", "SECOND", "THIRD"]
     assert {row[0] for row in rows(into)} == {*SYSTEMS}
     assert isinstance(
-        Folder(into).measures(Folder(into).load().rollups["FIRST", entry.day]), MeasuresDocument
+        LakeFolder(into).measures(LakeFolder(into).load().rollups["FIRST", entry.day]), MeasuresDocument
     )
 
 
@@ -218,18 +218,18 @@ def test_what_was_interrupted_leaves_nothing_and_is_done_again(
 ) -> None:
     into = tmp_path / "lake"
     lake.add([recording(tmp_path, name) for name in SYSTEMS], into)
-    replace = Folder._replace
+    replace = LakeFolder._replace
 
-    def interrupted(self: Folder, current: Manifest, folder: Path) -> None:
+    def interrupted(self: LakeFolder, current: Manifest, folder: Path) -> None:
         if current.gathered:
             raise KeyboardInterrupt
         replace(self, current, folder)
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(Folder, "_replace", interrupted)
+        meanwhile.setattr(LakeFolder, "_replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
             stores.rollup(into)
-    assert Folder(into).load().gathered == {}
+    assert LakeFolder(into).load().gathered == {}
     assert lake.check(into).faults == []
     found = rows(into)
     stores.rollup(into)

@@ -23,10 +23,10 @@ from zlens.errors import InputError, LakeError, QueryError
 from zlens.inputs.options import Options, parse_moment
 from zlens.inputs.source import forgotten
 from zlens.lake import file_names
-from zlens.lake.lake_folder import Folder
+from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.manifest import RULES
 from zlens.lake.retention import UNMEASURED
-from zlens.lake.rollups import Machine
+from zlens.lake.rollups import LakeMachine
 from zlens.stores import bucket_sql, rollup_builder
 
 DAY_S = 86_400
@@ -57,7 +57,7 @@ def demo_lake(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return made
 
 
-def averaged() -> Iterator[tuple[str, list[measures.Column]]]:
+def averaged() -> Iterator[tuple[str, list[measures.MeasureColumn]]]:
     """The measures with their columns that have a mean."""
     for name in bucket_sql.measures():
         table = measures.table(name)
@@ -199,7 +199,7 @@ def test_machines_of_the_same_days_are_computed_together(
     sessions: list[list[str]] = []
     of_days = rollup_builder.of_days
 
-    def counted(into: Folder, machine: Machine, days: list[int]) -> Any:
+    def counted(into: LakeFolder, machine: LakeMachine, days: list[int]) -> Any:
         sessions.append(list(machine.systems))
         return of_days(into, machine, days)
 
@@ -263,9 +263,9 @@ def test_raw_tables_go_and_measures_stay(parts: list[str], tmp_path: Path) -> No
     files = days_of(made)
     # An age that cuts the day.
     assert lake.forget_raw(made, 99 * DAY_S + DAY_S // 2, now_us=LATER_US).gone == []
-    version = Folder(made).load()
+    version = LakeFolder(made).load()
     tried = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US, dry_run=True)
-    assert Folder(made).load() == version
+    assert LakeFolder(made).load() == version
     gone = lake.forget_raw(made, DAY_S, even_if_lost=[UNMEASURED], now_us=LATER_US)
     assert gone == tried
     assert gone.gone == [("LAKETEST", path) for path in parts[:2]]

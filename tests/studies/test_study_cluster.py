@@ -111,5 +111,5 @@ def test_an_input_without_them_has_none(demo_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [cluster.VOLUMES, cluster.GUESTS])
-def test_what_is_added_is_what_the_catalog_adds(kind: cluster.Kind) -> None:
+def test_what_is_added_is_what_the_catalog_adds(kind: cluster.SharedMeasure) -> None:
     assert aggregation.across(kind.measured()) == "sum"

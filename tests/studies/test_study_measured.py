@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from zlens.api import Session
 from zlens.errors import InputError
 from zlens.inputs.source import SystemInfo
-from zlens.models.scenario_errors import Problem
+from zlens.models.scenario_errors import ScenarioErrors
 from zlens.studies import measurement, notes, run_keys
-from zlens.studies.measurement import Measured
+from zlens.studies.measurement import MeasuredRun
 
 START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
 
@@ -93,7 +93,7 @@ def session(*rows: dict[str, Any], cores: int | None = None) -> Session:
     return cast(Session, SimpleNamespace(sql=sql, systems=[info], display=lambda time, _: time))
 
 
-def of(*rows: dict[str, Any], cores: int | None = None) -> Measured:
+def of(*rows: dict[str, Any], cores: int | None = None) -> MeasuredRun:
     return measurement._of_session(session(*rows, cores=cores), "a.data")
 
 
@@ -180,7 +180,7 @@ def test_told_numbers_take_the_place_of_what_would_not_fit_them(monkeypatch: pyt
 
     def run(**told: Any) -> Any:
         empty = {key.name: None for key in run_keys.NAMED.keys}
-        return run_keys.run_of(empty | {"name": "x", "file": "a"} | told, "run[1]", Problem(None))[0]
+        return run_keys.run_of(empty | {"name": "x", "file": "a"} | told, "run[1]", ScenarioErrors(None))[0]
 
     whole = run()
     assert whole.instructions == pytest.approx(600e9 / 42000)

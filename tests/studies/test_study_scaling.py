@@ -21,7 +21,7 @@ from published_runs import (
 from zlens import studies
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.answer import Answer, by_name
-from zlens.studies.runs import Run
+from zlens.studies.runs import WorkloadRun
 
 
 def study(runs: list[dict[str, Any]], *, as_published: bool = False, **keys: Any) -> Answer:
@@ -352,14 +352,16 @@ def test_smt_is_judged_by_cores() -> None:
 
 
 def test_what_is_not_known_is_not_there() -> None:
-    one = Run("x", processors=4, etr=100.0)
+    one = WorkloadRun("x", processors=4, etr=100.0)
     assert (one.busy, one.itr, one.cpu_s, one.tv, one.cpi, one.instructions, one.of_bound) == (None,) * 7
     answer = study([{"name": "x", "processors": 4, "etr": 100.0}])
     assert [table.key for table in answer.tables] == ["scaling"]
 
 
 def test_nothing_divides_by_nothing() -> None:
-    idle = Run("x", processors=4, etr=100.0, busy_pct=0.0, guest_pct=0.0, cpi_given=2.0, ghz=5.0, clients=1.0)
+    idle = WorkloadRun(
+        "x", processors=4, etr=100.0, busy_pct=0.0, guest_pct=0.0, cpi_given=2.0, ghz=5.0, clients=1.0
+    )
     assert (idle.itr, idle.tv, idle.processor_bound) == (None, None, None)
     answer = study(
         [
@@ -373,7 +375,7 @@ def test_nothing_divides_by_nothing() -> None:
 
 
 def test_numbers_that_disagree_are_said() -> None:
-    run = Run(
+    run = WorkloadRun(
         "x", processors=2, etr=10.0, busy_pct=50.0, itr_given=25.0, total_pct=110.0, guest_pct=60.0,
         chargeable_pct=20.0, nonchargeable_pct=20.0, cpi_given=2.0, complexity_cpi=1.0, finite_cpi=1.5,
         clients=2.0, client_busy_pct=99.0,
@@ -390,10 +392,10 @@ def test_printed_rows_raise_no_doubt(table: str, run: str) -> None:
     """Whole printed rows agree with themselves within their rounding."""
     if table in RICH:
         processors, etr, itr, busy, *_ = RICH[table][run]
-        assert Run(run, processors=processors, etr=etr, itr_given=itr, busy_pct=busy).doubts() == []
+        assert WorkloadRun(run, processors=processors, etr=etr, itr_given=itr, busy_pct=busy).doubts() == []
         return
     told = PAGED[table][run]
-    whole = Run(
+    whole = WorkloadRun(
         run,
         processors=told["processors"],
         etr=told["etr"],

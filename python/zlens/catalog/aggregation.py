@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from zlens.catalog import expressions, measures
 from zlens.catalog.expressions import literal, quote
-from zlens.catalog.measures import Column, Table
+from zlens.catalog.measures import Measure, MeasureColumn
 from zlens.errors import CatalogError, QueryError
 
 #: The statistics a column may have.
@@ -59,21 +59,21 @@ INTERVAL_READS = (*_INTERVAL, _LENGTH)
 _WHOLE, _ONCE = '"#whole"', '"#once"'
 
 
-def usual(column: Column) -> str:
+def usual(column: MeasureColumn) -> str:
     """The default statistic of a column over time: its total, its mean or its last value."""
     if column.aggregate in ("counter", "time"):
         return "total"
     return "mean" if column.aggregate in ("ratio", "gauge") else "last"
 
 
-def gives(column: Column) -> tuple[str, ...]:
+def gives(column: MeasureColumn) -> tuple[str, ...]:
     """The statistics of a column."""
     if column.type not in ("int", "float"):
         return _GIVES["state"]
     return _GIVES[column.aggregate]
 
 
-def across(column: Column) -> str:
+def across(column: MeasureColumn) -> str:
     """How subjects of one interval are aggregated: one of metrics.ACROSS, or `by` and a formula."""
     if column.across:
         return column.across
@@ -92,7 +92,7 @@ def kept(alias: str = "") -> str:
     return f"{_qualified('flag', alias)} IS NULL"
 
 
-def weight(column: Column, alias: str = "") -> str | None:
+def weight(column: MeasureColumn, alias: str = "") -> str | None:
     """SQL of a column's weight over the columns of its row; None if it has none."""
     if column.aggregate == "ratio" and not column.weight:
         return None
@@ -103,7 +103,7 @@ def weight(column: Column, alias: str = "") -> str | None:
     return f"CAST({expressions.compile_sql(formula, lambda name: _qualified(name, alias))} AS DOUBLE)"
 
 
-def columns(table: Table, column: Column, *, subjects: bool = False) -> list[str]:
+def columns(table: Measure, column: MeasureColumn, *, subjects: bool = False) -> list[str]:
     """The columns of a row that its mean needs; with `subjects` also those of means over subjects."""
     formulas = [column.weight or _LENGTH]
     how = across(column)
@@ -122,7 +122,7 @@ def _of(function: str, value: str, among: str = "true", more: str = "") -> str:
 Of = Callable[..., str]
 
 
-def mean(column: Column, alias: str = "", *, weighs: str | None = None, of: Of = _of) -> str:
+def mean(column: MeasureColumn, alias: str = "", *, weighs: str | None = None, of: Of = _of) -> str:
     """SQL of a column's mean over the rows of one subject; NULL if it has no weight.
 
     The mean of a counter or a time is its mean per interval.
@@ -139,7 +139,7 @@ def mean(column: Column, alias: str = "", *, weighs: str | None = None, of: Of =
     return f"{above} / nullif({below}, 0)"
 
 
-def sums(column: Column) -> tuple[str, str] | None:
+def sums(column: MeasureColumn) -> tuple[str, str] | None:
     """SQL of the sum and the weight behind a column's mean; both can be added over any rows.
 
     The mean over all of them is the ratio of both. None if the column has no mean.
@@ -152,13 +152,13 @@ def sums(column: Column) -> tuple[str, str] | None:
     return _sums(column, "", weighs, _of)
 
 
-def _sums(column: Column, alias: str, weighs: str, of: Of) -> tuple[str, str]:
+def _sums(column: MeasureColumn, alias: str, weighs: str, of: Of) -> tuple[str, str]:
     value, unflagged = _qualified(column.name, alias), kept(alias)
     weighted = f"{unflagged} AND {value} IS NOT NULL"
     return of("sum", f"{value} * ({weighs})", unflagged), of("sum", weighs, weighted)
 
 
-def known(table: Table, alias: str = "") -> str:
+def known(table: Measure, alias: str = "") -> str:
     """The rows that take part in sums: a subject's first sample has no differences, so it takes no part.
 
     Such a row has no counters, times or rates.
@@ -166,7 +166,7 @@ def known(table: Table, alias: str = "") -> str:
     return " OR ".join(f"{_qualified(name, alias)} IS NOT NULL" for name in counted(table)) or "true"
 
 
-def counted(table: Table) -> list[str]:
+def counted(table: Measure) -> list[str]:
     """The columns that show whether a row has differences: counters, times and rates, else ratios."""
     numbers = [column for column in table.columns if column.name not in _HEADS]
     counters = [
@@ -176,7 +176,9 @@ def counted(table: Table) -> list[str]:
     return [column.name for column in counters]
 
 
-def total(table: Table, column: Column, alias: str = "", *, among: str | None = None, of: Of = _of) -> str:
+def total(
+    table: Measure, column: MeasureColumn, alias: str = "", *, among: str | None = None, of: Of = _of
+) -> str:
     """SQL of a column's sum over rows of one subject; NULL if a part is unknown.
 
     among   the rows that take part, instead of the known ones
@@ -190,7 +192,7 @@ def total(table: Table, column: Column, alias: str = "", *, among: str | None = 
 
 
 def share(
-    table: Table, column: Column, keys: Sequence[str] = (), *, among: str | None = None, of: Of = _of
+    table: Measure, column: MeasureColumn, keys: Sequence[str] = (), *, among: str | None = None, of: Of = _of
 ) -> str:
     """SQL of a column's total as a percentage of the total of all groups with the same `keys`, SQL of each.
 
@@ -205,14 +207,14 @@ def share(
     return f"100 * {total(table, column, among=among, of=of)} / {denominator}"
 
 
-def statistic(table: Table, column: Column, statistic: str) -> str:
+def statistic(table: Measure, column: MeasureColumn, statistic: str) -> str:
     """SQL of one of STATISTICS over the rows of one subject."""
     builders = {"mean": lambda: mean(column), "total": lambda: total(table, column)}
     builders["share"] = lambda: share(table, column)
     return builders[statistic]() if statistic in builders else _of_values(column, statistic)
 
 
-def _of_values(column: Column, statistic: str, of: Of = _of) -> str:
+def _of_values(column: MeasureColumn, statistic: str, of: Of = _of) -> str:
     """SQL of a statistic that needs only the values of a column and their times."""
     if statistic not in STATISTICS:
         raise CatalogError(f"there is no statistic {statistic!r}", expected=", ".join(STATISTICS))
@@ -239,7 +241,7 @@ def together_s(named: Callable[[str], str] = lambda sql: sql) -> str:
     return f"least(max({quote(_LENGTH)}), max({named(OF_INTERVAL)}))"
 
 
-class Part(Struct, frozen=True):
+class SubjectAggregate(Struct, frozen=True):
     """A column over the subjects of one interval: the value, and its weight in a mean over time."""
 
     value: str
@@ -247,12 +249,12 @@ class Part(Struct, frozen=True):
 
 
 def together(
-    column: Column,
+    column: MeasureColumn,
     among: str = "true",
     *,
     average: bool = False,
     named: Callable[[str], str] = lambda sql: sql,
-) -> Part:
+) -> SubjectAggregate:
     """SQL of a column over several subjects of one interval, and of its weight over time.
 
     among     the rows that take part; one unknown value among them makes a sum unknown
@@ -275,16 +277,16 @@ def together(
             plain = f"CASE WHEN {complete} THEN {_of('sum', value, among)} END"
             added = f"CASE WHEN {timed} THEN {added} ELSE {plain} END"
             weighs = weighs if column.unweighted else length_s
-            return Part(f"{added} / {_of('count', '1', among)}" if average else added, weighs)
+            return SubjectAggregate(f"{added} / {_of('count', '1', among)}" if average else added, weighs)
         added = _of("avg" if average else "sum", value, among)
-        return Part(f"CASE WHEN {complete} THEN {added} END", weighs)
+        return SubjectAggregate(f"CASE WHEN {complete} THEN {added} END", weighs)
     if how in ("max", "min"):
-        return Part(f"CASE WHEN {complete} THEN {_of(how, value, among)} END", length)
+        return SubjectAggregate(f"CASE WHEN {complete} THEN {_of(how, value, among)} END", length)
     if how == "same":
         alike = f"count({value}) = count(*) AND min({value}) = max({value})"
-        return Part(f"CASE WHEN {alike} THEN min({value}) END", length)
+        return SubjectAggregate(f"CASE WHEN {alike} THEN min({value}) END", length)
     if how == "none":
-        return Part("NULL", length)
+        return SubjectAggregate("NULL", length)
     if how == "mean":
         weighs = named(weight(column) or "NULL")
         over = _of("sum", weighs, f"{among} AND {value} IS NOT NULL")
@@ -298,7 +300,7 @@ def together(
         f"AND {_of('count', value, part)} = {_of('count', '1', part)}"
     )
     mean = f"{_of('sum', f'{value} * ({weighs})', part)} / nullif({_of('sum', weighs, part)}, 0)"
-    return Part(f"CASE WHEN {complete_parts} THEN {mean} END", over)
+    return SubjectAggregate(f"CASE WHEN {complete_parts} THEN {mean} END", over)
 
 
 def totals(
@@ -342,7 +344,7 @@ def totals(
     return f"SELECT {heads}, {sums} FROM ({once}) GROUP BY {heads}"
 
 
-def merged(table: Table, by: Sequence[str], pinned: Sequence[str] = ()) -> bool:
+def merged(table: Measure, by: Sequence[str], pinned: Sequence[str] = ()) -> bool:
     """Whether grouping a measure by some of its columns merges rows of several subjects.
 
     pinned   columns limited to one value
@@ -358,7 +360,7 @@ def merged(table: Table, by: Sequence[str], pinned: Sequence[str] = ()) -> bool:
     return bool(dropped_keys)
 
 
-def pinned(table: Table, where: Mapping[str, Any]) -> list[str]:
+def pinned(table: Measure, where: Mapping[str, Any]) -> list[str]:
     """Columns that a condition limits to one value, or to parts of one whole."""
 
     def is_whole(name: str, value: Any) -> bool:
@@ -369,8 +371,8 @@ def pinned(table: Table, where: Mapping[str, Any]) -> list[str]:
 
 
 def over_subjects(
-    table: Table,
-    selected: Sequence[Column],
+    table: Measure,
+    selected: Sequence[MeasureColumn],
     rows: str,
     keys: Sequence[str],
     where: str = "true",
@@ -407,8 +409,8 @@ def over_subjects(
 
 
 def intervals(
-    table: Table,
-    selected: Sequence[Column],
+    table: Measure,
+    selected: Sequence[MeasureColumn],
     rows: str,
     keys: Sequence[str],
     where: str,
@@ -423,7 +425,7 @@ def intervals(
     return f"SELECT {', '.join(items)} FROM {rows} WHERE {where}"
 
 
-def is_divided(table: Table) -> bool:
+def is_divided(table: Measure) -> bool:
     """Whether a subject may have several rows in an interval, one after the other: one for each transaction.
 
     What tells such rows apart is a key of the row that is not one of the subject.
@@ -433,7 +435,7 @@ def is_divided(table: Table) -> bool:
     )
 
 
-def undivided(table: Table, selected: Sequence[Column], where: str) -> tuple[str, list[str]]:
+def undivided(table: Measure, selected: Sequence[MeasureColumn], where: str) -> tuple[str, list[str]]:
     """SELECT of one row for each interval and subject of a measure that divides them; and what it reads.
 
     Numbers are those of the subject over time. Of a state nobody knows the last: the largest stands for it.
@@ -456,12 +458,12 @@ def undivided(table: Table, selected: Sequence[Column], where: str) -> tuple[str
     return f"SELECT {', '.join(items)} FROM {quote(table.name)} WHERE {where} GROUP BY {groups}", list(reads)
 
 
-def parted(column: Column) -> str:
+def parted(column: MeasureColumn) -> str:
     """The name of a column's weight in `over_subjects`."""
     return f"{column.name}#weight"
 
 
-class Question(Struct, frozen=True):
+class MeasureQuery(Struct, frozen=True):
     """A query on a measure: columns with their statistics, by keys and time.
 
     rows     the table with the measure's rows
@@ -472,8 +474,8 @@ class Question(Struct, frozen=True):
     fixed    keys with one value in all rows: grouping by them takes as long as adding the rows
     """
 
-    table: Table
-    wanted: Sequence[tuple[Column, Sequence[str]]]
+    table: Measure
+    wanted: Sequence[tuple[MeasureColumn, Sequence[str]]]
     rows: str
     by: Sequence[str] = ()
     pinned: Sequence[str] = ()
@@ -556,7 +558,7 @@ class Question(Struct, frozen=True):
         return f"SELECT {', '.join([*heads, *items])}\nFROM {rows}\nWHERE {where}\n{tail}"
 
 
-def named(column: Column, statistic: str) -> str:
+def named(column: MeasureColumn, statistic: str) -> str:
     """The name of a column's statistic in an answer."""
     return f"{column.name}_{statistic}"
 

@@ -20,7 +20,7 @@ WHOLE = 65_536
 Point = tuple[int, float]
 
 
-class Machine(Struct, frozen=True):
+class CapacityCurve(Struct, frozen=True):
     """A curve of capacity adjustment factors and the machine it belongs to.
 
     generation  the generation whose file has it
@@ -44,9 +44,9 @@ class Machine(Struct, frozen=True):
 
 
 @cache
-def machines() -> dict[str, Machine]:
+def machines() -> dict[str, CapacityCurve]:
     """All machines by name; CatalogError if a curve is not complete."""
-    curves: dict[str, Machine] = {}
+    curves: dict[str, CapacityCurve] = {}
     for generation in generations.names():
         for name, facts in generations.facts(generation).get("curves", {}).items():
             if name in curves:
@@ -57,7 +57,7 @@ def machines() -> dict[str, Machine]:
     return dict(sorted(curves.items()))
 
 
-def _curve(generation: str, name: str, facts: Mapping[str, Any]) -> Machine:
+def _curve(generation: str, name: str, facts: Mapping[str, Any]) -> CapacityCurve:
     stated = dict(facts)
     adjustments, factors = stated.pop("adjustments", None), stated.pop("factors", None)
     try:
@@ -67,7 +67,7 @@ def _curve(generation: str, name: str, facts: Mapping[str, Any]) -> Machine:
             curve = from_adjustments(adjustments)
         else:
             curve = sorted((int(n), float(value)) for n, value in factors.items())
-        return Machine(name=name, generation=generation, curve=tuple(curve), **stated)
+        return CapacityCurve(name=name, generation=generation, curve=tuple(curve), **stated)
     except (TypeError, ValueError, AttributeError) as error:
         raise CatalogError(
             f"machines/{generation}.toml: the curve {name} is not complete: {error}",
@@ -86,7 +86,7 @@ def complete() -> tuple[dict[int, float], ...]:
     )
 
 
-def of_type(type: str, capability: int | None) -> Machine | None:
+def of_type(type: str, capability: int | None) -> CapacityCurve | None:
     """The curve of a machine type at a capability: of equal capability, or the only one that names none."""
     alike = [machine for machine in machines().values() if machine.type == type]
     if capability is not None:

@@ -15,7 +15,7 @@ from zlens.catalog import layouts, measures
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Choice, Key, Many, Spec, Text
+from zlens.schema.validators import Choice, Key, ListOf, Spec, Text
 
 STATUSES = ("verified", "verified-secondary", "derived")
 #: The operating system of a fault, and the sources whose systems may have it.
@@ -79,7 +79,7 @@ def caveats() -> tuple[Caveat, ...]:
 
 
 _TEXT = Text()
-_NAMES = Many(_TEXT, into=tuple)
+_NAMES = ListOf(_TEXT, into=tuple)
 _CAVEAT = Spec(
     (
         Key("id", _TEXT, "its name"),

@@ -13,7 +13,7 @@ from zlens.catalog import aggregation, measures
 from zlens.errors import CatalogError, QueryError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Choice, Flag, Integer, Key, Many, Named, Number, Spec, Text
+from zlens.schema.validators import Boolean, Choice, Integer, Key, ListOf, MapOf, Number, Spec, Text
 
 _ROOT = FACTS / "compare"
 _FACTS = _ROOT.parent / "comparable.toml"
@@ -21,7 +21,7 @@ FORMS = ("ratio", "points")
 DIRECTIONS = ("higher", "lower", "none")
 
 
-class Metric(Struct, frozen=True):
+class ComparedMetric(Struct, frozen=True):
     """One row of the comparison (one for each value of `by`): see facts/compare/_skeleton.toml."""
 
     group: str
@@ -44,7 +44,7 @@ class Metric(Struct, frozen=True):
         return f"{self.table}.{self.column}"
 
 
-class Fact(Struct, frozen=True):
+class ComparabilityFact(Struct, frozen=True):
     """Something that must be alike, why, and the query that gives it for each system."""
 
     name: str
@@ -54,7 +54,7 @@ class Fact(Struct, frozen=True):
 
 
 @cache
-def declared() -> tuple[Metric, ...]:
+def declared() -> tuple[ComparedMetric, ...]:
     """All metrics in their order; CatalogError if a file is wrong."""
     return read(_ROOT)
 
@@ -67,12 +67,12 @@ _METRIC = Spec(
         Key("column", _TEXT, "its column"),
         Key("heading", _TEXT, "what it is called"),
         Key("unit", _TEXT, "its unit", default=None),
-        Key("by", Many(_TEXT, into=tuple), "columns whose values get rows of their own", default=()),
-        Key("where", Named(_WORDS), "the values that columns must have", default={}),
+        Key("by", ListOf(_TEXT, into=tuple), "columns whose values get rows of their own", default=()),
+        Key("where", MapOf(_WORDS), "the values that columns must have", default={}),
         Key("form", Choice(FORMS), "how it is compared", default="ratio"),
         Key("direction", Choice(DIRECTIONS), "what is better", default="none"),
-        Key("criterion", Flag(), "whether IBM's criterion is about it", default=False),
-        Key("across", Flag(), "whether it is compared across generations", default=False),
+        Key("criterion", Boolean(), "whether IBM's criterion is about it", default=False),
+        Key("across", Boolean(), "whether it is compared across generations", default=False),
         Key("scale", Number(), "factor that converts it to its unit", default=1.0),
         Key("most", Integer(0, 1000), "maximum rows of `by`, by size of the difference; 0: all", default=0),
         Key("published", _TEXT, "where the comparison is published", default=""),
@@ -82,7 +82,7 @@ _GROUP = Spec(
     (
         Key("title", _TEXT, "what the group is called"),
         Key("order", Number(), "where it stands among the groups"),
-        Key("metric", Many(_METRIC), "its rows"),
+        Key("metric", ListOf(_METRIC), "its rows"),
     )
 )
 _FACT = Spec(
@@ -92,11 +92,11 @@ _FACT = Spec(
         Key("why", _TEXT, "why it must be alike"),
         Key("query", _TEXT, "the query that gives it for each system"),
     ),
-    Fact,
+    ComparabilityFact,
 )
 
 
-def read(root: Path) -> tuple[Metric, ...]:
+def read(root: Path) -> tuple[ComparedMetric, ...]:
     """The metrics of the files of a folder."""
     files = [(path, document.load(path, _GROUP, "the group")) for path in sorted(root.glob("[!_]*.toml"))]
     files.sort(key=lambda file: file[1]["order"])
@@ -110,7 +110,7 @@ def read(root: Path) -> tuple[Metric, ...]:
     return tuple(metric_list)
 
 
-def _metric(group: str, entry: dict[str, Any], path: str) -> Metric:
+def _metric(group: str, entry: dict[str, Any], path: str) -> ComparedMetric:
     name = f"{entry['table']}.{entry['column']}"
     table = measures.table(entry["table"])
     columns = {column.name: column for column in table.columns}
@@ -118,7 +118,7 @@ def _metric(group: str, entry: dict[str, Any], path: str) -> Metric:
     if column is None or column.type not in ("int", "float"):
         raise CatalogError(f"{name} is not a numeric column", file=path)
     unit = column.unit if entry["unit"] is None else entry["unit"]
-    metric = Metric(group, **entry | {"unit": unit, "where": tuple(entry["where"].items())})
+    metric = ComparedMetric(group, **entry | {"unit": unit, "where": tuple(entry["where"].items())})
     for condition in (*metric.by, *(name for name, _ in metric.where)):
         if condition not in columns:
             raise CatalogError(f"{name}: {table.name} has no column {condition!r}", file=path)
@@ -136,9 +136,11 @@ def _metric(group: str, entry: dict[str, Any], path: str) -> Metric:
 
 
 @cache
-def facts() -> tuple[Fact, ...]:
+def facts() -> tuple[ComparabilityFact, ...]:
     """The facts that must be alike for two runs to be comparable."""
-    entries: list[Fact] = document.load(_FACTS, Spec((Key("fact", Many(_FACT), default=[]),)))["fact"]
+    entries: list[ComparabilityFact] = document.load(_FACTS, Spec((Key("fact", ListOf(_FACT), default=[]),)))[
+        "fact"
+    ]
     return tuple(entries)
 
 

@@ -12,7 +12,7 @@ from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 
-class Command(Struct, frozen=True):
+class CpCommand(Struct, frozen=True):
     """A command. labels: column by label; parts: forms of parts of lines; neither if its response is unknown.
 
     verb, word  patterns of the command
@@ -42,10 +42,10 @@ class Command(Struct, frozen=True):
 
 
 @cache
-def commands() -> tuple[Command, ...]:
+def commands() -> tuple[CpCommand, ...]:
     entries = document.facts(FACTS / "zvm" / "console.toml")["command"]
     return tuple(
-        Command(
+        CpCommand(
             entry["name"],
             entry["word"],
             entry["source"],
@@ -61,7 +61,7 @@ def commands() -> tuple[Command, ...]:
     )
 
 
-def find(name: str) -> Command | None:
+def find(name: str) -> CpCommand | None:
     """The command with that name, in any case."""
     wanted = " ".join(name.upper().split())
     return next((command for command in commands() if command.name == wanted), None)

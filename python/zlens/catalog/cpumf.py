@@ -70,7 +70,7 @@ class Variant(Struct, frozen=True):
     source: str
 
 
-class Metric(Struct, frozen=True):
+class CpumfMetric(Struct, frozen=True):
     """How one machine generation computes a metric. No formula: counters alone do not give it.
 
     needs     the set that a machine must have, if no formula names its counters
@@ -98,7 +98,7 @@ class Generation(Struct, frozen=True):
     note: str
     basis: str
     counters: Mapping[int, Counter]
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, CpumfMetric]
 
 
 class Balance(Struct, frozen=True):
@@ -235,21 +235,21 @@ def numbers_in(formulas: Iterable[str]) -> list[int]:
     return sorted(number for number in numbers if number is not None)
 
 
-def common_metrics() -> dict[str, Metric]:
+def common_metrics() -> dict[str, CpumfMetric]:
     """The metrics that all machines have in common."""
     metrics = generations.common("architecture")["metrics"]
     return {name: _metric(name, facts) for name, facts in metrics.items()}
 
 
-def _common_on(generation: str) -> dict[str, Metric]:
+def _common_on(generation: str) -> dict[str, CpumfMetric]:
     """The common metrics with their status on one generation."""
     metrics = common_metrics()
     statuses = generations.facts(generation).get("statuses", {})
     return metrics | {name: replace(metrics[name], status=status) for name, status in statuses.items()}
 
 
-def _metric(name: str, facts: Mapping[str, Any]) -> Metric:
-    return Metric(
+def _metric(name: str, facts: Mapping[str, Any]) -> CpumfMetric:
+    return CpumfMetric(
         name,
         facts.get("formula", ""),
         facts["status"],
@@ -302,8 +302,8 @@ def own_metrics(name: str) -> set[str]:
 
 
 def _is_of(
-    metric: Metric,
-    metrics: Mapping[str, Metric],
+    metric: CpumfMetric,
+    metrics: Mapping[str, CpumfMetric],
     counters: Mapping[int, Counter],
     set_sizes: Mapping[str, int | None],
 ) -> bool:
@@ -321,7 +321,7 @@ def _is_of(
     return True
 
 
-def _formulas(metric: Metric) -> list[str]:
+def _formulas(metric: CpumfMetric) -> list[str]:
     return [
         formula for formula in (metric.formula, *(variant.formula for variant in metric.variants)) if formula
     ]
@@ -357,9 +357,9 @@ def _number(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def _weighed(name: str) -> dict[str, Metric]:
+def _weighed(name: str) -> dict[str, CpumfMetric]:
     """The metrics of a generation that are built from weights."""
-    metrics: dict[str, Metric] = {}
+    metrics: dict[str, CpumfMetric] = {}
     for kind in ("rni", "finite"):
         facts = generations.facts(name).get(kind)
         if facts is None:

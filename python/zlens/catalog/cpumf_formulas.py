@@ -15,10 +15,10 @@ from functools import cache
 from msgspec import Struct
 
 from zlens.catalog import cpumf, expressions, generations
-from zlens.catalog.cpumf import Metric
+from zlens.catalog.cpumf import CpumfMetric
 from zlens.catalog.cpumf_weights import USER
 from zlens.catalog.expressions import literal
-from zlens.catalog.formula_policy import SURE, Present, Trust
+from zlens.catalog.formula_policy import SURE, FormulaPolicy, Present
 from zlens.errors import CatalogError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -36,7 +36,7 @@ class StatedFormula(Struct, frozen=True):
 
 
 def told(
-    generation: str | None, name: str, trust: Trust = SURE, keep: Container[str] = ()
+    generation: str | None, name: str, trust: FormulaPolicy = SURE, keep: Container[str] = ()
 ) -> StatedFormula | None:
     """A metric of a generation (None: of any machine) over counters only; None if it has none.
 
@@ -72,7 +72,7 @@ class _MissingMetricError(Exception):
     """A metric is built from one that the generation does not have."""
 
 
-def _own(generation: str | None, metric: Metric, trust: Trust) -> StatedFormula | None:
+def _own(generation: str | None, metric: CpumfMetric, trust: FormulaPolicy) -> StatedFormula | None:
     """A metric's formula, with the names of other metrics in it."""
     if generation and generation in trust.weights.rni and metric.name == "rni":
         return StatedFormula(cpumf.rni_formula(generation, trust.weights.rni[generation]), USER)
@@ -98,7 +98,9 @@ def columns() -> list[str]:
     return [*names, *_SPECIAL]
 
 
-def column_formula(name: str, trust: Trust = SURE, keep: Container[str] = (), present: Present = None) -> str:
+def column_formula(
+    name: str, trust: FormulaPolicy = SURE, keep: Container[str] = (), present: Present = None
+) -> str:
     """The formula of a column over roles of `counter` and columns of `keep`; '' if no machine has one.
 
     `present` are the generations that may occur in the rows: formulas of others are left out.
@@ -174,10 +176,10 @@ def _ranges(members: Sequence[str]) -> list[str]:
     return [cpumf.OR.join(joint) for joint in ranges if set(joint) <= set(members)]
 
 
-def _of_status(name: str) -> Callable[[Trust, Present], str]:
+def _of_status(name: str) -> Callable[[FormulaPolicy, Present], str]:
     """The status of a metric's formula as used, or as it would be if the user allowed it."""
 
-    def formula(trust: Trust, present: Present) -> str:
+    def formula(trust: FormulaPolicy, present: Present) -> str:
         def status(generation: str | None) -> str:
             if generation is None or name not in cpumf.generation(generation).metrics:
                 return ""
@@ -190,13 +192,13 @@ def _of_status(name: str) -> Callable[[Trust, Present], str]:
     return formula
 
 
-def _hint(trust: Trust, present: Present) -> str:
+def _hint(trust: FormulaPolicy, present: Present) -> str:
     """The workload category, from the columns l1mp and rni."""
     cases = ", ".join(f"{hint.when}, {literal(hint.category)}" for hint in cpumf.hint_table().hints)
     return _by_generation(lambda name: f"case({cases})" if _hint_rni(name, trust) else "", present)
 
 
-def _hint_status(trust: Trust, present: Present) -> str:
+def _hint_status(trust: FormulaPolicy, present: Present) -> str:
     def status(generation: str | None) -> str:
         rni = _hint_rni(generation, trust)
         if rni is None:
@@ -208,18 +210,18 @@ def _hint_status(trust: Trust, present: Present) -> str:
     return _by_generation(status, present)
 
 
-def _hint_rni(generation: str | None, trust: Trust) -> StatedFormula | None:
+def _hint_rni(generation: str | None, trust: FormulaPolicy) -> StatedFormula | None:
     """RNI of a generation that the table of hints covers, if the user trusts it."""
     if generation is None or generation not in cpumf.hint_table().generations:
         return None
     return told(generation, "rni", trust)
 
 
-def _basis(_: Trust, present: Present) -> str:
+def _basis(_: FormulaPolicy, present: Present) -> str:
     return _by_generation(lambda name: literal(cpumf.generation(name).basis) if name else "", present)
 
 
-_SPECIAL: dict[str, Callable[[Trust, Present], str]] = {
+_SPECIAL: dict[str, Callable[[FormulaPolicy, Present], str]] = {
     "generation": lambda *_: "counter.generation",
     "generation_by": lambda *_: "counter.generation_by",
     "basis": _basis,

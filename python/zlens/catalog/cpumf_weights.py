@@ -14,7 +14,7 @@ import math
 from typing import Any
 
 from zlens.catalog import cpumf, generations
-from zlens.catalog.formula_policy import Weights
+from zlens.catalog.formula_policy import CpumfWeights
 from zlens.errors import InputError
 from zlens.schema import user_files
 
@@ -24,7 +24,7 @@ USER = "user"
 _CURE = "write a line like: z196 = { rni = [1.6, 0.4, 1.0, 2.4, 7.5], finite = [0.57, 0.1] }"
 
 
-def read(path: str) -> Weights:
+def read(path: str) -> CpumfWeights:
     """The weights in a file; InputError if it cannot be read or is invalid."""
     text = user_files.decoded(
         user_files.content(path, user_files.HAND_WRITTEN, "file of weights", _CURE), path, _CURE
@@ -32,7 +32,7 @@ def read(path: str) -> Weights:
     return parse(text, path)
 
 
-def parse(text: str, path: str) -> Weights:
+def parse(text: str, path: str) -> CpumfWeights:
     """The weights in the text of a file."""
     data = user_files.toml(text, path, _CURE)
     rni: dict[str, tuple[float, ...]] = {}
@@ -60,7 +60,7 @@ def parse(text: str, path: str) -> Weights:
         if "finite" in line:
             expected = "2 numbers: a and b of (a + b * rni) * (B3 + B5) / B1"
             finite[generation] = _numbers(line["finite"], 2, f"{generation}: finite", expected, path)
-    return Weights(rni, finite)
+    return CpumfWeights(rni, finite)
 
 
 def _numbers(value: Any, count: int, subject: str, expected: str, path: str) -> tuple[float, ...]:

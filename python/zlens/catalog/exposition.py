@@ -13,11 +13,11 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.catalog import measures, roles
-from zlens.catalog.measures import LEADING, Column, Table
+from zlens.catalog.measures import LEADING, Measure, MeasureColumn
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Integer, Key, Many, Named, Prose, Spec, Text
+from zlens.schema.validators import Integer, Key, ListOf, MapOf, Prose, Spec, Text
 
 #: Labels that Prometheus keeps for itself.
 RESERVED = frozenset({"job", "instance", "le", "quantile"})
@@ -25,7 +25,7 @@ RESERVED = frozenset({"job", "instance", "le", "quantile"})
 _LEADING = frozenset(column.name for column in LEADING)
 
 
-class Unit(Struct, frozen=True):
+class BaseUnit(Struct, frozen=True):
     """A base unit: the ending of a metric's name, and how a column's values become those of the metric."""
 
     suffix: str
@@ -40,7 +40,7 @@ class Unit(Struct, frozen=True):
         return value if self.times == 1 else f"{value} * {self.times}"
 
 
-class Family(Struct, frozen=True):
+class MetricFamily(Struct, frozen=True):
     """One metric without the prefix of its source.
 
     name    without prefix, and of an info metric without _info
@@ -56,7 +56,7 @@ class Family(Struct, frozen=True):
     text: str
     column: str
     type: str
-    base: Unit
+    base: BaseUnit
 
     @property
     def sample(self) -> str:
@@ -64,7 +64,7 @@ class Family(Struct, frozen=True):
         return self.name + {"counter": "_total", "info": "_info"}.get(self.kind, "")
 
 
-class Group(Struct, frozen=True):
+class MetricGroup(Struct, frozen=True):
     """The metrics of a measure, or the cumulative counters of an entity (`of`).
 
     labels    label by column of the measure, or role of the entity
@@ -78,7 +78,7 @@ class Group(Struct, frozen=True):
     of: str
     labels: Mapping[str, str]
     info: Mapping[str, str]
-    families: tuple[Family, ...]
+    families: tuple[MetricFamily, ...]
     prefix: str
     prefixes: tuple[str, ...]
     main: str
@@ -90,7 +90,7 @@ class Group(Struct, frozen=True):
                 yield f"{prefix}_{family.sample}"
 
 
-class Names(Struct, frozen=True):
+class ExportedNames(Struct, frozen=True):
     """The facts.
 
     sources  prefix by source, the preferred source first
@@ -102,22 +102,22 @@ class Names(Struct, frozen=True):
     prefixes: Mapping[str, str]
     system_labels: Mapping[str, str]
     left_out: Mapping[str, str]
-    groups: tuple[Group, ...]
+    groups: tuple[MetricGroup, ...]
 
-    def measure(self, name: str) -> Group:
+    def measure(self, name: str) -> MetricGroup:
         """The metrics of a measure; CatalogError if it is not exported."""
         for group in self.groups:
             if group.measure == name and not group.of:
                 return group
         raise CatalogError(f"the measure {name!r} is not exported", file=str(_NAMES_FILE))
 
-    def counters(self, measure: str) -> list[Group]:
+    def counters(self, measure: str) -> list[MetricGroup]:
         """The cumulative counters with the labels of a measure."""
         return [group for group in self.groups if group.measure == measure and group.of]
 
 
 @cache
-def names() -> Names:
+def names() -> ExportedNames:
     """All metrics of all measures; CatalogError if the facts are wrong."""
     facts = document.load(_NAMES_FILE, _NAMES, "the names")
     counters = document.load(_COUNTERS_FILE, _COUNTERS, "the counters")["counter"]
@@ -133,12 +133,12 @@ def names() -> Names:
     by_name = {group.measure: group for group in groups}
     groups += [_counters(facts, by_name[entry["measure"]], entry) for entry in counters]
     _unique(groups)
-    return Names(
+    return ExportedNames(
         facts["sources"], facts["prefixes"], facts["system_labels"], facts["left_out"], tuple(groups)
     )
 
 
-class Program(Struct, frozen=True):
+class NamingConvention(Struct, frozen=True):
     """Another exporter, or a convention, and what it calls the same things: our name, its name."""
 
     name: str
@@ -148,9 +148,9 @@ class Program(Struct, frozen=True):
 
 
 @cache
-def others() -> list[Program]:
+def others() -> list[NamingConvention]:
     """The names of others; CatalogError if they are those of nothing that is exported."""
-    programs: list[Program] = document.load(_OTHERS_FILE, _OTHERS, "the names of others")["program"]
+    programs: list[NamingConvention] = document.load(_OTHERS_FILE, _OTHERS, "the names of others")["program"]
     return programs
 
 
@@ -172,7 +172,7 @@ def check() -> list[str]:
     return []
 
 
-def family_of(measure: str, column: str) -> tuple[Group, Family]:
+def family_of(measure: str, column: str) -> tuple[MetricGroup, MetricFamily]:
     """The metric of a column of a measure; CatalogError if there is none."""
     group = names().measure(measure)
     for family in group.families:
@@ -181,14 +181,14 @@ def family_of(measure: str, column: str) -> tuple[Group, Family]:
     raise CatalogError(f"{measure}.{column} is not exported", file=str(_NAMES_FILE))
 
 
-def _measure(facts: Mapping[str, Any], table: Table, replaced: set[str]) -> Group:
+def _measure(facts: Mapping[str, Any], table: Measure, replaced: set[str]) -> MetricGroup:
     own = _OWN.defaults | facts["measure"].get(table.name, {})
     columns = [column for column in table.columns if column.name not in _LEADING or table.plain]
     keys = [column for column in columns if column.name in table.key]
     subject = own["subject"] or table.name
     labels = {column.name: _label(facts, column.name) for column in keys}
     info: dict[str, str] = {}
-    families: list[Family] = []
+    families: list[MetricFamily] = []
     for column in columns:
         if column.name in ("system", "source", "flag", *labels) or column.name in replaced:
             continue
@@ -202,15 +202,15 @@ def _measure(facts: Mapping[str, Any], table: Table, replaced: set[str]) -> Grou
             families.append(_family(facts, table, column, subject, own["names"]))
     if info:
         text = f"{table.text.rstrip('.')}: what does not change often"
-        families.insert(0, Family(subject, "info", "", text, "", "text", _PLAIN))
+        families.insert(0, MetricFamily(subject, "info", "", text, "", "text", _PLAIN))
     prefix = own["prefix"]
     all_prefixes = dict.fromkeys(facts["sources"].values())
     main = own["main"] or next((family.column for family in families if family.column), "")
     prefixes = (prefix,) if prefix else own["prefixes"] or tuple(all_prefixes)
-    return Group(table.name, "", labels, info, tuple(families), prefix, prefixes, main)
+    return MetricGroup(table.name, "", labels, info, tuple(families), prefix, prefixes, main)
 
 
-def _counters(facts: Mapping[str, Any], of: Group, entry: Mapping[str, Any]) -> Group:
+def _counters(facts: Mapping[str, Any], of: MetricGroup, entry: Mapping[str, Any]) -> MetricGroup:
     entity = roles.cataloged(entry["entity"])
     subject = facts["measure"].get(of.measure, {}).get("subject") or of.measure
     families = []
@@ -220,7 +220,7 @@ def _counters(facts: Mapping[str, Any], of: Group, entry: Mapping[str, Any]) -> 
             raise CatalogError(f"{entity.name} has no role {role_name!r}", file=str(_COUNTERS_FILE))
         base = facts["units"].get(role.unit, _PLAIN)
         families.append(
-            Family(
+            MetricFamily(
                 _joined(subject, name, base.suffix if not name.endswith(base.suffix) else ""),
                 "counter",
                 base.suffix,
@@ -233,14 +233,14 @@ def _counters(facts: Mapping[str, Any], of: Group, entry: Mapping[str, Any]) -> 
     labels = {role: label for role, label in of.labels.items() if role in entity.roles}
     if len(labels) < len(of.labels):
         raise CatalogError(f"{entity.name} lacks labels of {of.measure}", file=str(_COUNTERS_FILE))
-    return Group(
+    return MetricGroup(
         of.measure, entity.name, labels, {}, tuple(families), of.prefix, entry["prefixes"] or of.prefixes, ""
     )
 
 
 def _family(
-    facts: Mapping[str, Any], table: Table, column: Column, subject: str, given: Mapping[str, str]
-) -> Family:
+    facts: Mapping[str, Any], table: Measure, column: MeasureColumn, subject: str, given: Mapping[str, str]
+) -> MetricFamily:
     base = facts["units"].get(column.unit, _PLAIN)
     stem = given.get(column.name)
     if stem is None:
@@ -261,7 +261,7 @@ def _family(
     unit = base.suffix if name.endswith(f"_{base.suffix}") else ""
     text = f"{column.text} ({table.name}.{column.name}"
     text += f" / {base.per})" if base.per != 1 else f" * {base.times})" if base.times != 1 else ")"
-    return Family(
+    return MetricFamily(
         name,
         "gauge",
         "seconds" if column.type == "time" else unit,
@@ -283,7 +283,7 @@ def _joined(*parts: str) -> str:
     return "_".join(part for part in parts if part)
 
 
-def _unique(groups: list[Group]) -> None:
+def _unique(groups: list[MetricGroup]) -> None:
     """CatalogError if two columns have the same name: their samples would be mixed."""
     seen: dict[str, str] = {}
     for group in groups:
@@ -298,8 +298,8 @@ _FOLDER = FACTS / "exposition"
 _NAMES_FILE, _COUNTERS_FILE = _FOLDER / "names.toml", _FOLDER / "counters.toml"
 _OTHERS_FILE = _FOLDER / "others.toml"
 _TEXT, _EMPTY = Text(), Text(100)
-_TEXTS = Named(_TEXT, 0)
-_TUPLE = Many(_TEXT, into=tuple)
+_TEXTS = MapOf(_TEXT, 0)
+_TUPLE = ListOf(_TEXT, into=tuple)
 _UNIT = Spec(
     (
         Key("suffix", _TEXT, "the ending of a metric's name"),
@@ -307,9 +307,9 @@ _UNIT = Spec(
         Key("per", Integer(1, 10**12), "what values are divided by", default=1),
         Key("times", Integer(1, 10**12), "what values are multiplied by", default=1),
     ),
-    Unit,
+    BaseUnit,
 )
-_PLAIN = Unit("", (), 1, 1)
+_PLAIN = BaseUnit("", (), 1, 1)
 _OWN = Spec(
     (
         Key("subject", _EMPTY, "what the names begin with", default=""),
@@ -324,18 +324,18 @@ _NAMES = Spec(
     (
         Key("sources", _TEXTS, "prefix by source"),
         Key("prefixes", _TEXTS, "what a prefix stands for"),
-        Key("units", Named(_UNIT), "base unit by unit"),
+        Key("units", MapOf(_UNIT), "base unit by unit"),
         Key("system_labels", _TEXTS, "label by column of `system`"),
         Key("labels", _TEXTS, "label by column"),
-        Key("left_out", Named(Prose()), "why a measure is not exported"),
-        Key("measure", Named(_OWN), "what differs from the default"),
+        Key("left_out", MapOf(Prose()), "why a measure is not exported"),
+        Key("measure", MapOf(_OWN), "what differs from the default"),
     )
 )
 _COUNTERS = Spec(
     (
         Key(
             "counter",
-            Many(
+            ListOf(
                 Spec(
                     (
                         Key("entity", _TEXT, "whose roles they are"),
@@ -354,7 +354,7 @@ _OTHERS = Spec(
     (
         Key(
             "program",
-            Many(
+            ListOf(
                 Spec(
                     (
                         Key("name", Prose(), "who has the names"),
@@ -362,7 +362,7 @@ _OTHERS = Spec(
                         Key("note", Prose(), "how they differ"),
                         Key(
                             "entry",
-                            Many(
+                            ListOf(
                                 Spec(
                                     (
                                         Key("label", _EMPTY, "a label", default=""),
@@ -376,7 +376,7 @@ _OTHERS = Spec(
                             "what they call what",
                         ),
                     ),
-                    lambda **values: Program(entries=values.pop("entry"), **values),
+                    lambda **values: NamingConvention(entries=values.pop("entry"), **values),
                 )
             ),
             "exporters and conventions",

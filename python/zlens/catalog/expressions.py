@@ -69,7 +69,7 @@ _TOKEN = re.compile(
 )
 
 
-class Node(Struct, frozen=True):
+class FormulaNode(Struct, frozen=True):
     """One node of a parsed formula.
 
     kind is number, text, constant, name, call, unary, binary or null_test
@@ -77,7 +77,7 @@ class Node(Struct, frozen=True):
 
     kind: str
     value: str
-    children: tuple[Node, ...] = ()
+    children: tuple[FormulaNode, ...] = ()
 
 
 class _Token(Struct, frozen=True):
@@ -125,7 +125,7 @@ def _tokens(formula: str) -> Iterator[_Token]:
     yield _Token("end", "", position)
 
 
-class _Parser:
+class _FormulaParser:
     """Recursive descent, one method per level of precedence, loosest first."""
 
     def __init__(self, formula: str) -> None:
@@ -155,68 +155,68 @@ class _Parser:
             actual = repr(self.token.text) if self.token.text else "the end"
             raise self.wrong(f"expected {text!r} here, not {actual}")
 
-    def whole(self) -> Node:
+    def whole(self) -> FormulaNode:
         node = self.either()
         if self.token.kind != "end":
             raise self.wrong(f"unexpected {self.token.text!r}")
         return node
 
-    def either(self) -> Node:
+    def either(self) -> FormulaNode:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.wrong(f"nested deeper than {MAX_DEPTH} levels")
         node = self.both()
         while self.take("or"):
-            node = Node("binary", "OR", (node, self.both()))
+            node = FormulaNode("binary", "OR", (node, self.both()))
         self.depth -= 1
         return node
 
-    def both(self) -> Node:
+    def both(self) -> FormulaNode:
         node = self.negation()
         while self.take("and"):
-            node = Node("binary", "AND", (node, self.negation()))
+            node = FormulaNode("binary", "AND", (node, self.negation()))
         return node
 
-    def negation(self) -> Node:
+    def negation(self) -> FormulaNode:
         count = 0
         while self.take("not"):
             count += 1
         node = self.comparison()
-        return Node("unary", "NOT", (node,)) if count % 2 else node
+        return FormulaNode("unary", "NOT", (node,)) if count % 2 else node
 
-    def comparison(self) -> Node:
+    def comparison(self) -> FormulaNode:
         node = self.sum()
         operator = self.take(*_COMPARISONS)
         if operator:
-            node = Node("binary", _COMPARISONS[operator], (node, self.sum()))
+            node = FormulaNode("binary", _COMPARISONS[operator], (node, self.sum()))
             if self.token.text in _COMPARISONS:
                 raise self.wrong("comparisons do not chain; join them with `and`")
         if self.take("is"):
             negated = self.take("not")
             self.expect("null")
-            node = Node("null_test", "IS NOT NULL" if negated else "IS NULL", (node,))
+            node = FormulaNode("null_test", "IS NOT NULL" if negated else "IS NULL", (node,))
         return node
 
-    def sum(self) -> Node:
+    def sum(self) -> FormulaNode:
         node = self.product()
         while operator := self.take("+", "-"):
-            node = Node("binary", operator, (node, self.product()))
+            node = FormulaNode("binary", operator, (node, self.product()))
         return node
 
-    def product(self) -> Node:
+    def product(self) -> FormulaNode:
         node = self.signed()
         while operator := self.take("*", "/"):
-            node = Node("binary", operator, (node, self.signed()))
+            node = FormulaNode("binary", operator, (node, self.signed()))
         return node
 
-    def signed(self) -> Node:
+    def signed(self) -> FormulaNode:
         count = 0
         while self.take("-"):
             count += 1
         node = self.primary()
-        return Node("unary", "-", (node,)) if count % 2 else node
+        return FormulaNode("unary", "-", (node,)) if count % 2 else node
 
-    def primary(self) -> Node:
+    def primary(self) -> FormulaNode:
         token = self.token
         if self.take("("):
             node = self.either()
@@ -226,21 +226,21 @@ class _Parser:
             if float(token.text) == float("inf"):
                 raise self.wrong(f"{token.text} is too large")
             self.at += 1
-            return Node("number", token.text)
+            return FormulaNode("number", token.text)
         if token.kind == "text":
             self.at += 1
-            return Node("text", token.text[1:-1].replace("''", "'"))
+            return FormulaNode("text", token.text[1:-1].replace("''", "'"))
         if token.kind == "name":
             if token.text in ("true", "false", "null"):
                 self.at += 1
-                return Node("constant", token.text.upper())
+                return FormulaNode("constant", token.text.upper())
             if token.text not in _KEYWORDS:
                 self.at += 1
-                return self.call(token) if self.take("(") else Node("name", token.text)
+                return self.call(token) if self.take("(") else FormulaNode("name", token.text)
         actual = f"{token.text!r} is" if token.text else "the formula ends"
         raise self.wrong(f"{actual} where a value is expected")
 
-    def call(self, name: _Token) -> Node:
+    def call(self, name: _Token) -> FormulaNode:
         if name.text not in FUNCTIONS:
             message = f"there is no function {name.text!r} (available: {', '.join(sorted(FUNCTIONS))})"
             raise _wrong(self.formula, name.position, message)
@@ -248,7 +248,7 @@ class _Parser:
         if aggregate and self.in_aggregate:
             raise _wrong(self.formula, name.position, "an aggregate is nested in an aggregate")
         self.in_aggregate = self.in_aggregate or aggregate
-        arguments: list[Node] = []
+        arguments: list[FormulaNode] = []
         if not self.take(")"):
             arguments.append(self.either())
             while self.take(","):
@@ -267,16 +267,16 @@ class _Parser:
             raise _wrong(
                 self.formula, name.position, f"{name.text} takes {number} arguments, not {len(arguments)}"
             )
-        return Node("call", name.text, tuple(arguments))
+        return FormulaNode("call", name.text, tuple(arguments))
 
 
 @cache
-def parse(formula: str) -> Node:
+def parse(formula: str) -> FormulaNode:
     """The formula as a tree; CatalogError with the position of the problem."""
-    return _Parser(formula).whole()
+    return _FormulaParser(formula).whole()
 
 
-def _walk(node: Node) -> Iterator[Node]:
+def _walk(node: FormulaNode) -> Iterator[FormulaNode]:
     # Not recursive: a sum of a thousand terms is a tree a thousand deep.
     pending = [node]
     while pending:
@@ -311,34 +311,34 @@ def outside(formula: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _is_whole(node: Node) -> bool:
+def _is_whole(node: FormulaNode) -> bool:
     return node.kind == "number" and node.value.isdecimal() and len(node.value) < 19
 
 
-def _is_nonzero(node: Node) -> bool:
+def _is_nonzero(node: FormulaNode) -> bool:
     return node.kind == "number" and float(node.value) != 0
 
 
-def _is_float(node: Node) -> bool:
+def _is_float(node: FormulaNode) -> bool:
     """Whether the SQL of a node is a floating-point number without a cast."""
     if node.kind == "number":
         return not _is_whole(node)
     return node.kind in ("binary", "unary") and node.value in _ARITHMETIC
 
 
-class _Compiler:
-    def __init__(self, resolve: Resolve, below: Callable[[Node], str] | None = None) -> None:
+class _FormulaCompiler:
+    def __init__(self, resolve: Resolve, below: Callable[[FormulaNode], str] | None = None) -> None:
         self.resolve = resolve
         self.below = below
 
-    def number(self, node: Node) -> str:
+    def number(self, node: FormulaNode) -> str:
         """SQL of a node as a floating-point number."""
         sql = self.sql(node)
         if _is_whole(node):
             return f"{sql}e0"
         return sql if _is_float(node) else cast(sql, "DOUBLE")
 
-    def sql(self, node: Node) -> str:
+    def sql(self, node: FormulaNode) -> str:
         if _is_whole(node):
             return node.value
         if node.kind == "number":
@@ -361,7 +361,7 @@ class _Compiler:
             return self.binary(node)
         return self.call(node)
 
-    def binary(self, node: Node) -> str:
+    def binary(self, node: FormulaNode) -> str:
         # Chains like a + b + c lean to the left; they are followed in a loop, not by recursion.
         chain = [node]
         while chain[-1].children[0].kind == "binary":
@@ -378,7 +378,7 @@ class _Compiler:
             left_is_float = arithmetic
         return sql
 
-    def call(self, node: Node) -> str:
+    def call(self, node: FormulaNode) -> str:
         name, arguments = node.value, node.children
         if name in ("abs", "round", "floor", "sqrt"):
             places = f", {self.sql(arguments[1])}" if len(arguments) == 2 else ""
@@ -419,7 +419,7 @@ def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:
     finite, or an int that does not fit, is NULL.
     """
     node = parse(formula)
-    compiler = _Compiler(resolve)
+    compiler = _FormulaCompiler(resolve)
     if type == "float":
         return finite(compiler.number(node))
     sql = compiler.sql(node)
@@ -434,18 +434,20 @@ def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:
     raise CatalogError(f"there is no column type {type!r}", expected="int, float, text, bool or time")
 
 
-def compile_raw(formula: str, resolve: Resolve, type: str, below: Callable[[Node], str] | None = None) -> str:
+def compile_raw(
+    formula: str, resolve: Resolve, type: str, below: Callable[[FormulaNode], str] | None = None
+) -> str:
     """SQL of a formula before its type bounds it: a float may be infinite, which `finite` makes NULL.
 
     `below` gives what stands for an aggregate that a layer below has computed.
     """
-    compiler = _Compiler(resolve, below)
+    compiler = _FormulaCompiler(resolve, below)
     return compiler.number(parse(formula)) if type == "float" else compiler.sql(parse(formula))
 
 
-def compile_node(node: Node, resolve: Resolve) -> str:
+def compile_node(node: FormulaNode, resolve: Resolve) -> str:
     """SQL of a part of a formula."""
-    return _Compiler(resolve).sql(node)
+    return _FormulaCompiler(resolve).sql(node)
 
 
 def finite(number: str) -> str:

@@ -14,7 +14,7 @@ DIFFERENCED = ("counter", "timer", "sampled")
 LEAST_BYTES = 3
 
 
-class Field(Struct, frozen=True):
+class MonitorField(Struct, frozen=True):
     """One field of a record or of a section entry.
 
     `length` is that of one element as on IBM's pages; an array has `count` elements numbered from
@@ -58,7 +58,7 @@ class Field(Struct, frozen=True):
         return self.kind in DIFFERENCED and self.kind_status != "unknown"
 
 
-class CounterSet(Struct, frozen=True):
+class JoinedCounterSet(Struct, frozen=True):
     """One set of joined counters: its name in cpumf, its bit, and its own place if each set has one."""
 
     name: str
@@ -67,7 +67,7 @@ class CounterSet(Struct, frozen=True):
     length: str | None = None
 
 
-class Join(Struct, frozen=True):
+class RecordJoin(Struct, frozen=True):
     """How to join records that continue each other; everything but `sets` is a field of the record.
 
     `more` has the bit `more_bit` set if another record follows, in which the fields of `same` are the
@@ -84,7 +84,7 @@ class Join(Struct, frozen=True):
     active: str
     cfvn: str
     csvn: str
-    sets: tuple[CounterSet, ...]
+    sets: tuple[JoinedCounterSet, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class Join(Struct, frozen=True):
         needed = (self.more, *self.same, self.active, self.cfvn, self.csvn, *places)
         return (*needed, self.length) if self.length else needed
 
-    def renamed(self, name: Callable[[str], str]) -> Join:
+    def renamed(self, name: Callable[[str], str]) -> RecordJoin:
         """The same join with its fields renamed."""
 
         def maybe(old: str | None) -> str | None:
@@ -103,7 +103,7 @@ class Join(Struct, frozen=True):
             replace(counters, offset=maybe(counters.offset), length=maybe(counters.length))
             for counters in self.sets
         )
-        return Join(
+        return RecordJoin(
             more=name(self.more),
             more_bit=self.more_bit,
             same=tuple(name(counters) for counters in self.same),
@@ -115,18 +115,20 @@ class Join(Struct, frozen=True):
             sets=tuple(sets),
         )
 
-    def fields(self) -> list[tuple[Field, str]]:
+    def fields(self) -> list[tuple[MonitorField, str]]:
         """A number for each set and a counter for each number that any machine has."""
         from zlens.catalog import cpumf
 
         machine_sets = cpumf.sets()
         counts = [
-            Field(f"{counters.name}_counters", number, 2, "unsigned", "gauge", "stated", "count",
+            MonitorField(f"{counters.name}_counters", number, 2, "unsigned", "gauge", "stated", "count",
                   f"counters in the {counters.name} set; NULL: no such set")
             for number, counters in enumerate(self.sets)
         ]  # fmt: skip
         counters = [
-            Field(f"c{number}", number, 8, "unsigned", "counter", "stated", "count", f"counter {number}")
+            MonitorField(
+                f"c{number}", number, 8, "unsigned", "counter", "stated", "count", f"counter {number}"
+            )
             for counters in self.sets
             for number in range(
                 machine_sets[counters.name].first,
@@ -136,7 +138,7 @@ class Join(Struct, frozen=True):
         return [*((field, "count") for field in counts), *((field, "counter") for field in counters)]
 
 
-class Section(Struct, frozen=True):
+class MonitorSection(Struct, frozen=True):
     """Entries after the fixed part of a record.
 
     `offset` (of the first entry, from the record's start), `stride` (bytes from one entry to the
@@ -162,7 +164,7 @@ class Section(Struct, frozen=True):
     offset: str | int
     stride: str | int
     count: str | int | None
-    fields: tuple[Field, ...]
+    fields: tuple[MonitorField, ...]
     subject: tuple[str, ...] = ()
     subject_kind: str | None = None
     match: tuple[str, str] | None = None
@@ -176,16 +178,16 @@ class Section(Struct, frozen=True):
     ordinal: str | None = None
     texts_at: int = 0
     texts: tuple[str, ...] = ()
-    tail: tuple[Field, ...] = ()
+    tail: tuple[MonitorField, ...] = ()
     arrays: tuple[tuple[str, str], ...] = ()
-    join: Join | None = None
+    join: RecordJoin | None = None
 
     @property
     def derived(self) -> bool:
         """Whether it is derived from the record, and has no table of its own on a page."""
         return bool(self.match or self.within or self.arrays or self.join)
 
-    def placed(self, fields: Iterable[Field]) -> Section | None:
+    def placed(self, fields: Iterable[MonitorField]) -> MonitorSection | None:
         """The section placed by its arrays among these fields; None if they are missing."""
         by_name = {field.name: field for field in fields}
         arrays = [(name, by_name[array]) for name, array in self.arrays if array in by_name]
@@ -206,7 +208,7 @@ class Section(Struct, frozen=True):
         )
 
     @property
-    def rows(self) -> tuple[tuple[Field, str], ...]:
+    def rows(self) -> tuple[tuple[MonitorField, str], ...]:
         """The fields of a row that are not its record's, and the part of the row that contains each."""
         parts = [(field, "entry") for field in self.fields]
         if self.ordinal:
@@ -216,9 +218,9 @@ class Section(Struct, frozen=True):
         return tuple(parts) if self.join is None else (*parts, *self.join.fields())
 
 
-def _number(name: str) -> Field:
-    return Field(name, 1, 4, "unsigned", "identifier", "stated", text="number of the entry, from 1")
+def _number(name: str) -> MonitorField:
+    return MonitorField(name, 1, 4, "unsigned", "identifier", "stated", text="number of the entry, from 1")
 
 
-def _text_field(name: str) -> Field:
-    return Field(name, 0, 0, "character", "text", "stated", "ascii")
+def _text_field(name: str) -> MonitorField:
+    return MonitorField(name, 0, 0, "character", "text", "stated", "ascii")

@@ -10,14 +10,14 @@ from msgspec import Struct, field
 Present = frozenset[str | None] | None
 
 
-class Weights(Struct, frozen=True):
+class CpumfWeights(Struct, frozen=True):
     """Numbers by generation; a generation without numbers keeps those of the catalog."""
 
     rni: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     finite: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-class Trust(Struct, frozen=True):
+class FormulaPolicy(Struct, frozen=True):
     """What the user trusts.
 
     unverified  whether to show metrics with an unverified formula
@@ -25,8 +25,8 @@ class Trust(Struct, frozen=True):
     """
 
     unverified: bool = False
-    weights: Weights = field(default_factory=Weights)
+    weights: CpumfWeights = field(default_factory=CpumfWeights)
 
 
 #: What is shown by default.
-SURE = Trust()
+SURE = FormulaPolicy()

@@ -213,7 +213,7 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
     return f"SELECT {', '.join(selected)} FROM ({inner}) GROUP BY {', '.join(keys)}"
 
 
-def _keyed(table: measures.Table, grouping: Grouping) -> str:
+def _keyed(table: measures.Measure, grouping: Grouping) -> str:
     """The key that becomes the group's name."""
     return next(column for column, _ in grouping.match if column in table.key)
 
@@ -229,7 +229,7 @@ def _fits(column: str, pattern: str, kind: str) -> str:
 
 
 def _column(
-    table: measures.Table, grouping: Grouping, column: measures.Column, keyed: str, mean: bool
+    table: measures.Measure, grouping: Grouping, column: measures.MeasureColumn, keyed: str, mean: bool
 ) -> tuple[str, str | None]:
     """SQL of a column of the grouped rows, and the expression to group by for it."""
     name = expressions.quote(column.name)

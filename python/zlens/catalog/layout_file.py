@@ -5,28 +5,28 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from zlens.catalog.fields import CounterSet, Field, Join, Section
-from zlens.catalog.layouts import LARGEST, Head, Layout, RecordFile, record_key
+from zlens.catalog.fields import JoinedCounterSet, MonitorField, MonitorSection, RecordJoin
+from zlens.catalog.layouts import LARGEST, RecordFile, RecordInfo, RecordLayout, record_key
 from zlens.schema import document
-from zlens.schema.validators import Either, Flag, Integer, Key, Many, Named, Problem, Spec, Text
+from zlens.schema.validators import Boolean, DocumentErrors, Integer, Key, ListOf, MapOf, OneOf, Spec, Text
 
 _CURE = "correct the file or import the pages again"
 _TEXT = Text()
 _RECORD = Text(12, 1, re.compile(r"D\d{1,2}R\d{1,5}"), "a monitor record: an id such as D0R2")
-_NAMES = Many(_TEXT, into=tuple)
-_PAIR = Many(_TEXT, 2, 2, into=tuple)
+_NAMES = ListOf(_TEXT, into=tuple)
+_PAIR = ListOf(_TEXT, 2, 2, into=tuple)
 _SIZE = Integer(0, LARGEST)
 _COUNT = Integer(1, LARGEST)
-_PLACE = Either(_SIZE, _TEXT)
+_PLACE = OneOf(_SIZE, _TEXT)
 
 
-def _field(at: int, len: int, type: Any, **values: Any) -> Field:
+def _field(at: int, len: int, type: Any, **values: Any) -> MonitorField:
     # The content of a reserved area is unknown: it is bytes. _typed rejects any other field without a type.
     kind = "character" if type is None and values["name"] == "*" else type
-    return Field(offset=at, length=len, type=kind, **values)
+    return MonitorField(offset=at, length=len, type=kind, **values)
 
 
-_FIELDS = Many(
+_FIELDS = ListOf(
     Spec(
         (
             Key("name", _TEXT, "the name on its page"),
@@ -38,7 +38,7 @@ _FIELDS = Many(
             Key("unit", _TEXT, "what it counts", default=None),
             Key("text", _TEXT, "what the page says of it", default=None),
             Key("direction", _TEXT, "whether it counts up", default=None),
-            Key("overlay", Flag(), "whether it overlays another", default=False),
+            Key("overlay", Boolean(), "whether it overlays another", default=False),
             Key("count", _COUNT, "how many elements it has", default=1),
             Key("first", _SIZE, "the number of its first element", default=1),
             Key("note", _TEXT, "a remark", default=None),
@@ -59,7 +59,7 @@ _JOIN = Spec(
         Key("csvn", _TEXT, "the field with the second version number"),
         Key(
             "sets",
-            Many(
+            ListOf(
                 Spec(
                     (
                         Key("name", _TEXT, "its letter"),
@@ -67,14 +67,14 @@ _JOIN = Spec(
                         Key("offset", _TEXT, "the field with its offset", default=None),
                         Key("length", _TEXT, "the field with its length", default=None),
                     ),
-                    CounterSet,
+                    JoinedCounterSet,
                 ),
                 into=tuple,
             ),
             "the counter sets",
         ),
     ),
-    Join,
+    RecordJoin,
 )
 _MATCH = Spec(
     (Key("field", _TEXT, "a field of an entry"), Key("hex", _TEXT, "its value")),
@@ -103,7 +103,7 @@ _SECTION = Spec(
         Key("texts_at", _SIZE, "where texts begin", default=0),
         Key("texts", _NAMES, "the names of texts", default=()),
         Key("tail", _FIELDS, "fields after the texts", default=()),
-        Key("arrays", Named(_TEXT), "arrays of the record that are its columns", default={}),
+        Key("arrays", MapOf(_TEXT), "arrays of the record that are its columns", default={}),
         Key("join", _JOIN, "how to combine parts in several records", default=None),
     ),
 )
@@ -111,14 +111,14 @@ _LAYOUT = Spec(
     (
         Key("release", _TEXT, "the release"),
         Key("length", _SIZE, "the length of the record"),
-        Key("variable", Flag(), "whether that is the minimum", default=False),
-        Key("complete", Flag(), "whether all its fields are known", default=False),
+        Key("variable", Boolean(), "whether that is the minimum", default=False),
+        Key("complete", Boolean(), "whether all its fields are known", default=False),
         Key("source", _TEXT, "where it is described"),
         Key("status", _TEXT, "how well it is known"),
         Key("note", _TEXT, "a remark", default=None),
         Key("fields", _FIELDS, "its fields", default=()),
-        Key("section", Many(_SECTION), "its sections", default=()),
-        Key("callevel", Many(Integer(0, LARGEST), into=tuple), "bits that must be on", default=()),
+        Key("section", ListOf(_SECTION), "its sections", default=()),
+        Key("callevel", ListOf(Integer(0, LARGEST), into=tuple), "bits that must be on", default=()),
         Key("stable_to", Integer(0, LARGEST), "how far longer records share it", default=None),
     ),
 )
@@ -131,29 +131,29 @@ _HEAD = (
     Key("dsect", _TEXT, "the name of its page"),
     Key("title", _TEXT, "its title"),
     Key("kind", _TEXT, "sample or event"),
-    Key("lengths", Named(_SIZE, 0), "its length by release", default={}),
-    Key("variable", Flag(), "whether these are the minimum", default=False),
+    Key("lengths", MapOf(_SIZE, 0), "its length by release", default={}),
+    Key("variable", Boolean(), "whether these are the minimum", default=False),
     Key("note", _TEXT, "a remark", default=None),
 )
 _SHARED = (
     Key("subject", _NAMES, "fields that identify its subject", default=()),
     Key("subject_kind", _TEXT, "the kind of subject", default=None),
     Key("reset_on", _NAMES, "fields whose change resets its counters", default=()),
-    Key("layout", Many(_LAYOUT), "its layouts", default=()),
+    Key("layout", ListOf(_LAYOUT), "its layouts", default=()),
 )
 _ONLY_HEAD = Spec((*_HEAD, *_SHARED[:-1]))
 _FILE = Spec((*_HEAD, *_SHARED))
 
 
-def head(text: str, pack: str, path: str) -> Head:
+def head(text: str, pack: str, path: str) -> RecordInfo:
     """The head of a record, from the lines of its file before its layouts."""
-    values = _ONLY_HEAD.check(document.parsed(text, path, cure=_CURE), "", Problem(path, text=text))
+    values = _ONLY_HEAD.check(document.parsed(text, path, cure=_CURE), "", DocumentErrors(path, text=text))
     return _head(values, pack)
 
 
 def file(text: str, pack: str, path: str) -> RecordFile:
     """A record and its layouts from the text of its file; CatalogError if something is wrong in it."""
-    problem = Problem(path, text=text)
+    problem = DocumentErrors(path, text=text)
     values = _FILE.check(document.parsed(text, path, cure=_CURE), "", problem)
     head_values = _head(values, pack)
     layouts = [
@@ -165,22 +165,28 @@ def file(text: str, pack: str, path: str) -> RecordFile:
     )
 
 
-def _head(values: dict[str, Any], pack: str) -> Head:
+def _head(values: dict[str, Any], pack: str) -> RecordInfo:
     domain, number = record_key(values["record"])
-    return Head(**{key.name: values[key.name] for key in _HEAD}, domain=domain, number=number, pack=pack)
+    return RecordInfo(
+        **{key.name: values[key.name] for key in _HEAD}, domain=domain, number=number, pack=pack
+    )
 
 
 def _layout(
-    entry: dict[str, Any], head_values: Head, shared: dict[str, Any], where: str, problem: Problem
-) -> Layout:
-    fields: tuple[Field, ...] = entry["fields"]
+    entry: dict[str, Any],
+    head_values: RecordInfo,
+    shared: dict[str, Any],
+    where: str,
+    problem: DocumentErrors,
+) -> RecordLayout:
+    fields: tuple[MonitorField, ...] = entry["fields"]
     _typed(fields, f"{where}.fields", problem)
     names = {field.name for field in fields}
     sections = [
         _section(section, fields, f"{where}.section[{number}]", problem)
         for number, section in enumerate(entry.pop("section"), 1)
     ]
-    return Layout(
+    return RecordLayout(
         **entry,
         record=head_values.record,
         domain=head_values.domain,
@@ -197,7 +203,9 @@ def _layout(
     )
 
 
-def _section(entry: dict[str, Any], fields: tuple[Field, ...], where: str, problem: Problem) -> Section:
+def _section(
+    entry: dict[str, Any], fields: tuple[MonitorField, ...], where: str, problem: DocumentErrors
+) -> MonitorSection:
     _typed(entry["fields"], f"{where}.fields", problem)
     _typed(entry["tail"], f"{where}.tail", problem)
     if entry["arrays"]:
@@ -206,13 +214,13 @@ def _section(entry: dict[str, Any], fields: tuple[Field, ...], where: str, probl
     for key in ("length", "offset", "stride"):
         if entry[key] is None:
             raise problem.wrong(f"{where}.{key} is missing", f"add {key}", where=where)
-    placed = Section(**entry | {"arrays": tuple(entry["arrays"].items())}).placed(fields)
+    placed = MonitorSection(**entry | {"arrays": tuple(entry["arrays"].items())}).placed(fields)
     if placed is None:
         raise problem.wrong(f"{where}.arrays names no field of the record", where=f"{where}.arrays")
     return placed
 
 
-def _typed(fields: tuple[Field, ...], where: str, problem: Problem) -> None:
+def _typed(fields: tuple[MonitorField, ...], where: str, problem: DocumentErrors) -> None:
     for number, field in enumerate(fields, 1):
         if field.type is None:
             here = f"{where}[{number}]"

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from zlens.catalog import layouts as catalog
 from zlens.catalog import user_roles
-from zlens.catalog.layouts import BUILTIN, HEADER_LENGTH, SIM, Field, Layout, release_key
+from zlens.catalog.layouts import BUILTIN, HEADER_LENGTH, SIM, MonitorField, RecordLayout, release_key
 
 
 class LayoutProblem(Struct, frozen=True):
@@ -27,16 +27,16 @@ class LayoutProblem(Struct, frozen=True):
     bytes: int
 
 
-class Choice(Struct, frozen=True):
+class LayoutSelection(Struct, frozen=True):
     """The layout for records of one length (None: none is known), and what it leaves out."""
 
     record: str
     length: int
-    layout: Layout | None
+    layout: RecordLayout | None
     problems: tuple[LayoutProblem, ...]
 
 
-class Need(Struct, frozen=True):
+class MissingPage(Struct, frozen=True):
     """A page that would add fields for the records of a file."""
 
     record: str
@@ -61,7 +61,7 @@ def choose(
     release: str | None = None,
     needed: Collection[str] | None = None,
     root: Path | None = None,
-) -> Choice:
+) -> LayoutSelection:
     """The layout for records of this length.
 
     `callevel` are the bits of the system configuration record and `release` its release, if known.
@@ -77,7 +77,7 @@ def choose(
         problem = LayoutProblem(
             "no_layout", f"no layout is known for {record}", max(length - HEADER_LENGTH, 0)
         )
-        return Choice(record, length, None, (problem,))
+        return LayoutSelection(record, length, None, (problem,))
     group = _by_length(fitting, length)
     chosen, rivals = _by_release(group, release)
     problems: list[LayoutProblem] = []
@@ -94,7 +94,7 @@ def choose(
         if known_end < length:
             detail = f"of {_label(layout)} only the first {known_end} bytes are known"
             problems.append(LayoutProblem("long", detail, length - known_end))
-    return Choice(record, length, user_roles.of_layout(layout), tuple(problems))
+    return LayoutSelection(record, length, user_roles.of_layout(layout), tuple(problems))
 
 
 def needs(
@@ -103,7 +103,7 @@ def needs(
     release: str | None = None,
     callevel: bytes | None = None,
     root: Path | None = None,
-) -> list[Need]:
+) -> list[MissingPage]:
     """The record pages that would add fields, for record ids and the lengths seen of each."""
     needed_pages = []
     for record in sorted(inventory, key=catalog.record_key):
@@ -120,7 +120,7 @@ def needs(
         head = catalog.head(record, root)
         page = head.dsect if head else None
         needed_pages.append(
-            Need(
+            MissingPage(
                 record=record,
                 title=head.title if head else "not known to the catalog",
                 page=page,
@@ -150,7 +150,7 @@ def page_url(page: str, release: str | None) -> str:
     return f"https://www.ibm.com/support/pages/zvm/pubs/mon{digits}0/{page.lower()}.html"
 
 
-def _allowed(layout: Layout, callevel: bytes | None) -> bool:
+def _allowed(layout: RecordLayout, callevel: bytes | None) -> bool:
     """Whether the bits that a layout requires are on; bit 0 is the leftmost."""
     for bit in layout.callevel:
         if callevel is None or bit // 8 >= len(callevel) or not callevel[bit // 8] & (0x80 >> bit % 8):
@@ -158,7 +158,7 @@ def _allowed(layout: Layout, callevel: bytes | None) -> bool:
     return True
 
 
-def _by_length(fitting: list[Layout], length: int) -> list[Layout]:
+def _by_length(fitting: list[RecordLayout], length: int) -> list[RecordLayout]:
     """The layouts of the best length: the greatest not above the record's, else the smallest above.
 
     A partial layout is chosen only if its length is nearer and it knows more bytes of the record.
@@ -175,11 +175,11 @@ def _by_length(fitting: list[Layout], length: int) -> list[Layout]:
     return partial if partial_knows_more else full
 
 
-def _distance(layout: Layout, length: int) -> tuple[bool, int]:
+def _distance(layout: RecordLayout, length: int) -> tuple[bool, int]:
     return layout.length > length, abs(layout.length - length)
 
 
-def _nearest(fitting: list[Layout], length: int) -> list[Layout]:
+def _nearest(fitting: list[RecordLayout], length: int) -> list[RecordLayout]:
     if not fitting:
         return []
     within = [layout.length for layout in fitting if layout.length <= length]
@@ -190,11 +190,11 @@ def _nearest(fitting: list[Layout], length: int) -> list[Layout]:
     return by_callevel or group
 
 
-def _by_release(group: list[Layout], release: str | None) -> tuple[Layout, list[Layout]]:
+def _by_release(group: list[RecordLayout], release: str | None) -> tuple[RecordLayout, list[RecordLayout]]:
     """The layout of the nearest release, preferring one that is not newer, and the others that fit."""
     key = release_key(release)
 
-    def order(layout: Layout) -> tuple[bool, list[int], bool]:
+    def order(layout: RecordLayout) -> tuple[bool, list[int], bool]:
         layout_key = release_key(layout.release)
         newer = layout_key > key
         # Nearest first: backwards among the older ones, forwards among the newer ones.
@@ -213,10 +213,13 @@ def _by_release(group: list[Layout], release: str | None) -> tuple[Layout, list[
 
 
 def _agreed_layout(
-    layout: Layout, rivals: list[Layout], needed: Collection[str] | None, problems: list[LayoutProblem]
-) -> Layout:
+    layout: RecordLayout,
+    rivals: list[RecordLayout],
+    needed: Collection[str] | None,
+    problems: list[LayoutProblem],
+) -> RecordLayout:
     """The layout without the fields that a rival has at another offset or as another kind."""
-    dropped: dict[str, Layout] = {}
+    dropped: dict[str, RecordLayout] = {}
     for rival in rivals:
         for field in layout.fields:
             if not field.reserved and field.name not in dropped and _differs(field, rival):
@@ -231,7 +234,7 @@ def _agreed_layout(
     return _with_fields(layout, [f for f in layout.fields if f.name not in dropped])
 
 
-def _differs(field: Field, rival: Layout) -> bool:
+def _differs(field: MonitorField, rival: RecordLayout) -> bool:
     rival_field = rival.field(field.name)
     if rival_field is not None:
         moved = (rival_field.offset, rival_field.length, rival_field.count) != (
@@ -251,8 +254,8 @@ def _differs(field: Field, rival: Layout) -> bool:
 
 
 def _for_longer_records(
-    layout: Layout, fitting: list[Layout], length: int, problems: list[LayoutProblem]
-) -> Layout:
+    layout: RecordLayout, fitting: list[RecordLayout], length: int, problems: list[LayoutProblem]
+) -> RecordLayout:
     """A layout for a record that is longer than it."""
     if layout.variable:
         return layout
@@ -278,7 +281,9 @@ def _for_longer_records(
     return layout
 
 
-def _tail(layout: Layout, fitting: list[Layout], length: int) -> tuple[list[Field], Layout | None]:
+def _tail(
+    layout: RecordLayout, fitting: list[RecordLayout], length: int
+) -> tuple[list[MonitorField], RecordLayout | None]:
     """Fields beyond a layout's end from the nearest longer layout, if that begins as this one does."""
     longer = sorted(
         (layout for layout in fitting if layout.complete and layout.length > length),
@@ -293,7 +298,7 @@ def _tail(layout: Layout, fitting: list[Layout], length: int) -> tuple[list[Fiel
     return [], None
 
 
-def _with_fields(layout: Layout, fields: list[Field]) -> Layout:
+def _with_fields(layout: RecordLayout, fields: list[MonitorField]) -> RecordLayout:
     names = {field.name for field in fields}
     return replace(
         layout,
@@ -312,7 +317,7 @@ def _with_fields(layout: Layout, fields: list[Field]) -> Layout:
     )
 
 
-def _known_bytes(layout: Layout, length: int) -> int:
+def _known_bytes(layout: RecordLayout, length: int) -> int:
     """The number of bytes of a record that fields other than reserved ones cover."""
     covered: set[int] = set()
     for field in layout.fields:
@@ -321,9 +326,9 @@ def _known_bytes(layout: Layout, length: int) -> int:
     return len(covered)
 
 
-def _known_end(layout: Layout) -> int:
+def _known_end(layout: RecordLayout) -> int:
     return max((field.end for field in layout.fields), default=HEADER_LENGTH)
 
 
-def _label(layout: Layout) -> str:
+def _label(layout: RecordLayout) -> str:
     return layout.release if layout.pack in (BUILTIN, SIM) else f"pack {layout.pack}"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from zlens.catalog.fields import DIFFERENCED, CounterSet, Field, Join, Section
+from zlens.catalog.fields import DIFFERENCED, JoinedCounterSet, MonitorField, MonitorSection, RecordJoin
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -35,13 +35,13 @@ __all__ = [
     "STATUS",
     "TYPES",
     "UNITS",
-    "CounterSet",
-    "Field",
-    "Head",
-    "Join",
-    "Layout",
+    "JoinedCounterSet",
+    "MonitorField",
+    "MonitorSection",
     "RecordFile",
-    "Section",
+    "RecordInfo",
+    "RecordJoin",
+    "RecordLayout",
     "bare",
     "file_name",
     "files",
@@ -114,7 +114,7 @@ STATUS = (
 CLASSES = ("sample", "event", "sample-config", "event-config", "event+sample", "event+sample-config")
 
 
-class Head(Struct, frozen=True):
+class RecordInfo(Struct, frozen=True):
     """A record without its fields."""
 
     record: str
@@ -130,7 +130,7 @@ class Head(Struct, frozen=True):
     pack: str
 
 
-class Layout(Struct, frozen=True):
+class RecordLayout(Struct, frozen=True):
     """The fields of one record in one release."""
 
     record: str
@@ -147,23 +147,23 @@ class Layout(Struct, frozen=True):
     status: str
     note: str | None
     pack: str
-    fields: tuple[Field, ...]
+    fields: tuple[MonitorField, ...]
     subject: tuple[str, ...]
     subject_kind: str | None
     reset_on: tuple[str, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[MonitorSection, ...]
     #: CALLEVEL bits of the system configuration record that must be on for this layout.
     callevel: tuple[int, ...] = ()
     #: A longer record shares this layout only up to this byte (None: all of it).
     stable_to: int | None = None
 
-    def field(self, name: str) -> Field | None:
+    def field(self, name: str) -> MonitorField | None:
         for field in self.fields:
             if field.name == name:
                 return field
         return None
 
-    def section(self, name: str) -> Section | None:
+    def section(self, name: str) -> MonitorSection | None:
         for section in self.sections:
             if section.name == name:
                 return section
@@ -173,11 +173,11 @@ class Layout(Struct, frozen=True):
 class RecordFile(Struct, frozen=True):
     """One TOML file: a head, what its layouts share, and the layouts."""
 
-    head: Head
+    head: RecordInfo
     subject: tuple[str, ...]
     subject_kind: str | None
     reset_on: tuple[str, ...]
-    layouts: tuple[Layout, ...]
+    layouts: tuple[RecordLayout, ...]
 
 
 _NAME = re.compile(r"d(\d{2})r(\d{2,5})\.toml")
@@ -263,23 +263,23 @@ def files(record: str, root: Path | None = None) -> list[tuple[str, Path]]:
     return [(pack, path) for pack, path in places if path.is_file()]
 
 
-def heads(record: str, root: Path | None = None) -> list[Head]:
+def heads(record: str, root: Path | None = None) -> list[RecordInfo]:
     """The head of a record from every file that describes it; no field is parsed."""
     return [_head(str(path), pack) for pack, path in files(record, root)]
 
 
-def head(record: str, root: Path | None = None) -> Head | None:
+def head(record: str, root: Path | None = None) -> RecordInfo | None:
     """The head of a record, the built-in description first."""
     descriptions = heads(record, root)
     return descriptions[0] if descriptions else None
 
 
-def bare(record: str) -> Layout | None:
+def bare(record: str) -> RecordLayout | None:
     """An event record of which only the title is known, as a layout without fields."""
     head_of_record = head(record)
     if head_of_record is None or not head_of_record.kind.startswith("event"):
         return None
-    return Layout(
+    return RecordLayout(
         record=head_of_record.record,
         domain=head_of_record.domain,
         number=head_of_record.number,
@@ -302,7 +302,7 @@ def bare(record: str) -> Layout | None:
     )
 
 
-def layouts(record: str, root: Path | None = None) -> list[Layout]:
+def layouts(record: str, root: Path | None = None) -> list[RecordLayout]:
     """Every known layout of a record: built in, then the user's packs."""
     return [layout for pack, path in files(record, root) for layout in _file(str(path), pack).layouts]
 
@@ -313,7 +313,7 @@ def sim_records() -> list[str]:
     return [record_id(*key) for key in sorted((int(match[1]), int(match[2])) for match in matches if match)]
 
 
-def sim_layouts(record: str) -> list[Layout]:
+def sim_layouts(record: str) -> list[RecordLayout]:
     """The layouts of a record in zlens' own pack; without any, its files use the ordinary ones."""
     path = sim_root() / file_name(record)
     return list(_file(str(path), SIM).layouts) if path.is_file() else []
@@ -331,7 +331,7 @@ def forget() -> None:
 
 
 @cache
-def _head(path: str, pack: str) -> Head:
+def _head(path: str, pack: str) -> RecordInfo:
     from zlens.catalog import layout_file
 
     return layout_file.head(document.text_of(Path(path)).split("\n[[", 1)[0], pack, path)

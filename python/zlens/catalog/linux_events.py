@@ -29,7 +29,7 @@ _SHORT = re.compile(r"([BPCEMU])(\d{1,3})")
 _UNDEFINED = "COUNTER"
 
 
-class Event(Struct, frozen=True):
+class LinuxEvent(Struct, frozen=True):
     """An event. name: of the counter, in capitals, if a file names it; number: if it is given.
 
     undefined: the system itself has no name for the number.
@@ -45,10 +45,10 @@ class Event(Struct, frozen=True):
         return self.number is not None or self.name is not None
 
 
-NOTHING = Event()
+NOTHING = LinuxEvent()
 
 
-class Machine(Struct, frozen=True):
+class PossibleGenerations(Struct, frozen=True):
     """The generations that the names in a file can belong to. told: their names, unless all are possible."""
 
     generations: tuple[str, ...]
@@ -59,7 +59,7 @@ class Machine(Struct, frozen=True):
             return None
         return cpumf.OR.join(self.generations) or None
 
-    def number(self, event: Event) -> int | None:
+    def number(self, event: LinuxEvent) -> int | None:
         """The number of a counter; None if these generations do not agree on it."""
         if event.number is not None:
             return event.number
@@ -89,7 +89,7 @@ def known(number: int) -> bool:
     )
 
 
-def event(text: str) -> Event:
+def event(text: str) -> LinuxEvent:
     """The event that perf printed; NOTHING if it is not a counter of CPU MF."""
     match = _EVENT.fullmatch(text.strip())
     if match is None:
@@ -99,7 +99,7 @@ def event(text: str) -> Event:
     generic: Mapping[str, Any] | None = linux_facts()["generic"].get(body)
     if generic is not None:
         number = {"": generic["all"], "u": generic["user"]}.get(modifier)
-        return Event(None, number) if number is not None else NOTHING
+        return LinuxEvent(None, number) if number is not None else NOTHING
     if modifier:
         return NOTHING
     raw = _RAW.fullmatch(body)
@@ -110,10 +110,10 @@ def event(text: str) -> Event:
         return _numbered(int(config[1], 0))
     # Further parameters, such as another name to print, follow the name.
     name = body.split(",")[0].upper()
-    return Event(name) if name in names() else NOTHING
+    return LinuxEvent(name) if name in names() else NOTHING
 
 
-def label(text: str, number: int | None = None) -> Event:
+def label(text: str, number: int | None = None) -> LinuxEvent:
     """The event of an lshwc column: NAME(number), Counter(number), E145, U145; or a name with its number."""
     text = text.strip().upper()
     if number is not None:
@@ -121,22 +121,22 @@ def label(text: str, number: int | None = None) -> Event:
             return NOTHING
         short = _SHORT.fullmatch(text)
         if not text or text not in names():
-            return Event(None, number, undefined=not text or (short is not None and short[1] == "U"))
-        return Event(text, number)
+            return LinuxEvent(None, number, undefined=not text or (short is not None and short[1] == "U"))
+        return LinuxEvent(text, number)
     match = _LABEL.fullmatch(text)
     if match is not None:
         numbered = _numbered(int(match[2]))
         if not numbered.counter:
             return NOTHING
         if match[1] == _UNDEFINED:
-            return Event(None, numbered.number, undefined=True)
-        return Event(match[1] if match[1] in names() else None, numbered.number)
+            return LinuxEvent(None, numbered.number, undefined=True)
+        return LinuxEvent(match[1] if match[1] in names() else None, numbered.number)
     short = _SHORT.fullmatch(text)
     if short is None:
-        return Event(text) if text in names() else NOTHING
+        return LinuxEvent(text) if text in names() else NOTHING
     numbered = _numbered(int(short[2]))
     if short[1] == "U" and numbered.counter:
-        return Event(None, numbered.number, undefined=True)
+        return LinuxEvent(None, numbered.number, undefined=True)
     counter_set = next((other for other in cpumf.sets().values() if other.letter == short[1]), None)
     in_set = (
         counter_set is not None
@@ -157,11 +157,11 @@ def is_label(text: str) -> bool:
     return number in names().get(match[1], {}).values()
 
 
-def _numbered(number: int) -> Event:
-    return Event(None, number) if known(number) else NOTHING
+def _numbered(number: int) -> LinuxEvent:
+    return LinuxEvent(None, number) if known(number) else NOTHING
 
 
-def machine(events: Iterable[Event]) -> Machine:
+def machine(events: Iterable[LinuxEvent]) -> PossibleGenerations:
     """The generations that have all these names, with these numbers if they are given."""
     candidates = list(generations.names())
     for event in events:
@@ -174,4 +174,4 @@ def machine(events: Iterable[Event]) -> Machine:
                 for name in candidates
                 if name in by_generation and event.number in (None, by_generation[name])
             ]
-    return Machine(tuple(candidates))
+    return PossibleGenerations(tuple(candidates))

@@ -10,12 +10,12 @@ from msgspec import Struct
 
 from zlens.catalog import measures
 from zlens.catalog.raw_columns import LISTED
-from zlens.catalog.raw_columns import Column as RawColumn
+from zlens.catalog.raw_columns import RawColumn as RawColumn
 from zlens.catalog.reports import definition
-from zlens.catalog.reports.definition import Column, Definition, Table
+from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Key, Line, Many, Spec
+from zlens.schema.validators import Key, ListOf, SingleLine, Spec
 
 PATH = FACTS / "listings.toml"
 #: The sources of listings: of rows by time, and of reports that have none.
@@ -58,7 +58,7 @@ HEADER = (
 )
 
 
-class Form(Struct, frozen=True):
+class HeaderlessListing(Struct, frozen=True):
     """A listing without the usual header.
 
     begins  its first line
@@ -78,46 +78,47 @@ class Form(Struct, frozen=True):
 
 _FORM = Spec(
     (
-        Key("begins", Line(), "regular expression of its first line"),
-        Key("report", Line(), "the report whose tables it has"),
-        Key("table", Line(), "the table; the one that has the heads, if it is missing", default=None),
-        Key("time", Line(), "the column that has the time of a row, in UTC", default=None),
-        Key("source", Line(), "publication"),
-        Key("status", Line(), "certainty"),
+        Key("begins", SingleLine(), "regular expression of its first line"),
+        Key("report", SingleLine(), "the report whose tables it has"),
+        Key("table", SingleLine(), "the table; the one that has the heads, if it is missing", default=None),
+        Key("time", SingleLine(), "the column that has the time of a row, in UTC", default=None),
+        Key("source", SingleLine(), "publication"),
+        Key("status", SingleLine(), "certainty"),
     )
 )
 _LINE = Spec(
     (
-        Key("report", Line(), "the report that has the line"),
-        Key("table", Line(), "the table that its parts are of"),
-        Key("form", Line(), "regular expression of the line; its groups are columns of the table"),
-        Key("source", Line(), "publication"),
-        Key("status", Line(), "certainty"),
+        Key("report", SingleLine(), "the report that has the line"),
+        Key("table", SingleLine(), "the table that its parts are of"),
+        Key("form", SingleLine(), "regular expression of the line; its groups are columns of the table"),
+        Key("source", SingleLine(), "publication"),
+        Key("status", SingleLine(), "certainty"),
     )
 )
 _APART = Spec(
     (
-        Key("report", Line(), "the report"),
-        Key("table", Line(), "the table; all of the report, if it is missing", default=None),
-        Key("columns", Many(Line(), into=tuple), "columns; all, if they are missing", default=()),
-        Key("why", Line(), "why they feed no role"),
+        Key("report", SingleLine(), "the report"),
+        Key("table", SingleLine(), "the table; all of the report, if it is missing", default=None),
+        Key("columns", ListOf(SingleLine(), into=tuple), "columns; all, if they are missing", default=()),
+        Key("why", SingleLine(), "why they feed no role"),
     )
 )
 _FORMS = Spec(
     (
-        Key("form", Many(_FORM, 1, 100), "listings without the usual header"),
-        Key("line", Many(_LINE, 0, 100), "lines that are of another table than those around them"),
-        Key("apart", Many(_APART, 0, 100), "what feeds no role"),
+        Key("form", ListOf(_FORM, 1, 100), "listings without the usual header"),
+        Key("line", ListOf(_LINE, 0, 100), "lines that are of another table than those around them"),
+        Key("apart", ListOf(_APART, 0, 100), "what feeds no role"),
     )
 )
 
 
 @cache
-def forms() -> tuple[Form, ...]:
+def forms() -> tuple[HeaderlessListing, ...]:
     """The forms of facts/listings.toml."""
     entries = document.load(PATH, _FORMS)["form"]
     return tuple(
-        Form(re.compile(each["begins"]), each["report"], each["table"], each["time"]) for each in entries
+        HeaderlessListing(re.compile(each["begins"]), each["report"], each["table"], each["time"])
+        for each in entries
     )
 
 
@@ -142,7 +143,7 @@ def apart() -> dict[str, str]:
     return found
 
 
-def form_of(line: str) -> Form | None:
+def form_of(line: str) -> HeaderlessListing | None:
     """The form whose first line this is."""
     if not line.lstrip().startswith(_BEGINS):
         return None
@@ -155,18 +156,18 @@ def time_column(report: str, table: str) -> str | None:
     return next((form.time for form in forms() if (form.report, form.table) == (report, table)), None)
 
 
-def table_name(report: Definition, table: Table) -> str:
+def table_name(report: ReportDefinition, table: ReportTable) -> str:
     """The raw table of a table of a report: listing_prclog, listing_smtmet_cores."""
     return LISTED + (report.name if len(report.tables) == 1 else f"{report.name}_{table.key}")
 
 
-def column_name(column: Column) -> str:
+def column_name(column: ReportColumn) -> str:
     """The name of a column; one that every raw table has gets an underscore."""
     taken = {each.name for each in HEADER}
     return f"{column.key}_" if column.key in taken else column.key
 
 
-def kind(column: Column) -> str:
+def kind(column: ReportColumn) -> str:
     """The type of a column's values: float for numbers, int for identifiers of whole numbers, text, time."""
     if column.type == "number":
         return "float"
@@ -179,11 +180,11 @@ def kind(column: Column) -> str:
     return "text"
 
 
-def is_number(column: Column) -> bool:
+def is_number(column: ReportColumn) -> bool:
     return column.type == "number"
 
 
-def columns(table: Table) -> tuple[RawColumn, ...]:
+def columns(table: ReportTable) -> tuple[RawColumn, ...]:
     """The columns of a raw table: those of the report; of each number, half of a unit of its last digit."""
     found = list(HEADER)
     for column in table.columns:
@@ -197,7 +198,7 @@ def columns(table: Table) -> tuple[RawColumn, ...]:
     return tuple(found)
 
 
-def _unit(column: Column) -> str:
+def _unit(column: ReportColumn) -> str:
     if column.unit or not column.measures:
         return column.unit
     return next((found.unit for _, found in measures.columns_named(column.measures[0])), "")

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Choice, Flag, Key, Many, Named, Prose, Spec, Text
+from zlens.schema.validators import Boolean, Choice, Key, ListOf, MapOf, Prose, Spec, Text
 
 TYPES = ("int", "float", "text", "bool", "time")
 #: The kinds of columns, and how several rows of one subject aggregate: see docs/aggregation.md.
@@ -95,7 +95,7 @@ UNITS = frozenset(
 BY = ("", "generation")
 
 
-class Column(Struct, frozen=True):
+class MeasureColumn(Struct, frozen=True):
     """One column of a measure.
 
     formula     over roles (entity.role) and earlier columns, compiled into SQL; '' if there is none
@@ -138,7 +138,7 @@ class Column(Struct, frozen=True):
     every: str = ""
 
 
-class Table(Struct, frozen=True):
+class Measure(Struct, frozen=True):
     """One measure. `key` and the leading columns identify a row; an empty table has no reader yet.
 
     A lazy table is too large to keep: it is computed for every query, as far as that needs it. `rows` is
@@ -156,7 +156,7 @@ class Table(Struct, frozen=True):
     scope: str
     plain: bool
     empty: bool
-    columns: tuple[Column, ...]
+    columns: tuple[MeasureColumn, ...]
     lazy: bool = False
     rows: str = ""
     apart: tuple[str, ...] = ()
@@ -167,15 +167,15 @@ class Table(Struct, frozen=True):
     #: Seconds of a row in which {counts} is known; else all of them.
     known: str = ""
 
-    def column(self, name: str) -> Column | None:
+    def column(self, name: str) -> MeasureColumn | None:
         for column in self.columns:
             if column.name == name:
                 return column
         return None
 
 
-def _leading(name: str, type: str, unit: str, text: str, aggregate: str, source: str) -> Column:
-    return Column(name, type, unit, text, "", "", aggregate, "row", "", "derived", source, "")
+def _leading(name: str, type: str, unit: str, text: str, aggregate: str, source: str) -> MeasureColumn:
+    return MeasureColumn(name, type, unit, text, "", "", aggregate, "row", "", "derived", source, "")
 
 
 #: The columns that every table begins with, except those marked plain.
@@ -219,7 +219,7 @@ def _stems(folder: Path) -> tuple[str, ...]:
 
 
 @cache
-def table(name: str) -> Table:
+def table(name: str) -> Measure:
     """One measure with its columns, the leading ones first; CatalogError if its file is wrong."""
     path = root() / f"{name}.toml"
     if name not in tables():
@@ -228,16 +228,16 @@ def table(name: str) -> Table:
 
 
 _TEXT = Text()
-_NAMES = Many(_TEXT, into=tuple)
+_NAMES = ListOf(_TEXT, into=tuple)
 _NEEDED = ("name", "type", "unit", "text", "aggregate", "status", "source")
-_LEFT_OUT = frozenset(Column.__struct_fields__) - {*_NEEDED, "by"}
+_LEFT_OUT = frozenset(MeasureColumn.__struct_fields__) - {*_NEEDED, "by"}
 _COLUMN = Spec(
     (
         *(Key(name, _TEXT) for name in _NEEDED),
         Key("by", Choice(BY), "what it differs by", default=""),
         *(Key(name, _TEXT, default="") for name in sorted(_LEFT_OUT)),
     ),
-    Column,
+    MeasureColumn,
 )
 _TABLE = Spec(
     (
@@ -246,34 +246,34 @@ _TABLE = Spec(
         Key("grain", _TEXT, "what a row is"),
         Key("key", _NAMES, "the columns that tell rows apart"),
         Key("scope", _TEXT, "what one value is of", default=""),
-        Key("plain", Flag(), "whether it lacks the leading columns", default=False),
-        Key("empty", Flag(), "whether no reader feeds it yet", default=False),
-        Key("lazy", Flag(), "whether it is too large to keep", default=False),
+        Key("plain", Boolean(), "whether it lacks the leading columns", default=False),
+        Key("empty", Boolean(), "whether no reader feeds it yet", default=False),
+        Key("lazy", Boolean(), "whether it is too large to keep", default=False),
         Key("rows", Prose(empty=True), "what its formulas are over", default=""),
         Key("apart", _NAMES, "columns whose values are never put together", default=()),
-        Key("parts", Named(_NAMES), "values that are parts of one whole", default={}),
+        Key("parts", MapOf(_NAMES), "values that are parts of one whole", default={}),
         Key("records", _TEXT, "what gives its rows, in words", default=""),
         Key("span", Prose(empty=True), "length of a row that groups successive rows", default=""),
         Key("known", Prose(empty=True), "seconds of a row in which {counts} is known", default=""),
-        Key("column", Many(_COLUMN), "its columns"),
+        Key("column", ListOf(_COLUMN), "its columns"),
     )
 )
 
 
-def parse(text: str, path: str) -> Table:
+def parse(text: str, path: str) -> Measure:
     """A measure from the text of its file; unknown keys and missing keys are errors."""
     values = document.checked(text, path, _TABLE, "the measure")
     scope = values["scope"] or _scope(values["table"])
-    columns: list[Column] = values.pop("column")
+    columns: list[MeasureColumn] = values.pop("column")
     known = f"({' '.join(values['known'].split())})" if values["known"] else "seconds"
 
-    def completed(column: Column) -> Column:
+    def completed(column: MeasureColumn) -> MeasureColumn:
         column = column if column.scope else replace(column, scope=scope)
         rate = f"sum({column.counts}) / {known.replace('{counts}', column.counts)}" if column.counts else ""
         return replace(column, formula=column.formula or rate)
 
     leading = () if values["plain"] else LEADING
-    return Table(
+    return Measure(
         values.pop("table"), **values | {"scope": scope, "columns": (*leading, *map(completed, columns))}
     )
 
@@ -304,14 +304,14 @@ def alias_of(name: str) -> str:
     return aliases().get(_plain(name), ("", ""))[1]
 
 
-def find(name: str) -> list[tuple[Table, Column]]:
+def find(name: str) -> list[tuple[Measure, MeasureColumn]]:
     """The columns that a name may mean: `table.column`, a bare column of any table, or an alias."""
     plain_name = _plain(name)
     columns = columns_named(plain_name)
     return columns_named(aliases()[plain_name][0]) if not columns and plain_name in aliases() else columns
 
 
-def columns_named(name: str) -> list[tuple[Table, Column]]:
+def columns_named(name: str) -> list[tuple[Measure, MeasureColumn]]:
     """The columns with a name, as `table.column` or in any table; aliases are ignored."""
     table_name, dot, bare = name.rpartition(".")
     searched = tables() if not dot else [table_name] if table_name in tables() else []
@@ -319,7 +319,7 @@ def columns_named(name: str) -> list[tuple[Table, Column]]:
     return [(measure, column) for measure, column in pairs if column is not None]
 
 
-def all_columns() -> Iterator[tuple[Table, Column]]:
+def all_columns() -> Iterator[tuple[Measure, MeasureColumn]]:
     """Every column of every measure."""
     for name in tables():
         for column in table(name).columns:

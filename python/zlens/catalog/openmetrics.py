@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.catalog import codes
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
@@ -16,16 +16,16 @@ from zlens.schema.facts import FACTS
 EXPORTERS = ("hmc", "dds")
 
 
-class Label(Struct, frozen=True):
+class MetricLabel(Struct, frozen=True):
     """A label that is a column. `types`: its value is a processor type; `of`: how its metrics begin."""
 
     name: str
-    column: Column
+    column: RawColumn
     types: bool
     of: str
 
 
-class Part(Struct, frozen=True):
+class ExporterTable(Struct, frozen=True):
     """A table of the exporter: what identifies its rows, their other labels, and the columns of metrics.
 
     needs   column without which there is no row; None: a row for whatever has a value
@@ -34,12 +34,12 @@ class Part(Struct, frozen=True):
 
     key: tuple[str, ...]
     keep: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[RawColumn, ...]
     needs: str | None
     spread: bool
 
 
-class Metric(Struct, frozen=True):
+class ExporterMetric(Struct, frozen=True):
     """One metric: its part, its column, and its processor type (None: in a label, or all types).
 
     words   what its values mean, which have no other meaning; None: they are numbers
@@ -66,9 +66,9 @@ class Exporter(Struct, frozen=True):
     system: tuple[str, ...]
     interval: str | None
     types: dict[str, str]
-    labels: tuple[Label, ...]
-    parts: dict[str, Part]
-    metrics: dict[str, Metric]
+    labels: tuple[MetricLabel, ...]
+    parts: dict[str, ExporterTable]
+    metrics: dict[str, ExporterMetric]
 
 
 @cache
@@ -76,13 +76,13 @@ def exporter(program: str) -> Exporter:
     """One of EXPORTERS."""
     data = document.facts(FACTS / "openmetrics" / f"{program}.toml")
     types: dict[str, str] = data["types"]
-    columns: dict[str, dict[str, Column]] = {}
-    metrics: dict[str, Metric] = {}
+    columns: dict[str, dict[str, RawColumn]] = {}
+    metrics: dict[str, ExporterMetric] = {}
     for entry in data["metric"]:
         name, part, column = entry["name"], entry["part"], _column(entry["column"])
         columns.setdefault(part, {}).setdefault(column.name, column)
         for word, cpu_type in types.items() if "{type}" in name else (("", None),):
-            metrics[name.replace("{type}", word)] = Metric(
+            metrics[name.replace("{type}", word)] = ExporterMetric(
                 part,
                 column.name,
                 column.type,
@@ -93,7 +93,7 @@ def exporter(program: str) -> Exporter:
                 entry.get("alone", False),
             )
     parts = {
-        entry["name"]: Part(
+        entry["name"]: ExporterTable(
             tuple(entry["key"]),
             tuple(entry.get("keep", ())),
             tuple(columns[entry["name"]].values()),
@@ -117,9 +117,11 @@ def exporter(program: str) -> Exporter:
     )
 
 
-def _label(entry: dict[str, Any]) -> Label:
-    return Label(entry["label"], _column(entry["column"]), entry.get("types", False), entry.get("of", ""))
+def _label(entry: dict[str, Any]) -> MetricLabel:
+    return MetricLabel(
+        entry["label"], _column(entry["column"]), entry.get("types", False), entry.get("of", "")
+    )
 
 
-def _column(entry: dict[str, Any]) -> Column:
-    return Column(entry["name"], entry["type"], entry.get("unit", ""), entry["text"])
+def _column(entry: dict[str, Any]) -> RawColumn:
+    return RawColumn(entry["name"], entry["type"], entry.get("unit", ""), entry["text"])

@@ -13,13 +13,13 @@ from zlens.catalog import aggregation, measures
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Choice, Either, Integer, Key, Many, Named, Number, Spec, Text
+from zlens.schema.validators import Choice, Integer, Key, ListOf, MapOf, Number, OneOf, Spec, Text
 
 _FILE = FACTS / "happened.toml"
 _NAME = re.compile(r"\{(\w+)\}")
 
 
-class Group(Struct, frozen=True):
+class SubjectGroup(Struct, frozen=True):
     """Subjects of one measure that may grow.
 
     statistic   total: an amount per second of elapsed time; mean: a value compared with its median
@@ -47,7 +47,7 @@ class Group(Struct, frozen=True):
         return f"{self.table}.{self.column}"
 
 
-class Shown(Struct, frozen=True):
+class EventView(Struct, frozen=True):
     """The view that shows the subject of an event, and the setting that selects it."""
 
     subject: str
@@ -55,7 +55,7 @@ class Shown(Struct, frozen=True):
     setting: str
 
 
-class Happened(Struct, frozen=True):
+class PeakFacts(Struct, frozen=True):
     """The facts of the file, which explains each."""
 
     minutes: float
@@ -64,9 +64,9 @@ class Happened(Struct, frozen=True):
     moved: int
     correlation: float
     parts: tuple[str, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[SubjectGroup, ...]
     views: Mapping[str, str]
-    events: tuple[Shown, ...]
+    events: tuple[EventView, ...]
 
     def view_of(self, table: str, column: str) -> str | None:
         """The view that shows a column of a measure."""
@@ -96,14 +96,14 @@ _GROUP = Spec(
         Key("table", _TEXT, "the measure"),
         Key("column", _TEXT, "the column that grows"),
         Key("statistic", Choice(("total", "mean")), "its statistic"),
-        Key("by", Many(_TEXT, 1, into=tuple), "columns that name a subject"),
+        Key("by", ListOf(_TEXT, 1, into=tuple), "columns that name a subject"),
         Key("name", _TEXT, "text of a subject"),
         Key("view", _TEXT, "the view that shows it"),
         Key("unit", _TEXT, "unit after scaling; default: the unit of the column", default=None),
         Key("scale", Number(), "factor that converts the value to its unit", default=1.0),
         Key("event", _TEXT, "text of the subject of its events", default=""),
-        Key("where", Named(Either(Many(_TEXT), _TEXT), 0), "values that columns must have", default={}),
-        Key("settings", Named(_TEXT, 0), "settings of the view that select the subject", default={}),
+        Key("where", MapOf(OneOf(ListOf(_TEXT), _TEXT), 0), "values that columns must have", default={}),
+        Key("settings", MapOf(_TEXT, 0), "settings of the view that select the subject", default={}),
     )
 )
 _SHOWN = Spec(
@@ -112,7 +112,7 @@ _SHOWN = Spec(
         Key("view", _TEXT, "the view that shows it"),
         Key("setting", _TEXT, "the setting that selects it"),
     ),
-    Shown,
+    EventView,
 )
 _FACTS = Spec(
     (
@@ -121,23 +121,23 @@ _FACTS = Spec(
         Key("frequent", Integer(1), "events from which a kind is left out"),
         Key("moved", Integer(1), "most metrics that moved with busy"),
         Key("correlation", Number(0, 1), "rank correlation from which a metric moved with busy"),
-        Key("parts", Many(_TEXT, into=tuple), "columns that are parts of busy"),
-        Key("group", Many(_GROUP), "subjects that may grow"),
-        Key("views", Named(_TEXT), "the view that shows a measure or a column"),
-        Key("event", Many(_SHOWN), "the view that shows the subject of an event"),
+        Key("parts", ListOf(_TEXT, into=tuple), "columns that are parts of busy"),
+        Key("group", ListOf(_GROUP), "subjects that may grow"),
+        Key("views", MapOf(_TEXT), "the view that shows a measure or a column"),
+        Key("event", ListOf(_SHOWN), "the view that shows the subject of an event"),
     )
 )
 
 
 @cache
-def declared() -> Happened:
+def declared() -> PeakFacts:
     """The facts; CatalogError if the file is wrong."""
     data = document.load(_FILE, _FACTS, "the file")
     groups = tuple(_group(entry) for entry in data.pop("group"))
-    return Happened(groups=groups, events=tuple(data.pop("event")), **data)
+    return PeakFacts(groups=groups, events=tuple(data.pop("event")), **data)
 
 
-def _group(entry: dict[str, Any]) -> Group:
+def _group(entry: dict[str, Any]) -> SubjectGroup:
     table = measures.table(entry["table"])
     column = table.column(entry["column"])
     where = f"{entry['table']}.{entry['column']}"
@@ -150,7 +150,7 @@ def _group(entry: dict[str, Any]) -> Group:
     strange = {name for text in texts for name in _NAME.findall(text)} - set(entry["by"])
     if strange:
         raise CatalogError(f"{where}: {min(strange)} is not in by", file=str(_FILE))
-    return Group(**entry | {"unit": column.unit if entry["unit"] is None else entry["unit"]})
+    return SubjectGroup(**entry | {"unit": column.unit if entry["unit"] is None else entry["unit"]})
 
 
 def check() -> list[str]:

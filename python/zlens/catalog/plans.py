@@ -12,8 +12,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from zlens.catalog import section_locations
-from zlens.catalog.layouts import ENCODINGS, Field, Layout, Section
-from zlens.catalog.raw_columns import Column, Part, field_parts
+from zlens.catalog.layouts import ENCODINGS, MonitorField, MonitorSection, RecordLayout
+from zlens.catalog.raw_columns import FieldElement, RawColumn, field_parts
 from zlens.catalog.record_bytes import decode, decode_entries, encode
 from zlens.errors import CatalogError
 from zlens.schema import document
@@ -33,7 +33,7 @@ __all__ = [
 SAMPLED_CLASSES = ("sample",)
 
 
-def table_names(layouts: Iterable[Layout]) -> list[str]:
+def table_names(layouts: Iterable[RecordLayout]) -> list[str]:
     """The raw tables of a record: its own, then those of its sections."""
     names: dict[str, None] = {}
     for layout in layouts:
@@ -44,25 +44,25 @@ def table_names(layouts: Iterable[Layout]) -> list[str]:
     return list(names)
 
 
-def section_table(layout: Layout, section: Section) -> str:
+def section_table(layout: RecordLayout, section: MonitorSection) -> str:
     return f"{layout.record}_{section.name}".lower()
 
 
-def plans(record: str, choices: Mapping[int, Layout]) -> list[dict[str, Any]]:
+def plans(record: str, choices: Mapping[int, RecordLayout]) -> list[dict[str, Any]]:
     """The plans of all tables of a record, its own first; `choices` is the layout by record length."""
     return [*_plans(record, tuple(sorted(choices.items())))]
 
 
 @lru_cache(1024)
-def _plans(record: str, choices: tuple[tuple[int, Layout], ...]) -> tuple[dict[str, Any], ...]:
+def _plans(record: str, choices: tuple[tuple[int, RecordLayout], ...]) -> tuple[dict[str, Any], ...]:
     """Made once: each file of a system, and each piece of one that is followed, has the same."""
     chosen = dict(choices)
     return tuple(plan(table, record, chosen) for table in table_names(chosen.values()))
 
 
-def plan(table: str, record: str, choices: Mapping[int, Layout]) -> dict[str, Any]:
+def plan(table: str, record: str, choices: Mapping[int, RecordLayout]) -> dict[str, Any]:
     """The plan of one table, which the native decoder reads as JSON."""
-    grouped: dict[Layout, list[int]] = {}
+    grouped: dict[RecordLayout, list[int]] = {}
     for length, layout in sorted(choices.items()):
         grouped.setdefault(layout, []).append(length)
     if not grouped:
@@ -102,15 +102,15 @@ def plan(table: str, record: str, choices: Mapping[int, Layout]) -> dict[str, An
     }
 
 
-def columns(plan: Mapping[str, Any]) -> list[Column]:
+def columns(plan: Mapping[str, Any]) -> list[RawColumn]:
     """The columns of a planned table as the decoder returns it, without those of every raw table."""
     columns = []
     for column in plan["columns"]:
         kind = "text" if column["type"] in ("hex", "ascii") else column["type"]
-        columns.append(Column(column["name"], kind, column["unit"], column["text"]))
+        columns.append(RawColumn(column["name"], kind, column["unit"], column["text"]))
         if column["difference"]:
             text = f"difference of {column['name']} to the sample before"
-            columns.append(Column(f"{column['name']}_d", "int", column["unit"], text))
+            columns.append(RawColumn(f"{column['name']}_d", "int", column["unit"], text))
     return columns
 
 
@@ -122,7 +122,7 @@ class _Builder:
         self._index: dict[str, int] = {}
         self._known: list[bool] = []
 
-    def add(self, layout: Layout, section: Section | None) -> None:
+    def add(self, layout: RecordLayout, section: MonitorSection | None) -> None:
         for part, _ in _parts(layout, section):
             name = part.name.lower()
             index = self._index.get(name)
@@ -135,7 +135,7 @@ class _Builder:
                 self.columns[index] = _column(name, part, layout)
                 self._known[index] = part.field.kind != "unknown"
 
-    def fields(self, layout: Layout, section: Section | None) -> list[dict[str, Any]]:
+    def fields(self, layout: RecordLayout, section: MonitorSection | None) -> list[dict[str, Any]]:
         placed = []
         texts = iter(range(len(section.texts) if section else 0))
         for part, part_name in _parts(layout, section):
@@ -158,7 +158,7 @@ class _Builder:
         return placed
 
 
-def _parts(layout: Layout, section: Section | None) -> list[tuple[Part, str]]:
+def _parts(layout: RecordLayout, section: MonitorSection | None) -> list[tuple[FieldElement, str]]:
     """The columns of a row in order, and the part of the row that contains each."""
     parts = [
         (part, "record")
@@ -172,7 +172,7 @@ def _parts(layout: Layout, section: Section | None) -> list[tuple[Part, str]]:
     return parts
 
 
-def _column(name: str, part: Part, layout: Layout) -> dict[str, Any]:
+def _column(name: str, part: FieldElement, layout: RecordLayout) -> dict[str, Any]:
     field = part.field
     text = field.text or ""
     if field.note:
@@ -186,7 +186,7 @@ def _column(name: str, part: Part, layout: Layout) -> dict[str, Any]:
     }
 
 
-def _difference(field: Field, part: Part, layout: Layout) -> dict[str, Any] | None:
+def _difference(field: MonitorField, part: FieldElement, layout: RecordLayout) -> dict[str, Any] | None:
     if layout.kind not in SAMPLED_CLASSES or not field.differenced or part.type != "int":
         return None
     rule = _rule(field)
@@ -199,7 +199,7 @@ def _difference(field: Field, part: Part, layout: Layout) -> dict[str, Any] | No
     }
 
 
-def _rule(field: Field) -> dict[str, Any]:
+def _rule(field: MonitorField) -> dict[str, Any]:
     for rule in difference_facts()["rule"]:
         if (
             rule.get("width", field.length) == field.length
@@ -220,14 +220,14 @@ def difference_facts() -> dict[str, Any]:
     return document.facts(path)
 
 
-def _section_of(table: str, layout: Layout) -> Section | None:
+def _section_of(table: str, layout: RecordLayout) -> MonitorSection | None:
     for section in layout.sections:
         if section_table(layout, section) == table:
             return section
     return None
 
 
-def _place(layout: Layout, section: Section | None) -> dict[str, Any]:
+def _place(layout: RecordLayout, section: MonitorSection | None) -> dict[str, Any]:
     """Where the entries are, or how records are joined, for the decoder."""
     if section is None:
         return {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from zlens.catalog.fields import Field
+    from zlens.catalog.fields import MonitorField
 
 #: Columns that every raw table begins with; no field may have one of these names.
 FIXED = ("system", "source", "file", "offset", "tod", "interval_end", "seconds", "flag")
@@ -16,7 +16,7 @@ LISTED = "listing_"
 _INT_MAX = 8
 
 
-class Column(Struct, frozen=True):
+class RawColumn(Struct, frozen=True):
     """A column of a raw table. type is int, float, text, bool or time."""
 
     name: str
@@ -25,29 +25,29 @@ class Column(Struct, frozen=True):
     text: str = ""
 
 
-class Part(Struct, frozen=True):
+class FieldElement(Struct, frozen=True):
     """A column that a field gives: the field itself or one element of an array."""
 
     name: str
     type: str
-    field: Field
+    field: MonitorField
     #: Which element, counted from 0; None for the whole field.
     element: int | None
 
 
-def field_parts(field: Field) -> list[Part]:
+def field_parts(field: MonitorField) -> list[FieldElement]:
     """The columns of a field, by full name: none for a reserved area, one for each element of an array."""
     if field.reserved:
         return []
     kind = column_type(field)
     if field.count == 1:
-        return [Part(field.name, kind, field, None)]
+        return [FieldElement(field.name, kind, field, None)]
     if kind == "hex":
-        return [Part(field.name, kind, field, None)]
-    return [Part(f"{field.name}_{field.first + i}", kind, field, i) for i in range(field.count)]
+        return [FieldElement(field.name, kind, field, None)]
+    return [FieldElement(f"{field.name}_{field.first + i}", kind, field, i) for i in range(field.count)]
 
 
-def column_type(field: Field) -> str:
+def column_type(field: MonitorField) -> str:
     """The decoder's type for a field: int, text, ascii, hex or time."""
     number = field.type != "character" or field.kind in ("counter", "timer", "sampled", "gauge", "flags")
     short = 0 < field.length <= _INT_MAX

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from zlens.catalog.layouts import HEADER_LENGTH, Field, Layout, Section
+from zlens.catalog.layouts import HEADER_LENGTH, MonitorField, MonitorSection, RecordLayout
 from zlens.catalog.raw_columns import column_type, field_parts
 from zlens.errors import CatalogError
 
@@ -19,11 +19,11 @@ _BLANKS = b"\x40\x00"
 _TEXT = (str, bytes)
 _place = itemgetter(0)
 #: Keyed by the identity of a layout's fields, which are kept so that no others can have it.
-_NAMES: dict[int, tuple[Sequence[Field], dict[str, tuple[tuple[bool, int], Field]]]] = {}
+_NAMES: dict[int, tuple[Sequence[MonitorField], dict[str, tuple[tuple[bool, int], MonitorField]]]] = {}
 
 
 def encode(
-    layout: Layout,
+    layout: RecordLayout,
     values: Mapping[str, Any],
     *,
     tod: int,
@@ -72,7 +72,7 @@ def encode(
     return header + record[HEADER_LENGTH:]
 
 
-def decode(layout: Layout, data: bytes) -> dict[str, Any]:
+def decode(layout: RecordLayout, data: bytes) -> dict[str, Any]:
     """The values of a record by field name, elements of arrays as NAME_1 and so on.
 
     A value beyond the record's end is None, as is a number above 2^63-1 and a TOD value of zero.
@@ -80,7 +80,7 @@ def decode(layout: Layout, data: bytes) -> dict[str, Any]:
     return _decode(layout.fields, data)
 
 
-def decode_entries(layout: Layout, section: Section, data: bytes) -> list[dict[str, Any]]:
+def decode_entries(layout: RecordLayout, section: MonitorSection, data: bytes) -> list[dict[str, Any]]:
     """The values of a section's entries, without those of their record; none for joined records."""
     if section.join is not None or not _matches(layout, section, data):
         return []
@@ -103,7 +103,7 @@ def decode_entries(layout: Layout, section: Section, data: bytes) -> list[dict[s
     return [_row(section, entry, number) for number, entry in _entries_of(section, values, data[:end], base)]
 
 
-def _matches(layout: Layout, section: Section, data: bytes) -> bool:
+def _matches(layout: RecordLayout, section: MonitorSection, data: bytes) -> bool:
     if section.match is None:
         return True
     field = layout.field(section.match[0])
@@ -116,7 +116,7 @@ def _number(place: str | int | None, values: Mapping[str, Any]) -> int | None:
 
 
 def _entries_of(
-    section: Section, values: Mapping[str, Any], data: bytes, base: int
+    section: MonitorSection, values: Mapping[str, Any], data: bytes, base: int
 ) -> Iterator[tuple[int, bytes]]:
     """Number and bytes of each entry, located by values of its record or of the entry around it."""
     offset, stride = _number(section.offset, values), _number(section.stride, values)
@@ -139,7 +139,7 @@ def _entries_of(
             yield number + 1, data[start : start + span]
 
 
-def _row(section: Section, entry: bytes, number: int) -> dict[str, Any]:
+def _row(section: MonitorSection, entry: bytes, number: int) -> dict[str, Any]:
     row = _decode(section.fields, entry)
     if section.ordinal:
         row[section.ordinal] = number
@@ -157,8 +157,8 @@ def _ascii(raw: bytes) -> str:
 
 
 def _entries(
-    layout: Layout,
-    section: Section,
+    layout: RecordLayout,
+    section: MonitorSection,
     rows: Sequence[Mapping[str, Any]],
     field_values: dict[str, Any],
     position: int,
@@ -185,7 +185,7 @@ def _entries(
     return b"".join(_entry(layout, section, stride, row) for row in rows)
 
 
-def _entry(layout: Layout, section: Section, stride: int, row: Mapping[str, Any]) -> bytes:
+def _entry(layout: RecordLayout, section: MonitorSection, stride: int, row: Mapping[str, Any]) -> bytes:
     """One entry, with its texts and with the inner entries, given under their section's name."""
     values = dict(row)
     inner_rows = {
@@ -219,7 +219,9 @@ def _entry(layout: Layout, section: Section, stride: int, row: Mapping[str, Any]
     return _fixed(section, section.fields, stride, values) + trailing
 
 
-def _fixed(section: Section, fields: Sequence[Field], length: int, values: Mapping[str, Any]) -> bytes:
+def _fixed(
+    section: MonitorSection, fields: Sequence[MonitorField], length: int, values: Mapping[str, Any]
+) -> bytes:
     fields_by_name = _by_name(fields)
     data_bytes = bytearray(length)
     for name, value in values.items():
@@ -233,7 +235,7 @@ def _fixed(section: Section, fields: Sequence[Field], length: int, values: Mappi
     return bytes(data_bytes)
 
 
-def _by_name(fields: Sequence[Field]) -> dict[str, tuple[tuple[bool, int], Field]]:
+def _by_name(fields: Sequence[MonitorField]) -> dict[str, tuple[tuple[bool, int], MonitorField]]:
     """Fields and the order in which they are written; computed once for the fields of a layout."""
     cached = _NAMES.get(id(fields))
     if cached is None or cached[0] is not fields:
@@ -242,7 +244,7 @@ def _by_name(fields: Sequence[Field]) -> dict[str, tuple[tuple[bool, int], Field
     return cached[1]
 
 
-def _field_bytes(field: Field, value: Any) -> bytes:
+def _field_bytes(field: MonitorField, value: Any) -> bytes:
     if field.count > 1 and not isinstance(value, _TEXT):
         if len(value) != field.count:
             raise CatalogError(f"{field.name} has {field.count} elements, not {len(value)}")
@@ -252,7 +254,7 @@ def _field_bytes(field: Field, value: Any) -> bytes:
     return _element_bytes(field, value)
 
 
-def _element_bytes(field: Field, value: Any) -> bytes:
+def _element_bytes(field: MonitorField, value: Any) -> bytes:
     if isinstance(value, _TEXT):
         return _text_bytes(field, value, field.length)
     try:
@@ -261,7 +263,7 @@ def _element_bytes(field: Field, value: Any) -> bytes:
         raise CatalogError(f"{value} does not fit into {field.length} bytes of {field.name}") from None
 
 
-def _text_bytes(field: Field, value: str | bytes, width: int) -> bytes:
+def _text_bytes(field: MonitorField, value: str | bytes, width: int) -> bytes:
     if isinstance(value, bytes):
         data, pad = value, b"\0"
     elif column_type(field) == "text":
@@ -277,7 +279,7 @@ def _text_bytes(field: Field, value: str | bytes, width: int) -> bytes:
     return data.ljust(width, pad)
 
 
-def _decode(fields: Sequence[Field], data: bytes) -> dict[str, Any]:
+def _decode(fields: Sequence[MonitorField], data: bytes) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for field in fields:
         for part in field_parts(field):
@@ -289,7 +291,7 @@ def _decode(fields: Sequence[Field], data: bytes) -> dict[str, Any]:
     return values
 
 
-def _value(kind: str, field: Field, raw: bytes) -> Any:
+def _value(kind: str, field: MonitorField, raw: bytes) -> Any:
     if kind == "text":
         return raw.rstrip(_BLANKS).decode("cp037")
     if kind == "ascii":

@@ -18,7 +18,7 @@ ALL = "all"
 KIND = "counters were reset"
 
 
-class Evidence(Struct, frozen=True):
+class ResetRule(Struct, frozen=True):
     """A record that reports a reset.
 
     `subject_kind` says whose counters; the values of `fields` name the subject in the order of the
@@ -42,10 +42,10 @@ def _facts() -> dict[str, Any]:
 
 
 @cache
-def evidence() -> tuple[Evidence, ...]:
+def evidence() -> tuple[ResetRule, ...]:
     """All evidence in the catalog, read once."""
     return tuple(
-        Evidence(
+        ResetRule(
             record=item["record"],
             kind=item["kind"],
             subject_kind=item["subject_kind"],
@@ -59,7 +59,7 @@ def evidence() -> tuple[Evidence, ...]:
     )
 
 
-def concerning(subject_kind: str | None) -> list[Evidence]:
+def concerning(subject_kind: str | None) -> list[ResetRule]:
     """The evidence of a reset of subjects of that kind, including evidence that affects everything."""
     return [item for item in evidence() if item.subject_kind in (ALL, subject_kind)]
 

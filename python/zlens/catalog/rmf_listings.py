@@ -18,7 +18,7 @@ _NOTHING = re.compile(r"(?!)")
 _ALONE = re.compile(r"\{(\d)\}")
 
 
-class Value(Struct, frozen=True):
+class PrintedValue(Struct, frozen=True):
     """A named value somewhere on a page; group 1 of the form is its text."""
 
     name: str
@@ -26,7 +26,7 @@ class Value(Struct, frozen=True):
     part: str = ""
 
 
-class Table(Struct, frozen=True):
+class PrintedTable(Struct, frozen=True):
     """A table with heads. heads, upper, words: what is printed, and the name in the XML form.
 
     first  how the last line of heads begins
@@ -54,16 +54,16 @@ class Table(Struct, frozen=True):
         )
 
 
-class Pairs(Struct, frozen=True):
+class PrintedPairs(Struct, frozen=True):
     """Names with values side by side, below the heads of their groups; a row for each `begins`."""
 
     begins: re.Pattern[str]
-    values: tuple[Value, ...]
+    values: tuple[PrintedValue, ...]
     groups: tuple[tuple[str, re.Pattern[str]], ...]
     names: dict[str, re.Pattern[str]]
 
 
-class Samples(Struct, frozen=True):
+class PrintedSamples(Struct, frozen=True):
     """Names with a fixed number of values, below heads that name their area."""
 
     names: tuple[str, ...]
@@ -71,7 +71,7 @@ class Samples(Struct, frozen=True):
     name: str
 
 
-class List(Struct, frozen=True):
+class PrintedList(Struct, frozen=True):
     """A part whose rows stand anywhere in lines. cells: of the groups of the form; names: those in full."""
 
     part: str
@@ -97,30 +97,30 @@ class List(Struct, frozen=True):
         ]
 
 
-class Page(Struct, frozen=True):
+class ReportPage(Struct, frozen=True):
     """A kind of page. status: how certain its form is."""
 
     title: str
     status: str
     segment: str
-    values: tuple[Value, ...]
+    values: tuple[PrintedValue, ...]
     any_value: re.Pattern[str]
-    tables: tuple[Table, ...]
-    pairs: Pairs | None
-    samples: Samples | None
-    lists: tuple[List, ...]
+    tables: tuple[PrintedTable, ...]
+    pairs: PrintedPairs | None
+    samples: PrintedSamples | None
+    lists: tuple[PrintedList, ...]
     titles: re.Pattern[str]
 
 
-class Printed(Struct, frozen=True):
+class PrintedFacts(Struct, frozen=True):
     """All pages by the key of their title, and the forms of what their header says, by name."""
 
-    pages: dict[str, Page]
+    pages: dict[str, ReportPage]
     header: dict[str, re.Pattern[str]]
 
 
 @cache
-def printed() -> Printed:
+def printed() -> PrintedFacts:
     """The facts of rmf_printed.toml. Raises CatalogError."""
     facts = document.facts(PATH)
     try:
@@ -131,35 +131,35 @@ def printed() -> Printed:
         raise CatalogError(f"{error.args[0]} is missing", file=str(PATH)) from None
     except re.error as error:
         raise CatalogError(f"{error.pattern!r} is no regular expression: {error}", file=str(PATH)) from None
-    return Printed({key(page.title): page for page in pages}, header)
+    return PrintedFacts({key(page.title): page for page in pages}, header)
 
 
-def _page(entry: dict[str, Any]) -> Page:
+def _page(entry: dict[str, Any]) -> ReportPage:
     pairs, samples = entry.get("pairs"), entry.get("samples")
     if entry["status"] not in STATUS:
         raise CatalogError(
             f"page {entry['title']}: its status is not one of {', '.join(STATUS)}", file=str(PATH)
         )
-    return Page(
+    return ReportPage(
         entry["title"],
         entry["status"],
         entry["segment"],
         tuple(
-            Value(value["name"], re.compile(value["form"], re.I), value.get("part", ""))
+            PrintedValue(value["name"], re.compile(value["form"], re.I), value.get("part", ""))
             for value in entry.get("value", ())
         ),
         re.compile("|".join(value["form"] for value in entry.get("value", ())) or _NOTHING.pattern, re.I),
         tuple(_table(table) for table in entry.get("table", ())),
         pairs
-        and Pairs(
+        and PrintedPairs(
             re.compile(pairs["begins"]),
             _values(pairs["values"]),
             tuple((name, re.compile(form)) for name, form in pairs["groups"]),
             {name: re.compile(rf"(?<!\S)({form}) +(\S+)") for name, form in pairs["names"]},
         ),
-        samples and Samples(tuple(samples["names"]), samples["area"], samples["name"]),
+        samples and PrintedSamples(tuple(samples["names"]), samples["area"], samples["name"]),
         tuple(
-            List(
+            PrintedList(
                 each["part"],
                 tuple(each["heads"]),
                 re.compile(each["form"]),
@@ -172,11 +172,11 @@ def _page(entry: dict[str, Any]) -> Page:
     )
 
 
-def _values(pairs: list[list[str]]) -> tuple[Value, ...]:
-    return tuple(Value(name, re.compile(form, re.I)) for name, form in pairs)
+def _values(pairs: list[list[str]]) -> tuple[PrintedValue, ...]:
+    return tuple(PrintedValue(name, re.compile(form, re.I)) for name, form in pairs)
 
 
-def _table(entry: dict[str, Any]) -> Table:
+def _table(entry: dict[str, Any]) -> PrintedTable:
     def form(name: str) -> re.Pattern[str]:
         return re.compile(entry[name]) if name in entry else _NOTHING
 
@@ -187,7 +187,7 @@ def _table(entry: dict[str, Any]) -> Table:
         )
 
     own = heads("heads")
-    return Table(
+    return PrintedTable(
         entry.get("part", ""),
         re.compile(r"[\s0]*(?:" + "|".join(form.pattern for form, _ in own) + ")", re.I),
         own,

@@ -22,7 +22,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _TAKE = re.compile(r"|brackets|block|place|headed|hexadecimal|letter [1-9]|equals \S.*")
 
 
-class ReportColumn(Struct, frozen=True):
+class RmfColumn(Struct, frozen=True):
     """A column of a raw table, and the name or heading that locates it."""
 
     name: str
@@ -43,16 +43,16 @@ class ReportColumn(Struct, frozen=True):
         return "float" if self.type == "duration" else self.type
 
 
-class Section(Struct, frozen=True):
+class RmfSection(Struct, frozen=True):
     """One part of a report: a list of named values or a table."""
 
     id: str
     shape: str
     segment: str
     part: str
-    columns: tuple[ReportColumn, ...]
+    columns: tuple[RmfColumn, ...]
     #: The columns by the key of their heading.
-    heads: dict[str, tuple[ReportColumn, ...]]
+    heads: dict[str, tuple[RmfColumn, ...]]
     #: The kind of a table's rows: by type SUM, by the first cell, otherwise. Empty: rows are of one kind.
     row_kind_sum: str = ""
     row_kind_first: dict[str, str] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Section(Struct, frozen=True):
         return ": ".join(filter(None, (self.segment, self.part)))
 
 
-class ReportTable(Struct, frozen=True):
+class RmfTable(Struct, frozen=True):
     """A raw table: the common columns, the row kind if there are several, and those of its sections.
 
     printed  only printed reports have it
@@ -89,11 +89,11 @@ class ReportTable(Struct, frozen=True):
     name: str
     text: str
     sections: tuple[str, ...]
-    columns: tuple[ReportColumn, ...]
+    columns: tuple[RmfColumn, ...]
     printed: bool = False
 
 
-class Report(Struct, frozen=True):
+class RmfReport(Struct, frozen=True):
     """All facts about one report."""
 
     report: str
@@ -101,22 +101,22 @@ class Report(Struct, frozen=True):
     title: str
     source: str
     not_applicable: tuple[str, ...]
-    common: tuple[ReportColumn, ...]
-    tables: tuple[ReportTable, ...]
-    sections: dict[str, Section]
-    places: dict[tuple[str, str, str], Section]
+    common: tuple[RmfColumn, ...]
+    tables: tuple[RmfTable, ...]
+    sections: dict[str, RmfSection]
+    places: dict[tuple[str, str, str], RmfSection]
 
     @property
-    def rest(self) -> Section:
+    def rest(self) -> RmfSection:
         """The section that takes what no other does."""
         return next(section for section in self.sections.values() if section.shape == "rest")
 
-    def find(self, segment: str, part: str, shape: str) -> Section | None:
+    def find(self, segment: str, part: str, shape: str) -> RmfSection | None:
         """The section for a part of a segment, by the printed names."""
         return self.places.get((key(segment), key(part), shape))
 
 
-_ROW_KIND = ReportColumn("row_kind", "text", "what the row is", "derived")
+_ROW_KIND = RmfColumn("row_kind", "text", "what the row is", "derived")
 
 
 def key(text: str) -> str:
@@ -125,24 +125,24 @@ def key(text: str) -> str:
 
 
 @cache
-def report(name: str) -> Report:
+def report(name: str) -> RmfReport:
     """The report of a catalog file, checked."""
     path = FACTS / "rmf" / f"{name}.toml"
     return compile_report(document.facts(path), str(path))
 
 
-def compile_report(facts: dict[str, Any], file: str) -> Report:
+def compile_report(facts: dict[str, Any], file: str) -> RmfReport:
     """A report from the facts of a TOML file; every fault of the file is a CatalogError."""
 
     def fault(problem: str) -> CatalogError:
         return CatalogError(problem, file=file)
 
-    def columns(rows: list[dict[str, Any]], where: str, *, headed: bool) -> tuple[ReportColumn, ...]:
+    def columns(rows: list[dict[str, Any]], where: str, *, headed: bool) -> tuple[RmfColumn, ...]:
         columns = []
         for row in rows:
             try:
                 values = {**row, "not_applicable": tuple(row.get("not_applicable", ()))}
-                column = ReportColumn(**values)
+                column = RmfColumn(**values)
             except TypeError as error:
                 raise fault(f"a column of {where}: {error}") from None
             checks: list[tuple[bool, str]] = [
@@ -163,14 +163,14 @@ def compile_report(facts: dict[str, Any], file: str) -> Report:
 
     try:
         common = columns(facts["common"], "common", headed=False)
-        sections: dict[str, Section] = {}
+        sections: dict[str, RmfSection] = {}
         for row in facts["section"]:
             kinds = row.get("row_kind", {})
             section_columns = columns(row["column"], f"section {row['id']}", headed=True)
             own = [column.name for column in section_columns]
             if unknown := set(row.get("key", ())) - set(own):
                 raise fault(f"section {row['id']}: its key has {unknown.pop()}, which is no column")
-            section = Section(
+            section = RmfSection(
                 id=row["id"],
                 shape=row["shape"],
                 segment=row.get("segment", ""),
@@ -202,9 +202,7 @@ def compile_report(facts: dict[str, Any], file: str) -> Report:
             all_columns = common + kind + tuple(c for section in of_sections for c in section.columns)
             if len({column.name for column in all_columns}) != len(all_columns):
                 raise fault(f"two columns of table {row['name']} have the same name")
-            tables.append(
-                ReportTable(row["name"], row["text"], names, all_columns, row.get("printed", False))
-            )
+            tables.append(RmfTable(row["name"], row["text"], names, all_columns, row.get("printed", False)))
         if [section.shape for section in sections.values()].count("rest") != 1:
             raise fault("there must be exactly one section for the rest")
         if facts["element"] not in ELEMENTS:
@@ -212,7 +210,7 @@ def compile_report(facts: dict[str, Any], file: str) -> Report:
         unplaced = set(sections) - {name for table in tables for name in table.sections}
         if unplaced:
             raise fault(f"section {min(unplaced)} belongs to no table")
-        return Report(
+        return RmfReport(
             report=facts["report"],
             element=facts["element"],
             title=facts["title"],

@@ -65,7 +65,7 @@ class Role(Struct, frozen=True):
         return bool(self.within) or not self.signed
 
 
-class Join(Struct, frozen=True):
+class SectionJoin(Struct, frozen=True):
     """A section of the same record whose fields are joined with those of a raw table.
 
     same  columns that its rows share with those of that table, in place of those that identify a record
@@ -76,14 +76,14 @@ class Join(Struct, frozen=True):
     same: tuple[str, ...] = ()
 
 
-class Unless(Struct, frozen=True):
+class DetailedTable(Struct, frozen=True):
     """A raw table with the same in detail: its rows of the same system, time and `same` replace these."""
 
     table: str
     same: tuple[str, ...] = ()
 
 
-class Origin(Struct, frozen=True):
+class RoleOrigin(Struct, frozen=True):
     """How one raw table gives the roles of an entity.
 
     began    field with the time from which a subject's counters count: since then is all they say
@@ -97,11 +97,11 @@ class Origin(Struct, frozen=True):
     where: str
     group: bool
     roles: dict[str, dict[str, Any]]
-    joins: tuple[Join, ...] = ()
+    joins: tuple[SectionJoin, ...] = ()
     began: str | None = None
     seconds: str | None = None
     time: str | None = None
-    unless: tuple[Unless, ...] = ()
+    unless: tuple[DetailedTable, ...] = ()
 
 
 class Entity(Struct, frozen=True):
@@ -115,7 +115,7 @@ class Entity(Struct, frozen=True):
     text: str
     key: tuple[str, ...]
     roles: dict[str, Role]
-    origins: tuple[Origin, ...]
+    origins: tuple[RoleOrigin, ...]
     lasting: bool = False
 
 
@@ -181,7 +181,7 @@ def cataloged(name: str) -> Entity:
         roles[IMPOSSIBLE] = Role(
             IMPOSSIBLE, "text", "", "values withheld because they are impossible", "last"
         )
-    origins: list[Origin] = []
+    origins: list[RoleOrigin] = []
     for block in data.get("from", []):
         block_roles = dict(_numbered(block["roles"]))
         for role, how in block_roles.items():
@@ -192,21 +192,21 @@ def cataloged(name: str) -> Entity:
                 )
                 raise CatalogError(f"{block['table']}: role {role} {problem}", file=str(path))
         origins.append(
-            Origin(
+            RoleOrigin(
                 block["table"],
                 block.get("source", ""),
                 block.get("where", ""),
                 bool(block.get("group")),
                 block_roles,
                 tuple(
-                    Join(join["table"], join["on"], tuple(join.get("same", ())))
+                    SectionJoin(join["table"], join["on"], tuple(join.get("same", ())))
                     for join in block.get("join", [])
                 ),
                 block.get("began"),
                 block.get("seconds"),
                 block.get("time"),
                 tuple(
-                    Unless(detailed["table"], tuple(detailed.get("same", ())))
+                    DetailedTable(detailed["table"], tuple(detailed.get("same", ())))
                     for detailed in block.get("unless", [])
                 ),
             )
@@ -216,17 +216,17 @@ def cataloged(name: str) -> Entity:
     return Entity(data["entity"], data["text"], key, roles, tuple(_recorded_first(origins)), lasting)
 
 
-def _recorded_first(origins: Sequence[Origin]) -> Iterator[Origin]:
+def _recorded_first(origins: Sequence[RoleOrigin]) -> Iterator[RoleOrigin]:
     """The origins; what was printed is left out where the input has records of the same system and time."""
     recorded = dict.fromkeys(origin.table for origin in origins if not _is_listed(origin))
     for origin in origins:
         if _is_listed(origin):
-            yield replace(origin, unless=(*origin.unless, *map(Unless, recorded)))
+            yield replace(origin, unless=(*origin.unless, *map(DetailedTable, recorded)))
         else:
             yield origin
 
 
-def _is_listed(origin: Origin) -> bool:
+def _is_listed(origin: RoleOrigin) -> bool:
     return origin.table.startswith(LISTED)
 
 
@@ -244,7 +244,7 @@ def lasting_tables() -> frozenset[str]:
     )
 
 
-def read(origin: Origin) -> list[str]:
+def read(origin: RoleOrigin) -> list[str]:
     """The raw tables that an origin reads, its own first."""
     return [origin.table, *(join.table for join in origin.joins)]
 

@@ -19,7 +19,18 @@ from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 from zlens.schema.toml_lines import line_of
-from zlens.schema.validators import Choice, Key, Line, Many, Named, Number, Problem, Prose, Spec, Text
+from zlens.schema.validators import (
+    Choice,
+    DocumentErrors,
+    Key,
+    ListOf,
+    MapOf,
+    Number,
+    Prose,
+    SingleLine,
+    Spec,
+    Text,
+)
 
 #: The kinds of rule files.
 KINDS = {
@@ -205,7 +216,7 @@ def names() -> list[str]:
 def read(path: Path, *, own: bool = False) -> Rule:
     """One file; CatalogError with file and line if something is wrong in it."""
     text = document.text_of(path)
-    problem = Problem(str(path), root="the rule", text=text)
+    problem = DocumentErrors(str(path), root="the rule", text=text)
     values = _RULE.check(document.parsed(text, str(path)), "", problem)
     rule = Rule(**values, file=path, own=own)
     for key, message, expected in _faults(rule):
@@ -233,7 +244,7 @@ def _baseline(how: str, T: float) -> tuple[str, float]:  # noqa: N803
 
 
 _WORDS = Prose(empty=True)
-_NAMES = Many(Line(), into=tuple)
+_NAMES = ListOf(SingleLine(), into=tuple)
 _RULE = Spec(
     (
         Key("id", Text(80, 1, _ID, "an id such as CPU-001"), "its name"),
@@ -247,12 +258,12 @@ _RULE = Spec(
         Key("baseline_query", _WORDS, "what is compared with a baseline", default=""),
         Key(
             "gives",
-            Many(Choice(tuple(OPTIONAL)), into=tuple),
+            ListOf(Choice(tuple(OPTIONAL)), into=tuple),
             "what its rows have beyond a value",
             default=(),
         ),
         Key("compare", Choice(("", *COMPARES)), "how its value is compared with T", default=""),
-        Key("threshold", Named(Number(), 0), "the numbers by name: { T = 85 }", default={}),
+        Key("threshold", MapOf(Number(), 0), "the numbers by name: { T = 85 }", default={}),
         Key("critical", Number(), "the value from which it is critical", default=None),
         Key("limit", _WORDS, "the threshold in words", default=""),
         Key("unit", _WORDS, "the unit of its value", default=""),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.catalog.layouts import CounterSet, Field, Layout, Section
+from zlens.catalog.layouts import JoinedCounterSet, MonitorField, MonitorSection, RecordLayout
 from zlens.errors import CatalogError
 
 
-def entries(layout: Layout, section: Section) -> dict[str, Any]:
+def entries(layout: RecordLayout, section: MonitorSection) -> dict[str, Any]:
     """The place of a section's entries, from the fields of the record or of the entry around them."""
     outer = layout.section(section.within) if section.within else None
     if section.within and outer is None:
@@ -43,7 +43,7 @@ def entries(layout: Layout, section: Section) -> dict[str, Any]:
     return place
 
 
-def joined(layout: Layout, section: Section) -> dict[str, Any]:
+def joined(layout: RecordLayout, section: MonitorSection) -> dict[str, Any]:
     """How the records of a section with a `join` are joined and cut into sets of counters."""
     join = section.join
     if join is None:
@@ -60,7 +60,7 @@ def joined(layout: Layout, section: Section) -> dict[str, Any]:
     # Imported only for records with counters.
     from zlens.catalog import cpumf
 
-    def counter_set(counters: CounterSet) -> dict[str, Any]:
+    def counter_set(counters: JoinedCounterSet) -> dict[str, Any]:
         machine_set = cpumf.sets()[counters.name]
         version = join.cfvn if machine_set.version == "cfvn" else join.csvn
         sizes = [{"from": first, "to": last, "counters": number} for first, last, number in machine_set.sizes]
@@ -86,12 +86,14 @@ def joined(layout: Layout, section: Section) -> dict[str, Any]:
     }
 
 
-def _field(fields: tuple[Field, ...], name: str, layout: Layout, section: Section) -> Field:
+def _field(
+    fields: tuple[MonitorField, ...], name: str, layout: RecordLayout, section: MonitorSection
+) -> MonitorField:
     for field in fields:
         if field.name == name:
             return field
     raise CatalogError(f"{layout.record} section {section.name}: there is no field {name}")
 
 
-def _spot(field: Field) -> dict[str, int]:
+def _spot(field: MonitorField) -> dict[str, int]:
     return {"at": field.offset, "len": field.length}

@@ -4,82 +4,84 @@ from __future__ import annotations
 
 from zlens.catalog import measures
 from zlens.catalog.interval_flags import GAP
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 
 INVENTORY = (
-    Column("system", "text", "", "system"),
-    Column("source", "text", "", "where it comes from"),
-    Column("file", "text", "", "file"),
-    Column("domain", "int", "", "domain of a monitor record"),
-    Column("record", "int", "", "number of a monitor record"),
-    Column("name", "text", "", "record, or section of a report"),
-    Column("title", "text", "", "what it is"),
-    Column("class", "text", "", "sample, event or section"),
-    Column("count", "int", "count", "how many"),
-    Column("bytes", "int", "bytes", "how many bytes, headers included"),
-    Column("first_time", "time", "", "first time stamp, UTC"),
-    Column("last_time", "time", "", "last time stamp, UTC"),
-    Column("min_length", "int", "bytes", "shortest"),
-    Column("mean_length", "float", "bytes", "their mean"),
-    Column("max_length", "int", "bytes", "longest"),
-    Column("layout", "text", "", "pack and release of the layout it is decoded with; NULL: none is known"),
-    Column("duplicates", "int", "count", "how many repeat the bytes of an earlier one; NULL: not checked"),
-    Column("out_of_order", "int", "count", "stretches of records that are earlier than the one before them"),
-    Column("gaps", "int", "count", f"steps of more than {GAP:g} times interval_s; NULL: no regular pace"),
-    Column("interval_s", "float", "s", "usual time until the next ones"),
+    RawColumn("system", "text", "", "system"),
+    RawColumn("source", "text", "", "where it comes from"),
+    RawColumn("file", "text", "", "file"),
+    RawColumn("domain", "int", "", "domain of a monitor record"),
+    RawColumn("record", "int", "", "number of a monitor record"),
+    RawColumn("name", "text", "", "record, or section of a report"),
+    RawColumn("title", "text", "", "what it is"),
+    RawColumn("class", "text", "", "sample, event or section"),
+    RawColumn("count", "int", "count", "how many"),
+    RawColumn("bytes", "int", "bytes", "how many bytes, headers included"),
+    RawColumn("first_time", "time", "", "first time stamp, UTC"),
+    RawColumn("last_time", "time", "", "last time stamp, UTC"),
+    RawColumn("min_length", "int", "bytes", "shortest"),
+    RawColumn("mean_length", "float", "bytes", "their mean"),
+    RawColumn("max_length", "int", "bytes", "longest"),
+    RawColumn("layout", "text", "", "pack and release of the layout it is decoded with; NULL: none is known"),
+    RawColumn("duplicates", "int", "count", "how many repeat the bytes of an earlier one; NULL: not checked"),
+    RawColumn(
+        "out_of_order", "int", "count", "stretches of records that are earlier than the one before them"
+    ),
+    RawColumn("gaps", "int", "count", f"steps of more than {GAP:g} times interval_s; NULL: no regular pace"),
+    RawColumn("interval_s", "float", "s", "usual time until the next ones"),
 )
 
 _INTERVAL = (
-    Column("system", "text"),
-    Column("source", "text"),
-    Column("interval_end", "time"),
-    Column("interval_start", "time"),
-    Column("seconds", "float"),
-    Column("flag", "text"),
-    Column("samples", "int"),
-    Column("bucket_end", "time"),
-    Column("bucket_flag", "text"),
-    Column("longest", "float"),
+    RawColumn("system", "text"),
+    RawColumn("source", "text"),
+    RawColumn("interval_end", "time"),
+    RawColumn("interval_start", "time"),
+    RawColumn("seconds", "float"),
+    RawColumn("flag", "text"),
+    RawColumn("samples", "int"),
+    RawColumn("bucket_end", "time"),
+    RawColumn("bucket_flag", "text"),
+    RawColumn("longest", "float"),
     # When recording went on after a time without records.
-    Column("gap_end", "time"),
+    RawColumn("gap_end", "time"),
 )
 
 #: The order in which the sources of a system are shown, from zero.
 _SOURCES = (
-    Column("system", "text"),
-    Column("source", "text"),
-    Column("place", "int"),
+    RawColumn("system", "text"),
+    RawColumn("source", "text"),
+    RawColumn("place", "int"),
 )
 
 #: The time that the user selects.
 _ASKED = (
-    Column("system", "text"),
-    Column("source", "text"),
-    Column("first", "time"),
-    Column("last", "time"),
+    RawColumn("system", "text"),
+    RawColumn("source", "text"),
+    RawColumn("first", "time"),
+    RawColumn("last", "time"),
 )
 
 #: Machines that systems moved to while they were recorded.
 _MACHINES = (
-    Column("system", "text"),
-    Column("source", "text"),
-    Column("since", "time"),
-    Column("machine", "text"),
+    RawColumn("system", "text"),
+    RawColumn("source", "text"),
+    RawColumn("since", "time"),
+    RawColumn("machine", "text"),
 )
 
 _RESET = (
-    Column("system", "text"),
-    Column("source", "text"),
-    Column("time", "time"),
-    Column("kind", "text"),
-    Column("subject", "text"),
-    Column("detail", "text"),
-    Column("inferred", "bool"),
-    Column("record", "text"),
+    RawColumn("system", "text"),
+    RawColumn("source", "text"),
+    RawColumn("time", "time"),
+    RawColumn("kind", "text"),
+    RawColumn("subject", "text"),
+    RawColumn("detail", "text"),
+    RawColumn("inferred", "bool"),
+    RawColumn("record", "text"),
 )
 
 
-def always() -> dict[str, tuple[Column, ...]]:
+def always() -> dict[str, tuple[RawColumn, ...]]:
     """The columns of the tables that every session has."""
     return {
         "system": _columns("system"),
@@ -96,7 +98,8 @@ def always() -> dict[str, tuple[Column, ...]]:
     }
 
 
-def _columns(table: str) -> tuple[Column, ...]:
+def _columns(table: str) -> tuple[RawColumn, ...]:
     return tuple(
-        Column(column.name, column.type, column.unit, column.text) for column in measures.table(table).columns
+        RawColumn(column.name, column.type, column.unit, column.text)
+        for column in measures.table(table).columns
     )

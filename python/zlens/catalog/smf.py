@@ -35,7 +35,7 @@ class Triplet(Struct, frozen=True):
     count_at: int
 
 
-class Section(Struct, frozen=True):
+class SmfCounterSection(Struct, frozen=True):
     """A part of the record. The header has no triplet; the data section's length depends on the subtype."""
 
     name: str
@@ -74,7 +74,7 @@ class Subtype(Struct, frozen=True):
     note: str
 
 
-class Field(Struct, frozen=True):
+class SmfCounterField(Struct, frozen=True):
     """subtype None: in records of all subtypes. bit: which bit of the field it is, from the left."""
 
     section: str
@@ -90,7 +90,7 @@ class Field(Struct, frozen=True):
     note: str
 
 
-class Column(Struct, frozen=True):
+class SmfColumn(Struct, frozen=True):
     """A column of the raw table that is not a counter. fields: first choice first."""
 
     name: str
@@ -107,7 +107,7 @@ class Column(Struct, frozen=True):
         return _TABLE_TYPES[self.type]
 
 
-class Layout(Struct, frozen=True):
+class SmfCounterLayout(Struct, frozen=True):
     """One record type."""
 
     record: int
@@ -115,15 +115,15 @@ class Layout(Struct, frozen=True):
     title: str
     text: str
     order: tuple[int, ...]
-    sections: Mapping[str, Section]
+    sections: Mapping[str, SmfCounterSection]
     subtypes: Mapping[int, Subtype]
-    fields: tuple[Field, ...]
-    columns: tuple[Column, ...]
+    fields: tuple[SmfCounterField, ...]
+    columns: tuple[SmfColumn, ...]
     #: Kinds of counter set without numbers of their own: name to number in the record and text.
     other_sets: Mapping[str, tuple[int, str]]
     reader: Mapping[str, Any]
 
-    def field(self, name: str, subtype: int | None) -> Field:
+    def field(self, name: str, subtype: int | None) -> SmfCounterField:
         """The field with that name in records of that subtype."""
         for field in self.fields:
             if field.name == name and field.subtype in (None, subtype):
@@ -172,7 +172,7 @@ def _triplet(facts: Mapping[str, int] | None) -> Triplet | None:
 
 
 @cache
-def layout(record: int) -> Layout:
+def layout(record: int) -> SmfCounterLayout:
     """The layout of a record type; CatalogError if its file is wrong."""
     file = path(record)
     try:
@@ -183,7 +183,7 @@ def layout(record: int) -> Layout:
             return "; ".join(sources[word] for word in text.split("; "))
 
         sections = {
-            name: Section(
+            name: SmfCounterSection(
                 name, facts["text"], _triplet(facts.get("triplet")), facts.get("length"), facts["status"],
                 named(facts["source"]),
             )
@@ -194,14 +194,14 @@ def layout(record: int) -> Layout:
         }
         fields = tuple(_field(facts, sections, subtypes, named) for facts in data["field"])
         columns = tuple(
-            Column(
+            SmfColumn(
                 facts["name"], facts["type"], tuple(facts["fields"]), facts["text"], facts.get("unit", ""),
                 facts.get("codes", ""), facts.get("marked", ""),
             )
             for facts in data["column"]
         )  # fmt: skip
         other = {name: (facts["kind"], facts["text"]) for name, facts in data["sets"].items()}
-        return Layout(
+        return SmfCounterLayout(
             data["record"], data["table"], data["title"], data["text"], tuple(data["order"]), sections,
             subtypes, fields, columns, other, data["reader"],
         )  # fmt: skip
@@ -233,12 +233,15 @@ def _subtype(number: int, facts: Mapping[str, Any], named: Any) -> Subtype:
 
 
 def _field(
-    facts: Mapping[str, Any], sections: Mapping[str, Section], subtypes: Mapping[int, Subtype], named: Any
-) -> Field:
+    facts: Mapping[str, Any],
+    sections: Mapping[str, SmfCounterSection],
+    subtypes: Mapping[int, Subtype],
+    named: Any,
+) -> SmfCounterField:
     subtype = facts.get("subtype")
     # A field has the status of its section, or of its subtype's data section, unless it states its own.
     parent = subtypes[subtype] if subtype is not None else sections[facts["section"]]
-    return Field(
+    return SmfCounterField(
         facts["section"], facts["name"], subtype, facts["offset"], facts["length"], facts["type"],
         facts.get("bit"), facts["text"], facts.get("status", parent.status),
         named(facts["source"]) if "source" in facts else parent.source, facts.get("note", ""),
@@ -323,7 +326,7 @@ def _bytes(place: tuple[int, int]) -> dict[str, int]:
 _PARTS = {"header": "record", "identification": "identification", "data": "data"}
 
 
-def _column(record_layout: Layout, column: Column) -> dict[str, Any]:
+def _column(record_layout: SmfCounterLayout, column: SmfColumn) -> dict[str, Any]:
     places = []
     for name in column.fields:
         for field in record_layout.fields:

@@ -60,7 +60,7 @@ def components(record: int) -> Mapping[int | None, tuple[Component, ...]]:
     return {None: tuple(_of_sections(record, name, place) for name, place in places.items())}
 
 
-def _of_counters(layout: smf.Layout, subtype: int, name: str, place: str) -> Component:
+def _of_counters(layout: smf.SmfCounterLayout, subtype: int, name: str, place: str) -> Component:
     section, _, field_name = place.partition(".")
     triplet = layout.sections[section].triplet
     assert triplet is not None

@@ -19,7 +19,7 @@ _EPOCH = dt.date(1970, 1, 1)
 _DAY_US = 86_400_000_000
 
 
-class CounterSet(Struct, frozen=True):
+class CounterSetValues(Struct, frozen=True):
     """Counters of one set: its name, the values, and the bytes of each (subtype 2 always has 8)."""
 
     name: str
@@ -40,7 +40,7 @@ def local_us(record: bytes) -> int | None:
     return days * _DAY_US + int.from_bytes(record[6:10]) * 10_000
 
 
-def decode(layout: smf.Layout, record: bytes) -> dict[str, Any]:
+def decode(layout: smf.SmfCounterLayout, record: bytes) -> dict[str, Any]:
     """The fields of a record by name: int, str, or None if the record has no such field."""
     subtype = int.from_bytes(record[22:24])
     values: dict[str, Any] = {}
@@ -53,7 +53,7 @@ def decode(layout: smf.Layout, record: bytes) -> dict[str, Any]:
     return values
 
 
-def _part(section: smf.Section, record: bytes) -> bytes | None:
+def _part(section: smf.SmfCounterSection, record: bytes) -> bytes | None:
     if section.triplet is None:
         return record
     triplet = section.triplet
@@ -67,7 +67,7 @@ def _part(section: smf.Section, record: bytes) -> bytes | None:
     return record[offset : offset + length]
 
 
-def _value(field: smf.Field, raw: bytes) -> Any:
+def _value(field: smf.SmfCounterField, raw: bytes) -> Any:
     if field.type == "character":
         return raw.decode("cp037").rstrip(" \0")
     if field.type == "bit":
@@ -76,13 +76,13 @@ def _value(field: smf.Field, raw: bytes) -> Any:
 
 
 def encode(
-    layout: smf.Layout,
+    layout: smf.SmfCounterLayout,
     subtype: int,
     *,
     system: str,
     local_us: int,
     values: Mapping[str, Any],
-    sets: Sequence[CounterSet],
+    sets: Sequence[CounterSetValues],
     short_data: int | None = None,
 ) -> bytes:
     """A record with room for its descriptor word. `values` are fields by name, with raw TOD values.
@@ -133,7 +133,7 @@ def header(record: int, subtype: int, system: str, local_us: int) -> bytes:
     )
 
 
-def _put(record: bytearray, start: int, field: smf.Field, value: Any) -> None:
+def _put(record: bytearray, start: int, field: smf.SmfCounterField, value: Any) -> None:
     if field.type == "character":
         record[start : start + field.length] = _native.encode_text(str(value), field.length)
     elif field.type == "bit":
@@ -155,7 +155,11 @@ def _put_triplet(
 
 
 def _counters(
-    layout: smf.Layout, layout_subtype: smf.Subtype, record: bytearray, data: int, sets: Sequence[CounterSet]
+    layout: smf.SmfCounterLayout,
+    layout_subtype: smf.Subtype,
+    record: bytearray,
+    data: int,
+    sets: Sequence[CounterSetValues],
 ) -> None:
     """The list of counter sets and the counters."""
     numbers = {name: kind for name, kind, _, _ in smf.counter_sets(layout.record)}

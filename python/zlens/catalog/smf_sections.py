@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.catalog import smf
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import document
 
@@ -38,7 +38,7 @@ KINDS = {
 }
 
 
-class Field(Struct, frozen=True):
+class SmfField(Struct, frozen=True):
     """A field of a section. bits: name to place and text; date: the field with the day of a time of day."""
 
     name: str
@@ -55,7 +55,7 @@ class Field(Struct, frozen=True):
     source: str
 
 
-class Owner(Struct, frozen=True):
+class SectionOwner(Struct, frozen=True):
     """A section of another kind that owns sections: the first of them, and their number."""
 
     column: str
@@ -68,7 +68,7 @@ class Owner(Struct, frozen=True):
     status: str
 
 
-class Section(Struct, frozen=True):
+class SmfSection(Struct, frozen=True):
     """A kind of section. triplet: the place of its offset, length and number; None: the header itself."""
 
     name: str
@@ -80,31 +80,31 @@ class Section(Struct, frozen=True):
     status: str
     source: str
     note: str
-    fields: tuple[Field, ...]
-    owner: Owner | None
+    fields: tuple[SmfField, ...]
+    owner: SectionOwner | None
     #: Columns that repeat a field under the name by which sections are joined.
     keys: Mapping[str, str]
 
-    def field(self, name: str) -> Field:
+    def field(self, name: str) -> SmfField:
         for field in self.fields:
             if field.name == name:
                 return field
         raise CatalogError(f"section {self.name} of {self.table} has no field {name}")
 
 
-class Layout(Struct, frozen=True):
+class SmfLayout(Struct, frozen=True):
     """One record type."""
 
     record: int
     title: str
     subtypes: Mapping[int, str]
-    sections: tuple[Section, ...]
+    sections: tuple[SmfSection, ...]
     #: The fields with the interval and the time zone.
     time: Mapping[str, str]
     #: How records are broken and put together again; None: they never are.
     broken: Mapping[str, Any] | None
 
-    def section(self, name: str) -> Section:
+    def section(self, name: str) -> SmfSection:
         for section in self.sections:
             if section.name == name:
                 return section
@@ -144,7 +144,7 @@ def interval_tables() -> tuple[str, ...]:
     return tuple(sorted(each.section(each.time["section"]).table for each in layouts))
 
 
-def find(table: str) -> tuple[Layout, Section] | None:
+def find(table: str) -> tuple[SmfLayout, SmfSection] | None:
     """The section with that table, if there is one."""
     record = table_record(table)
     if record is None:
@@ -156,13 +156,13 @@ def find(table: str) -> tuple[Layout, Section] | None:
 
 
 @cache
-def layout(record: int) -> Layout:
+def layout(record: int) -> SmfLayout:
     """The layout of a record type; CatalogError if its file is wrong."""
     file = smf.path(record)
     try:
         data = document.facts(file)
         sources = data["sources"]
-        return Layout(
+        return SmfLayout(
             record,
             data["title"],
             {int(number): text for number, text in data["subtypes"].items()},
@@ -178,7 +178,7 @@ def _named(text: str, sources: Mapping[str, str]) -> str:
     return "; ".join(sources[word] for word in text.split("; "))
 
 
-def _section(record: int, facts: Mapping[str, Any], sources: Mapping[str, str]) -> Section:
+def _section(record: int, facts: Mapping[str, Any], sources: Mapping[str, str]) -> SmfSection:
     status, source = facts["status"], _named(facts["source"], sources)
     fields = tuple(
         _field(field_facts, facts["prefix"], status, source, sources) for field_facts in facts["fields"]
@@ -186,12 +186,12 @@ def _section(record: int, facts: Mapping[str, Any], sources: Mapping[str, str]) 
     owner = None
     if "owner" in facts:
         owner_facts = facts["owner"]
-        owner = Owner(
+        owner = SectionOwner(
             owner_facts["column"], owner_facts["section"], owner_facts["first"],
             owner_facts.get("number", ""), owner_facts["base"], owner_facts.get("none"),
             owner_facts["text"], owner_facts.get("status", status),
         )  # fmt: skip
-    return Section(
+    return SmfSection(
         facts["name"], f"smf{record}_{facts['name']}", facts["title"], facts.get("triplet"),
         facts.get("structure", ""), facts["length"], status, source, facts.get("note", ""), fields, owner,
         facts.get("keys", {}),
@@ -200,9 +200,9 @@ def _section(record: int, facts: Mapping[str, Any], sources: Mapping[str, str]) 
 
 def _field(
     facts: Mapping[str, Any], prefix: str, status: str, source: str, sources: Mapping[str, str]
-) -> Field:
+) -> SmfField:
     # A field has the status of its section, unless it states its own.
-    return Field(
+    return SmfField(
         facts["name"], facts.get("column", prefix + facts["name"].lower()), facts["offset"], facts["length"],
         facts["kind"], facts.get("unit", ""), facts["text"], facts.get("date", ""), facts.get("after", ""),
         {name: (bit, text) for name, (bit, text) in facts.get("bits", {}).items()},
@@ -210,27 +210,27 @@ def _field(
     )  # fmt: skip
 
 
-def field_columns(field: Field) -> Iterator[Column]:
+def field_columns(field: SmfField) -> Iterator[RawColumn]:
     """The columns of a field: itself, and one for each of its named bits."""
-    yield Column(field.column, KINDS[field.kind], field.unit, field.text)
+    yield RawColumn(field.column, KINDS[field.kind], field.unit, field.text)
     for name, (_, text) in field.bits.items():
-        yield Column(f"{field.column}_{name.lower()}", "bool", "", text)
+        yield RawColumn(f"{field.column}_{name.lower()}", "bool", "", text)
 
 
-def key_columns(record_layout: Layout, section: Section) -> list[Column]:
+def key_columns(record_layout: SmfLayout, section: SmfSection) -> list[RawColumn]:
     """The columns that distinguish and join sections."""
-    keys = [Column("section_no", "int", "", "number of the section in its record, from 0")]
+    keys = [RawColumn("section_no", "int", "", "number of the section in its record, from 0")]
     if len(record_layout.subtypes) > 1:
-        keys.append(Column("subtype", "int", "", "subtype of the record"))
+        keys.append(RawColumn("subtype", "int", "", "subtype of the record"))
     if section.owner is not None:
-        keys.append(Column(section.owner.column, "int", "", section.owner.text))
+        keys.append(RawColumn(section.owner.column, "int", "", section.owner.text))
     for column, name in section.keys.items():
         field = section.field(name)
-        keys.append(Column(column, KINDS[field.kind], field.unit, field.text))
+        keys.append(RawColumn(column, KINDS[field.kind], field.unit, field.text))
     return keys
 
 
-def columns(record_layout: Layout, section: Section) -> list[Column]:
+def columns(record_layout: SmfLayout, section: SmfSection) -> list[RawColumn]:
     """The columns of a section's raw table, without those of every raw table."""
     return key_columns(record_layout, section) + [
         column for field in section.fields for column in field_columns(field)
@@ -251,11 +251,11 @@ def plan(record: int) -> dict[str, Any]:
     }
 
 
-def _bytes(field: Field) -> dict[str, int]:
+def _bytes(field: SmfField) -> dict[str, int]:
     return {"offset": field.offset, "length": field.length}
 
 
-def _time(record_layout: Layout, parts: Mapping[str, int]) -> dict[str, Any]:
+def _time(record_layout: SmfLayout, parts: Mapping[str, int]) -> dict[str, Any]:
     section = record_layout.section(record_layout.time["section"])
     facts: dict[str, Any] = {"part": parts[section.name]}
     for role in ("start", "length", "end", "zone", "nominal"):
@@ -267,7 +267,7 @@ def _time(record_layout: Layout, parts: Mapping[str, int]) -> dict[str, Any]:
     return facts
 
 
-def _broken(record_layout: Layout, parts: Mapping[str, int]) -> dict[str, Any]:
+def _broken(record_layout: SmfLayout, parts: Mapping[str, int]) -> dict[str, Any]:
     assert record_layout.broken is not None
     facts = record_layout.broken
     section = record_layout.section(facts["section"])
@@ -277,7 +277,7 @@ def _broken(record_layout: Layout, parts: Mapping[str, int]) -> dict[str, Any]:
     return {"part": parts[section.name], "at": places, "fields": fields, "block": block}
 
 
-def _table(record_layout: Layout, section: Section, parts: Mapping[str, int]) -> dict[str, Any]:
+def _table(record_layout: SmfLayout, section: SmfSection, parts: Mapping[str, int]) -> dict[str, Any]:
     columns: list[dict[str, Any]] = []
     if len(record_layout.subtypes) > 1:
         columns.append({"name": "subtype", "kind": "subtype"})
@@ -304,7 +304,7 @@ def _table(record_layout: Layout, section: Section, parts: Mapping[str, int]) ->
     return table
 
 
-def _column(section: Section, field: Field) -> dict[str, Any]:
+def _column(section: SmfSection, field: SmfField) -> dict[str, Any]:
     kind = "unsigned" if field.kind == "flags" else field.kind
     column: dict[str, Any] = {"name": field.column, "kind": kind, **_bytes(field)}
     if field.date:

@@ -12,7 +12,7 @@ from typing import Any
 
 from zlens import _native
 from zlens.catalog import smf_record
-from zlens.catalog.smf_sections import Field, Layout, Section
+from zlens.catalog.smf_sections import SmfField, SmfLayout, SmfSection
 from zlens.errors import CatalogError
 
 _EPOCH = dt.date(1970, 1, 1)
@@ -37,7 +37,7 @@ def interval(end_us: int, seconds: float, zone_s: int = 0) -> dict[str, Any]:
 
 
 def encode(
-    layout: Layout,
+    layout: SmfLayout,
     subtype: int,
     *,
     system: str,
@@ -51,7 +51,7 @@ def encode(
 
 
 def broken(
-    layout: Layout,
+    layout: SmfLayout,
     subtype: int,
     *,
     system: str,
@@ -95,7 +95,7 @@ def broken(
     return records
 
 
-def _ordered(layout: Layout) -> list[Section]:
+def _ordered(layout: SmfLayout) -> list[SmfSection]:
     """The kinds of section in the order of their triplets."""
     return sorted(
         (section for section in layout.sections if section.triplet is not None),
@@ -104,7 +104,7 @@ def _ordered(layout: Layout) -> list[Section]:
 
 
 def _bytes(
-    layout: Layout, sections: Mapping[str, Sequence[Values]], lengths: Mapping[str, int] | None
+    layout: SmfLayout, sections: Mapping[str, Sequence[Values]], lengths: Mapping[str, int] | None
 ) -> dict[str, list[bytes]]:
     coded = {}
     for name, all_values in sections.items():
@@ -115,7 +115,7 @@ def _bytes(
 
 
 def _record(
-    layout: Layout,
+    layout: SmfLayout,
     subtype: int,
     system: str,
     local_us: int,
@@ -149,7 +149,7 @@ def _record(
     return bytes(record)
 
 
-def _lead(layout: Layout, section: Section, record: bytearray, start: int, area: bytes) -> None:
+def _lead(layout: SmfLayout, section: SmfSection, record: bytearray, start: int, area: bytes) -> None:
     """Writes the control area of a broken record after the section that leads to it."""
     assert layout.broken is not None
     offset = len(record) - start
@@ -161,7 +161,7 @@ def _lead(layout: Layout, section: Section, record: bytearray, start: int, area:
         record[start + field.offset : start + field.offset + field.length] = value.to_bytes(field.length)
 
 
-def _section(section: Section, values: Values, length: int) -> bytes:
+def _section(section: SmfSection, values: Values, length: int) -> bytes:
     coded = bytearray(length)
     for name, value in values.items():
         field = section.field(name)
@@ -170,7 +170,7 @@ def _section(section: Section, values: Values, length: int) -> bytes:
     return bytes(coded)
 
 
-def _field(field: Field, value: Any) -> bytes:
+def _field(field: SmfField, value: Any) -> bytes:
     """The bytes of a value."""
     kind, length = field.kind, field.length
     if kind == "text":

@@ -8,27 +8,38 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.catalog import aggregation, measures
-from zlens.catalog.measures import Column, Table
+from zlens.catalog.measures import Measure, MeasureColumn
 from zlens.catalog.subjects import (
-    Chart,
-    Course,
-    Figure,
-    Group,
-    Line,
-    Name,
-    Owners,
-    Part,
+    ChartLine,
+    NameColumn,
+    OwnedTime,
+    OwnerGroup,
     Pieces,
-    Records,
-    State,
-    States,
+    SampleState,
+    SampleStates,
     Subject,
-    Time,
+    SubjectChart,
+    SubjectFigure,
+    SubjectPart,
+    SubjectSeries,
+    SummableRows,
+    TimeOwners,
     columns_of,
 )
 from zlens.errors import QueryError, ZlensError
 from zlens.schema import document
-from zlens.schema.validators import Either, Flag, Integer, Key, Many, Named, Number, Problem, Spec, Text
+from zlens.schema.validators import (
+    Boolean,
+    DocumentErrors,
+    Integer,
+    Key,
+    ListOf,
+    MapOf,
+    Number,
+    OneOf,
+    Spec,
+    Text,
+)
 
 #: The words for a statistic, after the text of its column.
 _WORDS: Mapping[str, str] = {
@@ -43,18 +54,18 @@ _WORDS: Mapping[str, str] = {
     "last": "last in the window",
 }
 _TEXT = Text()
-_NAMES = Many(_TEXT, into=tuple)
-_PIECES = Many(_TEXT, 1, into=tuple)
-_WHERE = Named(Either(_TEXT, Many(_TEXT, 1)), 0)
-_NAME = Spec((Key("column", _TEXT, "a column"), Key("heading", _TEXT, "what it is called")), Name)
-_LINE = Spec((Key("column", _TEXT, "a column"), Key("name", _TEXT, "what it is called")), Line)
+_NAMES = ListOf(_TEXT, into=tuple)
+_PIECES = ListOf(_TEXT, 1, into=tuple)
+_WHERE = MapOf(OneOf(_TEXT, ListOf(_TEXT, 1)), 0)
+_NAME = Spec((Key("column", _TEXT, "a column"), Key("heading", _TEXT, "what it is called")), NameColumn)
+_LINE = Spec((Key("column", _TEXT, "a column"), Key("name", _TEXT, "what it is called")), ChartLine)
 _COURSE = Spec(
     (
         Key("column", _TEXT, "a column"),
         Key("heading", _TEXT, "what it is called"),
         Key("statistic", _TEXT, "the statistic of each part of the window", default="max"),
     ),
-    Course,
+    SubjectSeries,
 )
 #: A figure of several columns, and one of a statistic of a column.
 _PIECES_FIGURE = Spec(
@@ -77,7 +88,7 @@ _FIGURE = Spec(
 )
 
 
-class _AnyFigure:
+class _FigureValidator:
     """Either kind of figure; `pieces` decides."""
 
     def words(self) -> str:
@@ -89,7 +100,7 @@ class _AnyFigure:
     def read(self, text: str) -> Any:
         return text
 
-    def check(self, value: Any, where: str, problem: Problem) -> dict[str, Any]:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> dict[str, Any]:
         kind = _PIECES_FIGURE if isinstance(value, dict) and "pieces" in value else _FIGURE
         values: dict[str, Any] = kind.check(value, where, problem)
         return values
@@ -101,7 +112,7 @@ _CHART = Spec(
         Key("title", _TEXT, "its title"),
         Key("unit", _TEXT, "its unit", default=None),
         Key("explain", _TEXT, "the column that explains it", default=None),
-        Key("lines", Many(_LINE, into=tuple), "its columns"),
+        Key("lines", ListOf(_LINE, into=tuple), "its columns"),
         Key("note", _TEXT, "a remark", default=""),
         Key("most", Number(), "the minimum upper end of the axis", default=None),
         Key("scale", Number(), "factor that converts it to its unit", default=1.0),
@@ -119,16 +130,16 @@ _STATE = Spec(
         Key("key", _TEXT, "its name"),
         Key("name", _TEXT, "what it is called"),
         Key("columns", _NAMES, "its columns"),
-        Key("waits", Flag(), "whether the subject waits in it", default=False),
+        Key("waits", Boolean(), "whether the subject waits in it", default=False),
     ),
-    State,
+    SampleState,
 )
 _STATES = Spec(
     (
         *(Key(name, _TEXT) for name in ("title", "unit", "explain", "note", "lacks")),
-        Key("state", Many(_STATE, into=tuple), "the states"),
+        Key("state", ListOf(_STATE, into=tuple), "the states"),
     ),
-    States,
+    SampleStates,
 )
 _PART = Spec(
     (
@@ -144,7 +155,7 @@ _GROUP = Spec(
         Key("pieces", _PIECES, "what it is made of"),
         Key("none", _TEXT, "the name for subjects without one"),
     ),
-    Group,
+    OwnerGroup,
 )
 _TIME = Spec(
     (
@@ -152,14 +163,14 @@ _TIME = Spec(
         Key("name", _TEXT, "what it is called"),
         Key("lacks", _TEXT, "why there may be none", default=""),
     ),
-    Time,
+    OwnedTime,
 )
 _OWNERS = Spec(
     (
         Key("note", _TEXT, "what is shown"),
-        Key("group", Many(_GROUP, into=tuple), "what subjects are grouped by"),
-        Key("time", Many(_TIME, into=tuple), "times that are owned"),
-        Key("level", Many(_PIECES, into=tuple), "the levels below the group"),
+        Key("group", ListOf(_GROUP, into=tuple), "what subjects are grouped by"),
+        Key("time", ListOf(_TIME, into=tuple), "times that are owned"),
+        Key("level", ListOf(_PIECES, into=tuple), "the levels below the group"),
         Key("where", _WHERE, "rows to add", default={}),
     )
 )
@@ -171,14 +182,14 @@ _SUBJECT = Spec(
         Key("sources", _NAMES, "sources of the systems that have it"),
         Key("title", _TEXT, "what it is called"),
         Key("many", _TEXT, "its plural"),
-        Key("name", Many(_NAME, into=tuple), "columns that name one"),
+        Key("name", ListOf(_NAME, into=tuple), "columns that name one"),
         Key("spent", _TEXT, "the column whose total is the amount used"),
         Key("spent_text", _TEXT, "what that is"),
         Key("course", _COURSE, "the chart in each row"),
-        Key("figure", Many(_AnyFigure(), into=tuple), "the columns of the table"),
-        Key("chart", Many(_CHART, into=tuple), "the charts of one"),
+        Key("figure", ListOf(_FigureValidator(), into=tuple), "the columns of the table"),
+        Key("chart", ListOf(_CHART, into=tuple), "the charts of one"),
         Key("owners", _OWNERS, "how time is owned"),
-        Key("records", Many(_RECORDS), "rows that may be added to each other", default=[]),
+        Key("records", ListOf(_RECORDS), "rows that may be added to each other", default=[]),
         Key("part", _PART, "the parts of one", default=None),
         Key("states", _STATES, "states in which samples found it", default=None),
         Key("expected", _TEXT, "the model that computes what was to be expected", default=""),
@@ -188,21 +199,21 @@ _SUBJECT = Spec(
 
 def parse(text: str, path: str) -> Subject:
     """One kind from the text of its file; CatalogError with the line if something is wrong."""
-    problem = Problem(path, root="the subject", text=text)
-    return _File(problem).subject(_SUBJECT.check(document.parsed(text, path), "", problem))
+    problem = DocumentErrors(path, root="the subject", text=text)
+    return _SubjectFileReader(problem).subject(_SUBJECT.check(document.parsed(text, path), "", problem))
 
 
-class _File(Struct, frozen=True):
+class _SubjectFileReader(Struct, frozen=True):
     """How the parts of a file must fit together: existing columns, with statistics that they have."""
 
-    problem: Problem
+    problem: DocumentErrors
 
     def subject(self, facts: dict[str, Any]) -> Subject:
         table = self._table(facts["table"], "table")
         for number, name in enumerate(facts["name"], 1):
             self._has(table, name.column, "last", f"name[{number}].column")
         self._has(table, facts["spent"], "total", "spent")
-        course: Course = facts["course"]
+        course: SubjectSeries = facts["course"]
         self._has(table, course.column, course.statistic, "course", number=True)
         facts["figure"] = tuple(
             self._figure(table, figure, f"figure[{number}]")
@@ -225,11 +236,11 @@ class _File(Struct, frozen=True):
         facts["owners"] = self._owners(table, facts["owners"], facts["records"], facts["part"])
         return Subject(**facts)
 
-    def _figure(self, table: Table, facts: dict[str, Any], where: str) -> Figure:
+    def _figure(self, table: Measure, facts: dict[str, Any], where: str) -> SubjectFigure:
         if "pieces" in facts:
             self._pieces(table, facts["pieces"], where)
             explain = f"{table.name}.{columns_of(facts['pieces'])[-1]}"
-            return Figure(**facts, type="text", unit="", explain=explain)
+            return SubjectFigure(**facts, type="text", unit="", explain=explain)
         column = self._column(table, facts["column"], where)
         statistic = facts["statistic"] or aggregation.usual(column)
         self._has(table, column.name, statistic, where)
@@ -237,7 +248,7 @@ class _File(Struct, frozen=True):
         fractional = column.type in ("int", "float") and not (is_whole and facts["scale"] is None)
         text = f"{column.text}; {_WORDS[statistic]}" if facts["text"] is None else facts["text"]
         unit = ("%" if statistic == "share" else column.unit) if facts["unit"] is None else facts["unit"]
-        return Figure(
+        return SubjectFigure(
             key=aggregation.named(column, statistic),
             heading=facts["heading"],
             type="float" if fractional else column.type,
@@ -249,7 +260,7 @@ class _File(Struct, frozen=True):
             scale=1.0 if facts["scale"] is None else facts["scale"],
         )
 
-    def _chart(self, table: Table, facts: dict[str, Any], where: str) -> Chart:
+    def _chart(self, table: Measure, facts: dict[str, Any], where: str) -> SubjectChart:
         columns = [self._has(table, line.column, "p50", where, number=True) for line in facts["lines"]]
         if not columns:
             raise self._wrong(f"{where} has no lines", "columns of the measure", where)
@@ -257,29 +268,35 @@ class _File(Struct, frozen=True):
             raise self._wrong(f"{where} has columns of different units", "columns of one unit", where)
         unit = columns[0].unit if facts["unit"] is None else facts["unit"]
         explained = self._column(table, facts["explain"] or columns[0].name, where)
-        return Chart(**facts | {"unit": unit, "explain": f"{table.name}.{explained.name}"})
+        return SubjectChart(**facts | {"unit": unit, "explain": f"{table.name}.{explained.name}"})
 
-    def _records(self, table: Table, facts: dict[str, Any], by: list[str], where: str) -> Records:
+    def _records(self, table: Measure, facts: dict[str, Any], by: list[str], where: str) -> SummableRows:
         facts["where"] = self._where(table, facts["where"], f"{where}.where")
         self._together(table, by, facts["where"], where)
-        return Records(**facts)
+        return SummableRows(**facts)
 
-    def _states(self, table: Table, states: States) -> None:
+    def _states(self, table: Measure, states: SampleStates) -> None:
         names = [name for state in states.state for name in state.columns]
         for name in names:
             self._has(table, name, "mean", "states")
         self._once("states", names)
 
-    def _part(self, facts: dict[str, Any], names: list[str]) -> Part:
+    def _part(self, facts: dict[str, Any], names: list[str]) -> SubjectPart:
         table = self._table(facts["table"], "part.table")
         self._pieces(table, facts["pieces"], "part.pieces")
         keys = tuple(columns_of(facts["pieces"]))
         self._together(table, [*names, *keys], {}, "part")
-        return Part(facts["table"], facts["pieces"], self._chart(table, facts["chart"], "part.chart"), keys)
+        return SubjectPart(
+            facts["table"], facts["pieces"], self._chart(table, facts["chart"], "part.chart"), keys
+        )
 
     def _owners(
-        self, table: Table, facts: dict[str, Any], records: tuple[Records, ...], part: Part | None
-    ) -> Owners:
+        self,
+        table: Measure,
+        facts: dict[str, Any],
+        records: tuple[SummableRows, ...],
+        part: SubjectPart | None,
+    ) -> TimeOwners:
         for number, group in enumerate(facts["group"], 1):
             self._pieces(table, group.pieces, f"owners.group[{number}]")
         for number, time in enumerate(facts["time"], 1):
@@ -293,40 +310,42 @@ class _File(Struct, frozen=True):
             self._together(table, list(by), condition, "owners")
             if part:
                 self._where(measures.table(part.table), condition, "owners.where")
-        return Owners(**facts | {"by": by, "where": where})
+        return TimeOwners(**facts | {"by": by, "where": where})
 
     # -- common parts ----------------------------------------------------------------------------------
 
-    def _table(self, name: str, where: str) -> Table:
+    def _table(self, name: str, where: str) -> Measure:
         if name not in measures.tables():
             raise self._wrong(f"there is no measure {name!r}", ", ".join(measures.tables()), where)
         return measures.table(name)
 
-    def _pieces(self, table: Table, pieces: Pieces, where: str) -> None:
+    def _pieces(self, table: Measure, pieces: Pieces, where: str) -> None:
         if not columns_of(pieces):
             message = f"{where}: pieces = {[*pieces]!r} name no column"
             raise self._wrong(message, '["{goal_kind}", " {goal}"]', where)
         for name in columns_of(pieces):
             self._has(table, name, "last", where)
 
-    def _where(self, table: Table, entry: dict[str, Any], where: str) -> dict[str, list[str]]:
+    def _where(self, table: Measure, entry: dict[str, Any], where: str) -> dict[str, list[str]]:
         for name in entry:
             self._column(table, name, where)
         return {name: value if isinstance(value, list) else [value] for name, value in entry.items()}
 
-    def _together(self, table: Table, by: list[str], where: dict[str, list[str]], place: str) -> None:
+    def _together(self, table: Measure, by: list[str], where: dict[str, list[str]], place: str) -> None:
         try:
             aggregation.merged(table, by, aggregation.pinned(table, where))
         except QueryError as error:
             raise self._wrong(error.message, error.expected or "", place) from None
 
-    def _column(self, table: Table, name: str, where: str) -> Column:
+    def _column(self, table: Measure, name: str, where: str) -> MeasureColumn:
         column = table.column(name)
         if column is None:
             raise self._wrong(f"{table.name} has no column {name!r}", f"a column of {table.name}", where)
         return column
 
-    def _has(self, table: Table, name: str, statistic: str, where: str, *, number: bool = False) -> Column:
+    def _has(
+        self, table: Measure, name: str, statistic: str, where: str, *, number: bool = False
+    ) -> MeasureColumn:
         """A column that has a statistic."""
         column = self._column(table, name, where)
         statistics = aggregation.gives(column)

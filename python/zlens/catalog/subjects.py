@@ -18,7 +18,7 @@ _COLUMN = re.compile(r"\{(\w+)\}")
 Pieces = tuple[str, ...]
 
 
-class Figure(Struct, frozen=True):
+class SubjectFigure(Struct, frozen=True):
     """A column of the table of subjects: a statistic of a column of the measure, or a text from several.
 
     key       name in the answer; for a text a name of its own
@@ -38,25 +38,25 @@ class Figure(Struct, frozen=True):
     scale: float = 1.0
 
 
-class Line(Struct, frozen=True):
+class ChartLine(Struct, frozen=True):
     column: str
     name: str
 
 
-class Chart(Struct, frozen=True):
+class SubjectChart(Struct, frozen=True):
     """Columns of one subject over time; `most` is the minimum upper end of the axis."""
 
     name: str
     title: str
     unit: str
     explain: str
-    lines: tuple[Line, ...]
+    lines: tuple[ChartLine, ...]
     note: str = ""
     most: float | None = None
     scale: float = 1.0
 
 
-class Course(Struct, frozen=True):
+class SubjectSeries(Struct, frozen=True):
     """The column charted in each row of the table: a statistic of each part of the window."""
 
     column: str
@@ -64,7 +64,7 @@ class Course(Struct, frozen=True):
     statistic: str = "max"
 
 
-class Records(Struct, frozen=True):
+class SummableRows(Struct, frozen=True):
     """Rows that may be added to each other, in a measure that also has others."""
 
     key: str
@@ -72,7 +72,7 @@ class Records(Struct, frozen=True):
     where: dict[str, list[str]]
 
 
-class State(Struct, frozen=True):
+class SampleState(Struct, frozen=True):
     """Columns with shares of samples that are shown as one; in a state with `waits` the subject waits."""
 
     key: str
@@ -81,7 +81,7 @@ class State(Struct, frozen=True):
     waits: bool = False
 
 
-class States(Struct, frozen=True):
+class SampleStates(Struct, frozen=True):
     """The states in which samples found a subject: together 100 % of the samples."""
 
     title: str
@@ -89,19 +89,19 @@ class States(Struct, frozen=True):
     explain: str
     note: str
     lacks: str
-    state: tuple[State, ...]
+    state: tuple[SampleState, ...]
 
 
-class Part(Struct, frozen=True):
+class SubjectPart(Struct, frozen=True):
     """The measure of the parts of a subject, such as its virtual processors."""
 
     table: str
     pieces: Pieces
-    chart: Chart
+    chart: SubjectChart
     keys: tuple[str, ...] = ()
 
 
-class Group(Struct, frozen=True):
+class OwnerGroup(Struct, frozen=True):
     """What subjects are grouped by; `none` is the name for those without."""
 
     key: str
@@ -110,7 +110,7 @@ class Group(Struct, frozen=True):
     none: str
 
 
-class Time(Struct, frozen=True):
+class OwnedTime(Struct, frozen=True):
     """A time that is owned; `lacks` says why there may be none."""
 
     column: str
@@ -118,7 +118,7 @@ class Time(Struct, frozen=True):
     lacks: str = ""
 
 
-class Owners(Struct, frozen=True):
+class TimeOwners(Struct, frozen=True):
     """How time is owned: groups, below them `level` after level, below these the parts of the subject.
 
     by      columns of the levels
@@ -126,14 +126,14 @@ class Owners(Struct, frozen=True):
     """
 
     note: str
-    group: tuple[Group, ...]
-    time: tuple[Time, ...]
+    group: tuple[OwnerGroup, ...]
+    time: tuple[OwnedTime, ...]
     level: tuple[Pieces, ...]
     by: tuple[str, ...] = ()
     where: dict[str, list[str]] = field(default_factory=dict)
 
 
-class Name(Struct, frozen=True):
+class NameColumn(Struct, frozen=True):
     column: str
     heading: str
 
@@ -156,16 +156,16 @@ class Subject(Struct, frozen=True):
     sources: tuple[str, ...]
     title: str
     many: str
-    name: tuple[Name, ...]
+    name: tuple[NameColumn, ...]
     spent: str
     spent_text: str
-    course: Course
-    figure: tuple[Figure, ...]
-    chart: tuple[Chart, ...]
-    owners: Owners
-    records: tuple[Records, ...] = ()
-    part: Part | None = None
-    states: States | None = None
+    course: SubjectSeries
+    figure: tuple[SubjectFigure, ...]
+    chart: tuple[SubjectChart, ...]
+    owners: TimeOwners
+    records: tuple[SummableRows, ...] = ()
+    part: SubjectPart | None = None
+    states: SampleStates | None = None
     expected: str = ""
 
 

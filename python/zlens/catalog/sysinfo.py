@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -16,33 +16,33 @@ from zlens.schema.facts import FACTS
 _TYPES = ("int", "float", "text")
 
 
-class Line(Struct, frozen=True):
+class SysinfoLine(Struct, frozen=True):
     """A line of the text; several columns are the words of its value."""
 
     label: str
-    columns: tuple[Column, ...]
+    columns: tuple[RawColumn, ...]
 
 
-class Facts(Struct, frozen=True):
+class SysinfoFacts(Struct, frozen=True):
     """The lines of the machine and the partition, and those of every virtual machine, by label."""
 
-    machine: dict[str, Line]
-    vm: dict[str, Line]
+    machine: dict[str, SysinfoLine]
+    vm: dict[str, SysinfoLine]
     source: str
     status: str
 
-    def columns(self, part: str) -> tuple[Column, ...]:
+    def columns(self, part: str) -> tuple[RawColumn, ...]:
         """The columns of `machine` or `vm`, in the order of the lines."""
-        lines: dict[str, Line] = getattr(self, part)
+        lines: dict[str, SysinfoLine] = getattr(self, part)
         return tuple(column for line in lines.values() for column in line.columns)
 
 
 @cache
-def facts() -> Facts:
+def facts() -> SysinfoFacts:
     """The facts of the catalog."""
     path = FACTS / "linux" / "sysinfo.toml"
     data = document.facts(path)
-    return Facts(
+    return SysinfoFacts(
         machine=_lines(data["machine"], path),
         vm=_lines(data["vm"], path),
         source=data["source"],
@@ -50,11 +50,11 @@ def facts() -> Facts:
     )
 
 
-def _lines(entries: list[dict[str, Any]], path: Path) -> dict[str, Line]:
-    lines: dict[str, Line] = {}
+def _lines(entries: list[dict[str, Any]], path: Path) -> dict[str, SysinfoLine]:
+    lines: dict[str, SysinfoLine] = {}
     for entry in entries:
         columns = tuple(
-            Column(column["name"], column["type"], column.get("unit", ""), column["text"])
+            RawColumn(column["name"], column["type"], column.get("unit", ""), column["text"])
             for column in entry["columns"]
         )
         label = entry["label"]
@@ -66,5 +66,5 @@ def _lines(entries: list[dict[str, Any]], path: Path) -> dict[str, Line]:
                 else "it stands twice or has no column"
             )
             raise CatalogError(f"line {label!r}: {problem}", file=str(path), expected=", ".join(_TYPES))
-        lines[label] = Line(label, columns)
+        lines[label] = SysinfoLine(label, columns)
     return lines

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zlens.catalog.aggregation import Question, named
+from zlens.catalog.aggregation import MeasureQuery, named
 from zlens.catalog.expressions import quote
 
 #: How to combine the aggregates of parts.
@@ -28,7 +28,7 @@ _TOGETHER = {
 _OF_ALL_ROWS = frozenset({"p50", "p95", "mode"})
 
 
-class Parts:
+class AggregateParts:
     """Writes aggregates over parts, and collects the parts that they need."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Parts:
         return [f"{part} AS {name}" for part, name in self._names.items()]
 
 
-class Window(Struct, frozen=True):
+class TimeWindow(Struct, frozen=True):
     """The times after `start` up to `end`, in seconds since 1970; None: unbounded."""
 
     start: float | None = None
@@ -104,10 +104,10 @@ def _before(seconds: float) -> str:
     return f"interval_end < {_moment(seconds)}"
 
 
-def split(question: Question) -> tuple[Question | None, Question | None]:
+def split(question: MeasureQuery) -> tuple[MeasureQuery | None, MeasureQuery | None]:
     """The statistics that blocks can give, and those that need every row."""
 
-    def of(names: Sequence[str]) -> Question | None:
+    def of(names: Sequence[str]) -> MeasureQuery | None:
         selected = [
             (column, [statistic for statistic in statistics if statistic in names])
             for column, statistics in question.wanted
@@ -119,10 +119,10 @@ def split(question: Question) -> tuple[Question | None, Question | None]:
     return of([*(requested - _OF_ALL_ROWS)]), of([*(requested & _OF_ALL_ROWS)])
 
 
-class Blocks(Struct, frozen=True):
+class BlockQuery(Struct, frozen=True):
     """A question in blocks of `width` seconds: one without buckets, whose rows are not merged."""
 
-    question: Question
+    question: MeasureQuery
     width: float
 
     def kept(self) -> str:
@@ -131,7 +131,7 @@ class Blocks(Struct, frozen=True):
         block = f"CAST(floor(epoch_us(interval_end) / {round(self.width * 1e6)}) AS BIGINT) AS block"
         return self.question.grouped(parts.shown(), *self.question.source(), block)
 
-    def sql(self, window: Window, kept: str, groups: Sequence[str] = ()) -> str:
+    def sql(self, window: TimeWindow, kept: str, groups: Sequence[str] = ()) -> str:
         """SELECT of the answer for a window.
 
         kept     the table of parts
@@ -146,12 +146,12 @@ class Blocks(Struct, frozen=True):
         union = f"({inside}\nUNION ALL\n{ends.grouped(parts.shown(), *ends.source())})"
         return self.question.grouped(items, union, "true")
 
-    def _parts(self) -> tuple[Parts, list[str]]:
-        parts = Parts()
+    def _parts(self) -> tuple[AggregateParts, list[str]]:
+        parts = AggregateParts()
         return parts, self.question.statistics(parts)
 
 
-def joined(question: Question, first: str, second: str) -> str:
+def joined(question: MeasureQuery, first: str, second: str) -> str:
     """SELECT of a question's statistics from two answers, each with some of them."""
     keys = list(map(quote, question.keys()))
     same = " AND ".join(f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in keys)

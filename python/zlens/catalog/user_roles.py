@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.catalog import codes, layouts, roles
-from zlens.catalog.layouts import UNITS, Field, Layout
+from zlens.catalog.layouts import UNITS, MonitorField, RecordLayout
 from zlens.errors import CatalogError
 from zlens.schema import toml
 from zlens.schema.toml_lines import line_of
@@ -49,7 +49,7 @@ _TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 _MAX_BYTES = 1024 * 1024
 
 
-class Binding(Struct, frozen=True):
+class RoleBinding(Struct, frozen=True):
     """One role of one raw table, bound by the user."""
 
     entity: str
@@ -69,7 +69,7 @@ def path() -> Path:
     return layouts.pack_root().parent / FILE
 
 
-def bindings() -> tuple[Binding, ...]:
+def bindings() -> tuple[RoleBinding, ...]:
     """All roles that the user binds; CatalogError with file and line if one is invalid."""
     file = path()
     try:
@@ -110,7 +110,7 @@ def of_entity(role_entity: roles.Entity) -> roles.Entity:
     return replace(role_entity, origins=tuple(origins))
 
 
-def of_layout(layout: Layout) -> Layout:
+def of_layout(layout: RecordLayout) -> RecordLayout:
     """A layout whose fields with a bound difference have a kind that allows it.
 
     A field of a kind that the page does not state has no differences; binding it to a counted or timed
@@ -129,12 +129,12 @@ def of_layout(layout: Layout) -> Layout:
     )
 
 
-def _bound_fields(binding: Binding, record: str) -> list[str]:
+def _bound_fields(binding: RoleBinding, record: str) -> list[str]:
     applies = binding.table.partition("_")[0].upper() == record and binding.how.get("take") == "difference"
     return roles.fields(binding.how) if applies else []
 
 
-def _with_binding(field: Field, bound: Mapping[str, Binding]) -> Field:
+def _with_binding(field: MonitorField, bound: Mapping[str, RoleBinding]) -> MonitorField:
     binding = bound.get(field.name.upper())
     if binding is None or field.differenced or not 1 <= field.length <= 8:
         return field
@@ -150,7 +150,7 @@ def _with_binding(field: Field, bound: Mapping[str, Binding]) -> Field:
     )
 
 
-def _combined(binding: Binding, catalog_way: Mapping[str, Any] | None) -> dict[str, Any]:
+def _combined(binding: RoleBinding, catalog_way: Mapping[str, Any] | None) -> dict[str, Any]:
     """The user's fields, in order, followed by the catalog's way.
 
     If systems of different releases are read together, each has one of them.
@@ -166,7 +166,7 @@ def _combined(binding: Binding, catalog_way: Mapping[str, Any] | None) -> dict[s
 
 
 @cache
-def _read(file: str, _when: int, size: int) -> tuple[Binding, ...]:
+def _read(file: str, _when: int, size: int) -> tuple[RoleBinding, ...]:
     if size > _MAX_BYTES:
         raise CatalogError(
             "is too large for a file of roles", file=file, expected=f"at most {_MAX_BYTES:,} bytes"
@@ -186,7 +186,7 @@ def _read(file: str, _when: int, size: int) -> tuple[Binding, ...]:
     return tuple(_bindings(data, file, text))
 
 
-def _bindings(data: Mapping[str, Any], file: str, text: str) -> Iterator[Binding]:
+def _bindings(data: Mapping[str, Any], file: str, text: str) -> Iterator[RoleBinding]:
     for entity, table in data.items():
         line = line_of(text, entity)
         if entity not in roles.entities():
@@ -205,7 +205,7 @@ def _bindings(data: Mapping[str, Any], file: str, text: str) -> Iterator[Binding
             yield _binding(cataloged, cataloged.roles[role], how, file, line)
 
 
-def _binding(cataloged: roles.Entity, role: roles.Role, how: Any, file: str, line: int | None) -> Binding:
+def _binding(cataloged: roles.Entity, role: roles.Role, how: Any, file: str, line: int | None) -> RoleBinding:
     where = _where(file, line)
     full_name = f"{cataloged.name}.{role.name}"
 
@@ -239,7 +239,7 @@ def _binding(cataloged: roles.Entity, role: roles.Role, how: Any, file: str, lin
         checked["base"] = 16
     if role.unit == "s" and take == "difference" and "scale" not in how:
         raise fail("it is in seconds, but scale does not give the unit of the field", 'scale = "tod" or "us"')
-    return Binding(
+    return RoleBinding(
         cataloged.name,
         role.name,
         _table(cataloged, how.get("table"), checked["field"], fail),
@@ -274,7 +274,7 @@ def _record(table: str) -> str | None:
     return layouts.record_id(int(match[1]), int(match[2])) if match else None
 
 
-def _without_effect(binding: Binding) -> Iterator[str]:
+def _without_effect(binding: RoleBinding) -> Iterator[str]:
     """Fields that no layout has, which are usually misspelled."""
     record = _record(binding.table)
     if record is None:

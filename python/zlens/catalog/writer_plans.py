@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from zlens.catalog import layouts
-from zlens.catalog.layouts import Field, Layout, Section
+from zlens.catalog.layouts import MonitorField, MonitorSection, RecordLayout
 from zlens.catalog.raw_columns import column_type
 from zlens.errors import CatalogError
 
@@ -26,7 +26,7 @@ _NOWHERE = {"at": 0, "length": 0, "count": 0, "form": "number", "absent": True}
 _FORMS = {"text": "ebcdic", "ascii": "ascii", "hex": "bytes"}
 
 
-def layout(record: str) -> Layout:
+def layout(record: str) -> RecordLayout:
     """The layout with which a simulated file writes a record; CatalogError if there is none."""
     for candidate in layouts.sim_layouts(record):
         return candidate
@@ -72,7 +72,7 @@ def _with_absent(found: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _record(layout: Layout) -> dict[str, Any]:
+def _record(layout: RecordLayout) -> dict[str, Any]:
     prefix = layout.dsect.removeprefix("MR") + "_"
     return {
         "record": layout.record,
@@ -87,7 +87,7 @@ def _record(layout: Layout) -> dict[str, Any]:
     }
 
 
-def _fields(fields: Sequence[Field], prefix: str) -> dict[str, dict[str, Any]]:
+def _fields(fields: Sequence[MonitorField], prefix: str) -> dict[str, dict[str, Any]]:
     return {
         field.name.removeprefix(prefix): {
             "at": field.offset,
@@ -99,7 +99,7 @@ def _fields(fields: Sequence[Field], prefix: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _section(section: Section, prefix: str) -> dict[str, Any]:
+def _section(section: MonitorSection, prefix: str) -> dict[str, Any]:
     def place(value: str | int | None) -> str | int | None:
         return value.removeprefix(prefix) if isinstance(value, str) else value
 

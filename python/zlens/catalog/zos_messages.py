@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -19,11 +19,11 @@ FORMS = ("word", "text", "rest", "int", "list", "truth")
 _TYPES = {"int": "int", "truth": "bool"}
 
 
-class Label(Struct, frozen=True):
+class MessageLabel(Struct, frozen=True):
     """A label of a text. joins: a line without a label continues it; bare: it needs no sign after it."""
 
     label: str
-    column: Column
+    column: RawColumn
     form: str
     joins: bool
     bare: bool
@@ -39,12 +39,12 @@ class NoticeText(Struct, frozen=True):
     status: str
 
 
-class Facts(Struct, frozen=True):
+class MessageFacts(Struct, frozen=True):
     """The labels by name (those of the service by section and name), and the meaning of short codes."""
 
-    run: dict[str, Label]
-    service: dict[tuple[str, str], Label]
-    machine: dict[str, Label]
+    run: dict[str, MessageLabel]
+    service: dict[tuple[str, str], MessageLabel]
+    machine: dict[str, MessageLabel]
     notices: tuple[NoticeText, ...]
     headings: tuple[str, ...]
     alone: tuple[str, ...]
@@ -59,7 +59,7 @@ class Facts(Struct, frozen=True):
 
 
 @cache
-def facts() -> Facts:
+def facts() -> MessageFacts:
     """The facts of the catalog."""
     path = FACTS / "zos" / "texts.toml"
     data = document.facts(path)
@@ -68,7 +68,7 @@ def facts() -> Facts:
     if unknown := {*his["operands"].values()} - {label.column.name for label in run.values()} - {ASKED}:
         raise CatalogError(f"operands give no column {', '.join(sorted(unknown))}", file=str(path))
     sections = [entry["section"] for entry in data["service"]]
-    return Facts(
+    return MessageFacts(
         run=run,
         service={
             (section, label.label): label
@@ -93,10 +93,10 @@ def facts() -> Facts:
 ASKED = "counter_sets_asked"
 
 
-def _labels(entries: Iterable[dict[str, Any]], path: Path) -> Iterable[Label]:
+def _labels(entries: Iterable[dict[str, Any]], path: Path) -> Iterable[MessageLabel]:
     names: set[str] = set()
     for entry in entries:
-        label, form, column = entry["label"], entry.get("form", "text"), Column(**entry["column"])
+        label, form, column = entry["label"], entry.get("form", "text"), RawColumn(**entry["column"])
         if form not in FORMS or column.type != _TYPES.get(form, "text") or column.name in names:
             raise CatalogError(
                 f"label {label!r}: its form or type is wrong, or its column is defined twice",
@@ -104,4 +104,4 @@ def _labels(entries: Iterable[dict[str, Any]], path: Path) -> Iterable[Label]:
                 expected=", ".join(FORMS),
             )
         names.add(column.name)
-        yield Label(label, column, form, entry.get("joins", False), entry.get("bare", False))
+        yield MessageLabel(label, column, form, entry.get("joins", False), entry.get("bare", False))

@@ -227,7 +227,9 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
         tables = {name: frozenset(column for column, _ in engine.raw_columns(name)) for name in named}
         listed = [row for source in session.sources for row in source.inventory(with_layouts=False)]
         records = frozenset(row.name for row in listed)
-        out.write(f"\n{missing_data.text(missing_data.lacks(session, missing_data.Input(tables, records)))}")
+        out.write(
+            f"\n{missing_data.text(missing_data.lacks(session, missing_data.AvailableData(tables, records)))}"
+        )
     return 0
 
 

@@ -10,7 +10,7 @@ from zlens.cli import inputs
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
-    from zlens.compare import Choice, Run, Side
+    from zlens.compare import CompareOptions, Side, SideRun
     from zlens.inputs.problems import Problem
     from zlens.progress import Progress
 
@@ -45,9 +45,9 @@ _KINDS = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    from zlens.cli.parser import Parser
+    from zlens.cli.parser import CommandParser
 
-    if isinstance(parser, Parser):
+    if isinstance(parser, CommandParser):
         parser.in_parts = True
     parser.usage = "zlens compare BASE... [options] -- OTHER... [options] [-- OTHER...]"
     inputs.add_inputs(parser, required=False)
@@ -127,12 +127,12 @@ def _complete(parts: list[argparse.Namespace]) -> dict[str, Any]:
     return common
 
 
-def _choice(common: dict[str, Any]) -> Choice:
-    from zlens.compare import Choice
+def _choice(common: dict[str, Any]) -> CompareOptions:
+    from zlens.compare import CompareOptions
 
     if common["burg"] and common["form"]:
         raise QueryError("--burg is itself a form", cure="leave --form out")
-    return Choice(
+    return CompareOptions(
         against=common["against"] or "first",
         form=common["form"] or "new/base",
         burg=common["burg"],
@@ -184,7 +184,7 @@ def _runs(words: list[str]) -> list[list[str]]:
     raise QueryError("a plus sign joins two inputs of one run", expected="run1.monwrite + run1.smf")
 
 
-def _run(words: list[str], part: argparse.Namespace, progress: Progress) -> tuple[Run, list[Problem]]:
+def _run(words: list[str], part: argparse.Namespace, progress: Progress) -> tuple[SideRun, list[Problem]]:
     import zlens
     from zlens.compare import measure
 

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     with output.opened(None) as out, Progress() as progress:
 
-        def report(exported: stores.Exported) -> None:
+        def report(exported: stores.ExportResult) -> None:
             progress.close()
             name = ", ".join(exported.systems)
             if not exported.days:

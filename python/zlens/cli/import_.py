@@ -12,7 +12,7 @@ from zlens.cli import inputs
 
 if TYPE_CHECKING:
     from zlens.inputs.problems import Problem
-    from zlens.lake import Added
+    from zlens.lake import ImportResult
 
 DESCRIPTION = """\
 Decode files and store their raw tables, with counter differences, as Parquet files in a folder, by table,
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     import_problems: list[Problem] = []
     with output.opened(None) as out, inputs.files_of(arguments.inputs) as files, Progress() as progress:
 
-        def report(added: Added) -> None:
+        def report(added: ImportResult) -> None:
             progress.close()
             out.write(f"{_safe(line(added, 'the lake' if arguments.stage is None else arguments.stage))}\n")
             out.flush()
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     return inputs.status_of([*problems, *import_problems], strict=arguments.strict)
 
 
-def line(added: Added, target: str = "the lake") -> str:
+def line(added: ImportResult, target: str = "the lake") -> str:
     """The result of importing a file into a target, on one line."""
     from zlens.progress import bytes_text
 

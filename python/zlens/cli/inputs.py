@@ -27,7 +27,7 @@ from zlens.inputs.options import (
 from zlens.inputs.problems import Problem
 
 if TYPE_CHECKING:
-    from zlens.session.session import Session
+    from zlens.session.session import CoreSession
 
 #: Bytes of standard input, which is copied to a file: recognizing and reading take more than one pass.
 SPOOL_LIMIT = 64 * 1024**3
@@ -159,7 +159,7 @@ def _throughput_of(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def say_throughput(session: Session) -> None:
+def say_throughput(session: CoreSession) -> None:
     """Print on standard error how the throughput file was read."""
     if session.throughput is not None:
         for line in session.throughput_notes():

@@ -14,7 +14,7 @@ from zlens.rendering.text_tables import aligned
 
 if TYPE_CHECKING:
     from zlens.lake import Held
-    from zlens.lake.summary import Amount, SystemContents
+    from zlens.lake.summary import FileTotals, SystemContents
 
 #: Faults listed without --all.
 _MOST = 20
@@ -184,7 +184,9 @@ def _show(arguments: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
-def _amounts(out: TextIO, label: str, systems: Iterable[tuple[SystemContents, dict[str, Amount]]]) -> None:
+def _amounts(
+    out: TextIO, label: str, systems: Iterable[tuple[SystemContents, dict[str, FileTotals]]]
+) -> None:
     out.write("\n")
     rows = [
         (system.system, name, amount.files, amount.rows, amount.bytes)
@@ -317,7 +319,7 @@ def _rollup(arguments: argparse.Namespace, out: TextIO) -> int:
 
     with Progress() as progress:
 
-        def report(rolled: stores.Rolled) -> None:
+        def report(rolled: stores.RollupResult) -> None:
             progress.close()
             name = _safe(", ".join(rolled.systems))
             if rolled.days:
@@ -348,7 +350,7 @@ def _commit(arguments: argparse.Namespace, out: TextIO) -> int:
     failed = 0
     with Progress() as progress:
 
-        def report(result: lake.Committed) -> None:
+        def report(result: lake.CommitResult) -> None:
             nonlocal failed
             progress.close()
             if result.error is not None:

@@ -20,16 +20,16 @@ from zlens.errors import InputError, QueryError
 from zlens.inputs.options import parse_duration
 
 if TYPE_CHECKING:
-    from zlens.cli.serve_options import Address
-    from zlens.live.alerts import Alert
-    from zlens.live.feeds import Feed, Many
-    from zlens.live.notifications import Hooks
-    from zlens.live.polling import Login, Polled
-    from zlens.live.received_files import Keep
-    from zlens.live.receiver import Access
-    from zlens.live.watcher import Live, Step
-    from zlens.server.live_updates import Following
-    from zlens.server.sql_workers import Processes
+    from zlens.cli.serve_options import ServeOptions
+    from zlens.live.alerts import FindingAlert
+    from zlens.live.feeds import Feed, FeedGroup
+    from zlens.live.notifications import Notifier
+    from zlens.live.polling import Login, PollingFeed
+    from zlens.live.received_files import RetentionPolicy
+    from zlens.live.receiver import AccessPolicy
+    from zlens.live.watcher import Watcher, WatchStep
+    from zlens.server.live_updates import LiveWorkspace
+    from zlens.server.sql_workers import SqlWorkers
 
 DESCRIPTION = """\
 Follow systems while they run, print a line for each interval that closes, and serve the page, which follows.
@@ -157,13 +157,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from zlens.live.watcher import Limits, Live
+    from zlens.live.watcher import RetentionLimits, Watcher
 
     if not arguments.sources and not arguments.replay:
         raise QueryError("nothing to follow", cure="name a SOURCE, or a recording with --replay FILE")
     if arguments.speed is not None and not (arguments.replay and arguments.speed > 0):
         raise QueryError("--speed needs --replay FILE and a number above 0", cure="leave it out")
-    limits = Limits(
+    limits = RetentionLimits(
         raw=_length(arguments.raw, "--raw"),
         measures=_length(arguments.keep, "--keep"),
         part=_length(arguments.part, "--part"),
@@ -179,7 +179,7 @@ def run(arguments: argparse.Namespace) -> int:
         _stopping() as stop,
     ):
         feeds = _feeds(arguments, received)
-        live = Live(feeds, options, lake=arguments.lake, limits=limits)
+        live = Watcher(feeds, options, lake=arguments.lake, limits=limits)
         watching = _Watching(live, stop, arguments.strict, hooks)
         try:
             if where is None:
@@ -193,7 +193,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _address(arguments: argparse.Namespace) -> Iterator[Address | None]:
+def _address(arguments: argparse.Namespace) -> Iterator[ServeOptions | None]:
     """Where the page is served, if anywhere."""
     if arguments.no_serve:
         yield None
@@ -203,30 +203,30 @@ def _address(arguments: argparse.Namespace) -> Iterator[Address | None]:
 
 
 @contextmanager
-def _processes(where: Address | None) -> Iterator[Processes | None]:
+def _processes(where: ServeOptions | None) -> Iterator[SqlWorkers | None]:
     """Processes for SQL and scenarios of the user, where there is a page and the system can make them."""
     if where is None or sys.platform != "linux":
         yield None
         return
     from zlens.server.app import live_answers
-    from zlens.server.sql_workers import Processes
+    from zlens.server.sql_workers import SqlWorkers
 
-    with closing(Processes(live_answers(), where.listener, where.limits)) as processes:
+    with closing(SqlWorkers(live_answers(), where.listener, where.limits)) as processes:
         yield processes
 
 
 @contextmanager
-def _hooks(arguments: argparse.Namespace) -> Iterator[Hooks | None]:
+def _hooks(arguments: argparse.Namespace) -> Iterator[Notifier | None]:
     """The receivers of findings, if any are named."""
     if not arguments.on_finding and not arguments.webhook:
         yield None
         return
-    from zlens.live.notifications import Command, Hooks, Receiver, Webhook
+    from zlens.live.notifications import CommandHook, MessageReceiver, Notifier, Webhook
 
-    receivers: list[Receiver] = [*map(Command.of, arguments.on_finding)]
+    receivers: list[MessageReceiver] = [*map(CommandHook.of, arguments.on_finding)]
     receivers += map(Webhook.of, arguments.webhook)
     hold = 0.0 if arguments.finding_hold == "0" else _length(arguments.finding_hold, "--finding-hold")
-    hooks = Hooks(receivers, hold, _length(arguments.finding_pause, "--finding-pause"), _Watching.say)
+    hooks = Notifier(receivers, hold, _length(arguments.finding_pause, "--finding-pause"), _Watching.say)
     try:
         yield hooks
     finally:
@@ -234,7 +234,7 @@ def _hooks(arguments: argparse.Namespace) -> Iterator[Hooks | None]:
 
 
 @contextmanager
-def _forwarders(arguments: argparse.Namespace) -> Iterator[list[Many]]:
+def _forwarders(arguments: argparse.Namespace) -> Iterator[list[FeedGroup]]:
     """What forwarders send to the addresses that are named as sources."""
     names = [name for name in arguments.sources if name.startswith(_FORWARDER)]
     keep = _keep(arguments)
@@ -248,7 +248,7 @@ def _forwarders(arguments: argparse.Namespace) -> Iterator[list[Many]]:
         return
     if len(names) > 1:
         raise QueryError("there is one address for forwarders", cure="they may all send to it")
-    from zlens.live.forwarder_feeds import Forwarded
+    from zlens.live.forwarder_feeds import ForwarderFeeds
     from zlens.live.receiver import Receiver
 
     if arguments.received is None and arguments.lake is None:
@@ -261,24 +261,24 @@ def _forwarders(arguments: argparse.Namespace) -> Iterator[list[Many]]:
     with receiver:
         host, number = receiver.address
         _Watching.say(f"listening for forwarders on {host}:{number}")
-        yield [Forwarded(receiver, keep)]
+        yield [ForwarderFeeds(receiver, keep)]
 
 
-def _keep(arguments: argparse.Namespace) -> Keep:
+def _keep(arguments: argparse.Namespace) -> RetentionPolicy:
     """What stays of received files."""
-    from zlens.live.received_files import Keep
+    from zlens.live.received_files import RetentionPolicy
 
     size = arguments.received_size
     if size is not None and not 0 <= size < math.inf:
         raise QueryError(f"--received-size {size:g} is no size", expected="a number of GB, 0 or more")
     age = arguments.received_keep
-    return Keep(
+    return RetentionPolicy(
         None if age is None else _length(age, "--received-keep"), None if size is None else int(size * 1e9)
     )
 
 
-def _access(arguments: argparse.Namespace) -> Access:
-    from zlens.live.receiver import Access
+def _access(arguments: argparse.Namespace) -> AccessPolicy:
+    from zlens.live.receiver import AccessPolicy
     from zlens.schema import user_files
 
     token = None
@@ -288,7 +288,7 @@ def _access(arguments: argparse.Namespace) -> Access:
         token = data.decode("utf-8", "replace").strip()
         if len(token) < 16:
             raise InputError("contains no token", file=arguments.forwarder_token, cure=cure)
-    return Access(arguments.certificate, arguments.key, arguments.client_ca, token)
+    return AccessPolicy(arguments.certificate, arguments.key, arguments.client_ca, token)
 
 
 def _login(arguments: argparse.Namespace) -> Login | None:
@@ -314,17 +314,17 @@ def _login(arguments: argparse.Namespace) -> Login | None:
     return Login(name, getpass.getpass(f"Password of {name}: "))
 
 
-def _polled(arguments: argparse.Namespace) -> Callable[[str], Polled]:
+def _polled(arguments: argparse.Namespace) -> Callable[[str], PollingFeed]:
     """Check the options of polling; return what makes a polled source of a name."""
     from zlens.live import polling
 
     every_s = None if arguments.poll is None else _length(arguments.poll, "--poll")
     login = _login(arguments)
 
-    def poll(name: str) -> Polled:
+    def poll(name: str) -> PollingFeed:
         if name.startswith(_POLLED):
-            return polling.Polled(polling.Address.of(name, login, arguments.poll_ca), every_s)
-        return polling.Polled(polling.File(name), every_s)
+            return polling.PollingFeed(polling.PolledAddress.of(name, login, arguments.poll_ca), every_s)
+        return polling.PollingFeed(polling.PolledFile(name), every_s)
 
     return poll
 
@@ -336,11 +336,11 @@ def _length(text: str, option: str) -> float:
     return float(seconds)
 
 
-def _feeds(arguments: argparse.Namespace, received: list[Many]) -> list[Feed | Many]:
+def _feeds(arguments: argparse.Namespace, received: list[FeedGroup]) -> list[Feed | FeedGroup]:
     from zlens.live import feeds as sources
     from zlens.live.polling import is_text
 
-    feeds: list[Feed | Many] = [*received]
+    feeds: list[Feed | FeedGroup] = [*received]
     named = [name for name in arguments.sources if not name.startswith(_FORWARDER)]
     polled = {name for name in named if name.startswith(_POLLED) or (os.path.isfile(name) and is_text(name))}
     if not polled and (arguments.poll, arguments.poll_login, arguments.poll_ca) != (None, None, None):
@@ -356,23 +356,23 @@ def _feeds(arguments: argparse.Namespace, received: list[Many]) -> list[Feed | M
         elif name == "-":
             if sys.stdin is None or sys.stdin.isatty():
                 raise InputError("standard input is a terminal", cure="pipe data into zlens, or name a file")
-            feeds.append(sources.Reading("standard input", sys.stdin.fileno()))
+            feeds.append(sources.ReaderThreadFeed("standard input", sys.stdin.fileno()))
         elif os.path.isdir(name):
-            feeds.append(sources.Folder(name))
+            feeds.append(sources.FolderFeeds(name))
         elif sources.is_device(name):
-            feeds.append(sources.Reading(name, _open(name), device=True))
+            feeds.append(sources.ReaderThreadFeed(name, _open(name), device=True))
         elif sources.is_pipe(name):
-            feeds.append(sources.Reading(name, _open(name)))
+            feeds.append(sources.ReaderThreadFeed(name, _open(name)))
         elif os.path.exists(name):
             feeds.append(sources.growing(name))
         else:
             raise InputError(
                 "no such file or folder", file=name, cure="check the name; a folder may be empty"
             )
-    names = [feed.name for feed in feeds if not isinstance(feed, sources.Many)]
+    names = [feed.name for feed in feeds if not isinstance(feed, sources.FeedGroup)]
     if len({*names}) < len(names):
         raise QueryError("a source is named twice", expected="sources that differ before a question mark")
-    clock = sources.Clock(arguments.speed or 1.0)
+    clock = sources.ReplayClock(arguments.speed or 1.0)
     return [*feeds, *(sources.recording(path, clock) for path in arguments.replay)]
 
 
@@ -402,7 +402,7 @@ def _stopping() -> Iterator[threading.Event]:
 class _Watching:
     """Steps until the end, each with a line on standard output."""
 
-    def __init__(self, live: Live, stop: threading.Event, strict: bool, hooks: Hooks | None) -> None:
+    def __init__(self, live: Watcher, stop: threading.Event, strict: bool, hooks: Notifier | None) -> None:
         self.live = live
         self._hooks = hooks
         self.stop = stop
@@ -415,7 +415,7 @@ class _Watching:
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: self._reload.set())
 
-    def run(self, publish: Callable[[Step | None], None] = lambda _: None, stay: bool = False) -> None:
+    def run(self, publish: Callable[[WatchStep | None], None] = lambda _: None, stay: bool = False) -> None:
         """Step until stopped or until nothing more comes; with `stay` the latter is no end."""
         told = False
         while not self.stop.is_set() and not self._ended.is_set():
@@ -443,7 +443,7 @@ class _Watching:
         """Free the sessions of the step, with their open files: they are in reference cycles."""
         gc.collect()
 
-    def _tell(self, hooks: Hooks) -> None:
+    def _tell(self, hooks: Notifier) -> None:
         alerts = {} if self.live.alerts is None else self.live.alerts.open
         hooks.see({key: alert.row() for key, alert in alerts.items()}, time.monotonic())
 
@@ -457,7 +457,7 @@ class _Watching:
         finally:
             self.live.close()
 
-    def _print(self, step: Step) -> None:
+    def _print(self, step: WatchStep) -> None:
         for problem in step.problems:
             self.status = 1 if self._strict else 0
             self.say(f"{problem.file}: {problem.detail}")
@@ -484,35 +484,35 @@ class _Watching:
             print(f"zlens: {text}", file=sys.stderr, flush=True)
 
 
-def _named(alert: Alert) -> str:
+def _named(alert: FindingAlert) -> str:
     finding = alert.finding
     return " ".join(filter(None, (finding.rule.id, finding.subject)))
 
 
-def _span(alert: Alert) -> str:
+def _span(alert: FindingAlert) -> str:
     seconds = ((alert.until_us or alert.since_us) - alert.since_us) // 1_000_000
     hours, minutes = divmod(seconds // 60, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{seconds} s"
 
 
 def _serve(
-    watching: _Watching, where: Address, names: list[str], processes: Processes | None, *, open: bool
+    watching: _Watching, where: ServeOptions, names: list[str], processes: SqlWorkers | None, *, open: bool
 ) -> None:
     from zlens.live.published import Published
     from zlens.server.app import create
-    from zlens.server.live_updates import Following, event
-    from zlens.server.running_requests import Running
-    from zlens.server.workspace import Place
+    from zlens.server.live_updates import LiveWorkspace, event
+    from zlens.server.running_requests import RunningRequests
+    from zlens.server.workspace import Workspace
 
     live = watching.live
 
-    def place() -> Place:
+    def place() -> Workspace:
         session = live.session()
         own = None if processes is None else processes.of(Published(session))
-        return Place(session, names, own, live=True)
+        return Workspace(session, names, own, live=True)
 
-    following = Following(place())
-    running = Running(where.limits)
+    following = LiveWorkspace(place())
+    running = RunningRequests(where.limits)
     publisher = _Publisher(following, live, place, event)
 
     def work() -> None:
@@ -543,13 +543,13 @@ class _Publisher:
     """Gives the page a new place, not more often than it can use one."""
 
     def __init__(
-        self, following: Following, live: Live, place: Callable[[], Any], event: Callable[..., Any]
+        self, following: LiveWorkspace, live: Watcher, place: Callable[[], Any], event: Callable[..., Any]
     ) -> None:
         self._following, self._live, self._place, self._event = following, live, place, event
         self._last = 0.0
-        self._pending: Step | None = None
+        self._pending: WatchStep | None = None
 
-    def publish(self, step: Step | None) -> None:
+    def publish(self, step: WatchStep | None) -> None:
         if step is not None:
             self._pending = step if self._pending is None else self._pending.then(step)
         if time.monotonic() - self._last >= _PUBLISH_S:

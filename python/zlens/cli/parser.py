@@ -46,7 +46,7 @@ Examples:
 """
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """Prints errors on one line, like all errors of zlens."""
 
     #: The module of this command, imported when its arguments are parsed.
@@ -101,7 +101,7 @@ def build(*, configured: bool = False) -> argparse.ArgumentParser:
 
     configured: with the arguments of all commands, which are else added when one is parsed.
     """
-    parser = Parser(
+    parser = CommandParser(
         prog="zlens", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=Formatter, allow_abbrev=False
     )
     parser.add_argument("--version", action=_Version, help="show the version and exit")
@@ -128,7 +128,9 @@ class _Help(argparse.Action):
         values: object,
         option_string: str | None = None,
     ) -> None:
-        about = parser.help_about(namespace) if isinstance(parser, Parser) and parser.help_about else None
+        about = (
+            parser.help_about(namespace) if isinstance(parser, CommandParser) and parser.help_about else None
+        )
         print(parser.format_help() if about is None else about, end="")
         parser.exit()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
-    from zlens.rig.definition import Rig
+    from zlens.rig.definition import RigDefinition
 
 DESCRIPTION = """\
 Run scenarios whose right answers are known, and compare: solve each, run it, reduce its monitor data by the
@@ -96,7 +96,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 rigs, runner, arguments.folder,
                 seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
             )  # fmt: skip
-        except results.Stopped as interrupt:
+        except results.RigInterrupted as interrupt:
             found, stopped = interrupt.results, True
     left.write(found, arguments.folder)
     with output.opened(None) as out:
@@ -116,11 +116,11 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0 if all(one.passed for one in found) else _FAILED
 
 
-def _rigs(names: list[str]) -> list[Rig]:
+def _rigs(names: list[str]) -> list[RigDefinition]:
     """The scenarios of files, folders and names; QueryError if two have the same name."""
     from zlens.rig import definition
 
-    found: dict[str, Rig] = {}
+    found: dict[str, RigDefinition] = {}
     for name in names:
         if os.path.isdir(name):
             files = sorted(str(path) for path in Path(name).glob("*.toml") if not path.stem.startswith("_"))

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp
 
-    from zlens.cli.serve_options import Address
-    from zlens.server.rig_runs import Runs
-    from zlens.server.running_requests import Running
-    from zlens.server.workspace import Place
-    from zlens.session.session import Session
+    from zlens.cli.serve_options import ServeOptions
+    from zlens.server.rig_runs import RigRuns
+    from zlens.server.running_requests import RunningRequests
+    from zlens.server.workspace import Workspace
+    from zlens.session.session import CoreSession
 
 #: New objects between two searches for reference cycles.
 _OBJECTS = 10_000
@@ -90,15 +90,15 @@ def _run(arguments: argparse.Namespace) -> int:
             return status
 
 
-def _runs(arguments: argparse.Namespace) -> tuple[Runs | None, list[str]]:
+def _runs(arguments: argparse.Namespace) -> tuple[RigRuns | None, list[str]]:
     """The runs of the rig, if any, and the inputs; without inputs, the first run is the input."""
-    from zlens.server.rig_runs import Runs
+    from zlens.server.rig_runs import RigRuns
 
     if arguments.rig is None:
         if not arguments.inputs:
             raise QueryError("nothing to serve", cure="name an INPUT, or runs of the rig with --rig DIR")
         return None, arguments.inputs
-    runs = Runs(arguments.rig)
+    runs = RigRuns(arguments.rig)
     names = runs.names()
     if arguments.inputs:
         return runs, arguments.inputs
@@ -107,27 +107,27 @@ def _runs(arguments: argparse.Namespace) -> tuple[Runs | None, list[str]]:
     return runs, runs.files(names[0])[0]
 
 
-def _place(session: Session, files: list[str], runs: Runs | None, where: Address) -> Place:
+def _place(session: CoreSession, files: list[str], runs: RigRuns | None, where: ServeOptions) -> Workspace:
     """What the server answers from, with processes for SQL and scenarios where the system can make them."""
     from zlens.server import app
-    from zlens.server.sql_workers import Processes
-    from zlens.server.workspace import Place
+    from zlens.server.sql_workers import SqlWorkers
+    from zlens.server.workspace import Workspace
 
-    place = Place(session, files, runs=runs)
+    place = Workspace(session, files, runs=runs)
     if sys.platform == "linux":
-        place.processes = Processes(
+        place.processes = SqlWorkers(
             lambda request, _: app.answer_apart(place, request), where.listener, where.limits
         )
     return place
 
 
-def _serve(place: Place, where: Address) -> None:
+def _serve(place: Workspace, where: ServeOptions) -> None:
     from zlens.server.app import create
-    from zlens.server.running_requests import Running
-    from zlens.server.warmup import Warming
+    from zlens.server.running_requests import RunningRequests
+    from zlens.server.warmup import Warmup
 
-    running = Running(where.limits)
-    warming = Warming(place)
+    running = RunningRequests(where.limits)
+    warming = Warmup(place)
     app = create(place, where.guard(), running, exported=where.exported, log=where.log)
     try:
         serve_app(app, running, where.listener)
@@ -137,7 +137,7 @@ def _serve(place: Place, where: Address) -> None:
 
 
 def serve_app(
-    app: ASGIApp, running: Running, listener: socket.socket, ending: Callable[[], None] = lambda: None
+    app: ASGIApp, running: RunningRequests, listener: socket.socket, ending: Callable[[], None] = lambda: None
 ) -> None:
     """Serve until Ctrl-C or SIGTERM; `ending` is called first then."""
     import asyncio
@@ -166,7 +166,7 @@ def config(app: ASGIApp) -> uvicorn.Config:
     """How the server speaks HTTP: it says nothing of itself, and believes no proxy."""
     import uvicorn
 
-    from zlens.server.connections import Patient
+    from zlens.server.connections import TimeoutProtocol
 
     return uvicorn.Config(
         app,
@@ -176,7 +176,7 @@ def config(app: ASGIApp) -> uvicorn.Config:
         server_header=False,
         ws="none",
         loop="asyncio",
-        http=Patient,
+        http=TimeoutProtocol,
         h11_max_incomplete_event_size=64 * 1024,
         timeout_graceful_shutdown=2,
         proxy_headers=False,

@@ -14,7 +14,7 @@ from msgspec import Struct
 from zlens.cli import listen_socket
 from zlens.errors import InputError, QueryError
 from zlens.exposition import limits as exposition
-from zlens.server.limits import Limits
+from zlens.server.limits import RequestLimits
 
 if TYPE_CHECKING:
     from zlens.server.guard import Guard
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SHORTEST = 16
 _TOKEN_CURE = "leave --token-file out to generate a token"
 _GB = 1024**3
-LIMITS = Limits()
+LIMITS = RequestLimits()
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -101,7 +101,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-class Address(Struct, frozen=True):
+class ServeOptions(Struct, frozen=True):
     """Where the page is served.
 
     listener   the bound socket
@@ -119,8 +119,8 @@ class Address(Struct, frozen=True):
     printed: bool
     public: PublicUrl | None
     proxy: Proxy | None
-    limits: Limits
-    exported: exposition.Limits
+    limits: RequestLimits
+    exported: exposition.ExportLimits
     log: RequestLog | None
 
     def guard(self) -> Guard:
@@ -145,13 +145,13 @@ class Address(Struct, frozen=True):
 
 
 @contextmanager
-def opened(arguments: argparse.Namespace) -> Iterator[Address]:
+def opened(arguments: argparse.Namespace) -> Iterator[ServeOptions]:
     """The address that the options name, with its socket bound and its log open."""
     public, proxy = _proxy(arguments)
     limits, exported = _limits(arguments), _rows(arguments.metrics_rows)
     token, printed = _token(arguments, proxy)
     with listen_socket.opened(arguments) as listener, _log(arguments) as log:
-        yield Address(listener, token, printed, public, proxy, limits, exported, log)
+        yield ServeOptions(listener, token, printed, public, proxy, limits, exported, log)
 
 
 def _proxy(arguments: argparse.Namespace) -> tuple[PublicUrl | None, Proxy | None]:
@@ -171,7 +171,7 @@ def _proxy(arguments: argparse.Namespace) -> tuple[PublicUrl | None, Proxy | Non
     return public, Proxy.read(arguments.user_header, arguments.trust_proxy)
 
 
-def _limits(arguments: argparse.Namespace) -> Limits:
+def _limits(arguments: argparse.Namespace) -> RequestLimits:
     for name, value, least, most in (
         ("--user-questions", arguments.user_questions, 1, 64),
         ("--question-memory", arguments.question_memory, 0.25, 1024),
@@ -179,7 +179,9 @@ def _limits(arguments: argparse.Namespace) -> Limits:
     ):
         if not least <= value <= most:
             raise QueryError(f"{name} {value:g} is out of range", expected=f"{least:g} to {most:g}")
-    return Limits(arguments.question_time, int(arguments.question_memory * _GB), arguments.user_questions)
+    return RequestLimits(
+        arguments.question_time, int(arguments.question_memory * _GB), arguments.user_questions
+    )
 
 
 @contextmanager
@@ -193,11 +195,11 @@ def _log(arguments: argparse.Namespace) -> Iterator[RequestLog | None]:
         yield log
 
 
-def _rows(number: int) -> exposition.Limits:
+def _rows(number: int) -> exposition.ExportLimits:
     """The rows of each measure and system that are exported."""
     if number < 0:
         raise QueryError(f"--metrics-rows {number} is not a number of rows", expected="0 (all) or more")
-    return exposition.Limits(number or None)
+    return exposition.ExportLimits(number or None)
 
 
 def _token(arguments: argparse.Namespace, proxy: Proxy | None) -> tuple[str | None, bool]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from zlens.errors import InputError, QueryError, ScenarioError
 
 if TYPE_CHECKING:
-    from zlens.models.scenario import Values
-    from zlens.simulation.run import Prepared
+    from zlens.models.scenario import ScenarioValues
+    from zlens.simulation.run import PreparedScenario
 
 DESCRIPTION = """\
 Simulate a scenario: a machine, its partitions, CP, users and devices as discrete events. FILE receives what
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if complete else INTERRUPTED
 
 
-def _ready(arguments: argparse.Namespace) -> list[Prepared]:
+def _ready(arguments: argparse.Namespace) -> list[PreparedScenario]:
     """The scenario with each seed."""
     from zlens.simulation import run as simulation
 
@@ -105,7 +105,7 @@ def _ready(arguments: argparse.Namespace) -> list[Prepared]:
     )
 
 
-def _values(arguments: argparse.Namespace) -> Values:
+def _values(arguments: argparse.Namespace) -> ScenarioValues:
     from zlens.models import scenario
 
     if arguments.scenario is None:
@@ -120,7 +120,7 @@ def _values(arguments: argparse.Namespace) -> Values:
     return values
 
 
-def _protect(arguments: argparse.Namespace, ready: list[Prepared]) -> None:
+def _protect(arguments: argparse.Namespace, ready: list[PreparedScenario]) -> None:
     """Refuse files whose names follow from --output and that would replace the scenario."""
     from zlens.simulation import run as simulation
 

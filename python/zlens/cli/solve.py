@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from zlens.cli import model_output
-from zlens.cli.parser import Parser
+from zlens.cli.parser import CommandParser
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at", metavar="TIME", help="a time in that interval: '2026-03-02 09:15'")
     parser.add_argument("--system", metavar="NAME", help="the system, if the input has several")
     model_output.configure_output(parser)
-    if isinstance(parser, Parser):
+    if isinstance(parser, CommandParser):
         parser.help_about = _about
 
 

@@ -10,8 +10,8 @@ from zlens.cli import inputs
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
-    from zlens.engine.results import Answer
-    from zlens.session.session import Session
+    from zlens.engine.results import QueryResult
+    from zlens.session.session import CoreSession
 
 DESCRIPTION = """\
 Run a SQL query (DuckDB dialect) over the measures and raw tables of the input. `zlens explain TABLE`
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         return inputs.status_of(session.problems, strict=arguments.strict)
 
 
-def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Namespace) -> None:
+def _table(out: TextIO, session: CoreSession, result: QueryResult, arguments: argparse.Namespace) -> None:
     """Write rows as a table; on a terminal, limit their number and width."""
     from zlens import _native
     from zlens.rendering import rows

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from zlens.cli import model_output
-from zlens.cli.parser import Parser
+from zlens.cli.parser import CommandParser
 
 if TYPE_CHECKING:
     from zlens.models.answer import Answer
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="compute ITR from busy rounded to 0.1 %%, as published tables do",
     )
     model_output.configure_output(parser)
-    if isinstance(parser, Parser):
+    if isinstance(parser, CommandParser):
         parser.help_about = _about
 
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from zlens.compare.comparison import AGAINST, FORMS, Choice, Comparison, compare
-from zlens.compare.sides import Run, Side, measure
+from zlens.compare.comparison import AGAINST, FORMS, CompareOptions, Comparison, compare
+from zlens.compare.sides import Side, SideRun, measure
 
-__all__ = ["AGAINST", "FORMS", "Choice", "Comparison", "Run", "Side", "compare", "measure", "render"]
+__all__ = [
+    "AGAINST",
+    "FORMS",
+    "CompareOptions",
+    "Comparison",
+    "Side",
+    "SideRun",
+    "compare",
+    "measure",
+    "render",
+]
 
 
 def render(comparison: Comparison, form: str) -> str:

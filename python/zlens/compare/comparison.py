@@ -9,9 +9,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import generations
-from zlens.catalog.comparison_metrics import Metric, declared, facts
+from zlens.catalog.comparison_metrics import ComparedMetric, declared, facts
 from zlens.compare import noise, waterfall
-from zlens.compare.noise import Estimate, Verdict
+from zlens.compare.noise import NoiseVerdict, RatioEstimate
 from zlens.compare.series import Key
 from zlens.compare.sides import Side, SystemRun
 from zlens.compare.waterfall import Waterfall
@@ -26,7 +26,7 @@ AGAINST = ("first", "previous")
 CRITERION = NOISE
 
 
-class Choice(Struct, frozen=True):
+class CompareOptions(Struct, frozen=True):
     """The options of a comparison.
 
     against     first: compare with the first side (cumulative); previous: with the side before (incremental)
@@ -43,7 +43,7 @@ class Choice(Struct, frozen=True):
     seed: int = 1
 
 
-class Change(Struct, frozen=True):
+class SideChange(Struct, frozen=True):
     """One side against another: their indices, the difference in its form, and the test."""
 
     base: int
@@ -52,7 +52,7 @@ class Change(Struct, frozen=True):
     value: float | None
     ratio: float | None
     points: float | None
-    verdict: Verdict
+    verdict: NoiseVerdict
     #: The smallest difference beyond the noise, in percent of the base.
     noise_pct: float | None
     better: bool | None
@@ -73,13 +73,13 @@ class Change(Struct, frozen=True):
         return None if self.ratio is None else abs(self.ratio - 1) > CRITERION * (1 + noise.ROUNDING)
 
 
-class Row(Struct, frozen=True):
+class ComparisonRow(Struct, frozen=True):
     """One metric of one subject on all sides; values are in the display unit."""
 
-    metric: Metric
+    metric: ComparedMetric
     subject: tuple[str, ...]
     values: tuple[float | None, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[SideChange, ...]
     #: unverified or user, if that is the status of a formula behind it on any side.
     doubt: str = ""
     #: Whether there is nothing to compare with: the other side lacks the metric, for whatever subject.
@@ -98,7 +98,7 @@ class Row(Struct, frozen=True):
         )
 
 
-class Step(Struct, frozen=True):
+class WaterfallSet(Struct, frozen=True):
     """The parts of one side's change against another."""
 
     base: int
@@ -106,13 +106,13 @@ class Step(Struct, frozen=True):
     waterfalls: tuple[Waterfall, ...]
 
 
-class Compared(Struct):
+class SystemComparison(Struct):
     """All sides of one system (whose name may differ from side to side)."""
 
     systems: tuple[str, ...]
     sides: tuple[list[SystemRun], ...]
-    rows: list[Row]
-    steps: list[Step]
+    rows: list[ComparisonRow]
+    steps: list[WaterfallSet]
     warnings: list[str]
     notes: list[str] = field(default_factory=list)
 
@@ -120,7 +120,7 @@ class Compared(Struct):
     def title(self) -> str:
         return " - ".join(dict.fromkeys(self.systems))
 
-    def ordered(self) -> tuple[list[Row], list[Row], list[Row]]:
+    def ordered(self) -> tuple[list[ComparisonRow], list[ComparisonRow], list[ComparisonRow]]:
         """Differences beyond the noise or without a test, largest first; within the noise; of one side."""
         first = [row for row in self.rows if row.differs and not row.alone]
         first.sort(key=_rank)
@@ -136,14 +136,14 @@ class Compared(Struct):
 
 class Comparison(Struct):
     sides: list[Side]
-    choice: Choice
-    systems: list[Compared]
+    choice: CompareOptions
+    systems: list[SystemComparison]
     notes: list[str]
 
 
-def compare(sides: Sequence[Side], choice: Choice | None = None) -> Comparison:
+def compare(sides: Sequence[Side], choice: CompareOptions | None = None) -> Comparison:
     """Compare sides; QueryError if they have no system in common."""
-    choice = choice or Choice()
+    choice = choice or CompareOptions()
     if len(sides) < 2:
         raise QueryError("nothing to compare with", cure=say("compare_usage"))
     systems, notes = _pairs(sides)
@@ -163,11 +163,11 @@ def _pairs(sides: Sequence[Side]) -> tuple[list[tuple[str, ...]], list[str]]:
     return [(name,) * len(sides) for name in common], notes
 
 
-def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> Compared:
+def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: CompareOptions) -> SystemComparison:
     runs = tuple(side.of(name) for side, name in zip(sides, names, strict=True))
     warnings = _differing_facts(sides, runs)
     notes: list[str] = []
-    metrics: Iterable[Metric] = declared()
+    metrics: Iterable[ComparedMetric] = declared()
     types = _generations(runs)
     if len(types) > 1:
         type_list = " and ".join(sorted(types))
@@ -204,12 +204,14 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> 
     steps = []
     if len(types) <= 1 or choice.across:
         steps = [_step(rows, base, other) for base, other in _places(len(sides), choice)]
-    compared = Compared(names, runs, rows, [step for step in steps if step.waterfalls], warnings, notes)
+    compared = SystemComparison(
+        names, runs, rows, [step for step in steps if step.waterfalls], warnings, notes
+    )
     compared.notes += _test_notes(compared)
     return compared
 
 
-def _alone(rows: list[Row]) -> list[Row]:
+def _alone(rows: list[ComparisonRow]) -> list[ComparisonRow]:
     """The rows of a metric, marked where only one side has the metric, as beside a listing."""
     sides = zip(*(row.values for row in rows), strict=True)
     if all(any(value is not None for value in values) for values in sides):
@@ -217,7 +219,7 @@ def _alone(rows: list[Row]) -> list[Row]:
     return [replace(row, alone=all(change.points is None for change in row.changes)) for row in rows]
 
 
-def _places(sides: int, choice: Choice) -> list[tuple[int, int]]:
+def _places(sides: int, choice: CompareOptions) -> list[tuple[int, int]]:
     return [(0 if choice.against == "first" else index - 1, index) for index in range(1, sides)]
 
 
@@ -228,10 +230,13 @@ def _generations(runs: Sequence[Sequence[SystemRun]]) -> set[str]:
 
 
 def _row(
-    metric: Metric, subject: tuple[str, ...], runs: Sequence[Sequence[SystemRun]], choice: Choice
-) -> Row:
+    metric: ComparedMetric,
+    subject: tuple[str, ...],
+    runs: Sequence[Sequence[SystemRun]],
+    choice: CompareOptions,
+) -> ComparisonRow:
     key: Key = (metric.key, subject)
-    estimates: list[list[Estimate]] = []
+    estimates: list[list[RatioEstimate]] = []
     for index, side in enumerate(runs):
         side_estimates = []
         for number, run in enumerate(side):
@@ -255,24 +260,24 @@ def _row(
         for base, other in _places(len(runs), choice)
     )
     doubts = [run.doubts.get(metric.column, "") for side in runs for run in side]
-    return Row(metric, subject, values, changes, max(doubts, default=""))
+    return ComparisonRow(metric, subject, values, changes, max(doubts, default=""))
 
 
 def change(
-    metric: Metric,
+    metric: ComparedMetric,
     base: int,
     other: int,
     before: float | None,
     after: float | None,
-    choice: Choice,
-    verdict: Verdict,
-) -> Change:
+    choice: CompareOptions,
+    verdict: NoiseVerdict,
+) -> SideChange:
     """The difference of two values in the form of the metric or the choice."""
     form = choice.form if metric.form == "ratio" else "points"
     if choice.burg:
         form = "base/new"
     if before is None or after is None:
-        return Change(base, other, form, None, None, None, verdict, None, None)
+        return SideChange(base, other, form, None, None, None, verdict, None, None)
     ratio = after / before if before else None
     points = after - before
     shown = {
@@ -285,10 +290,10 @@ def change(
     if metric.direction != "none" and points:
         better = (points > 0) == (metric.direction == "higher")
     pct = None if verdict.noise is None or not before else 100 * verdict.noise / abs(before)
-    return Change(base, other, form, shown[form], ratio, points, verdict, pct, better)
+    return SideChange(base, other, form, shown[form], ratio, points, verdict, pct, better)
 
 
-def _rank(row: Row) -> tuple[bool, float]:
+def _rank(row: ComparisonRow) -> tuple[bool, float]:
     """Sort key, largest first: relative differences by logarithm, changes from or to 0 before all others.
 
     A subject that only one side has counts as a change from or to 0; any other row with one value comes last.
@@ -301,13 +306,13 @@ def _rank(row: Row) -> tuple[bool, float]:
     return (not sizes, -max(sizes, default=0.0))
 
 
-def _points(row: Row) -> float:
+def _points(row: ComparisonRow) -> float:
     """The largest difference of a row; a side without a value counts as 0."""
     values = row.values
     return max(abs((values[change.other] or 0.0) - (values[change.base] or 0.0)) for change in row.changes)
 
 
-def _step(rows: Sequence[Row], base: int, other: int) -> Step:
+def _step(rows: Sequence[ComparisonRow], base: int, other: int) -> WaterfallSet:
     values: list[dict[str, float | None]] = []
     for side in (base, other):
         side_values = {}
@@ -316,7 +321,7 @@ def _step(rows: Sequence[Row], base: int, other: int) -> Step:
             if not row.subject:
                 side_values[row.metric.key] = None if value is None else value / row.metric.scale
         values.append(side_values)
-    return Step(base, other, tuple(waterfall.of(*values)))
+    return WaterfallSet(base, other, tuple(waterfall.of(*values)))
 
 
 def _differing_facts(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]]) -> list[str]:
@@ -347,7 +352,7 @@ def _differing_facts(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]])
     return warnings
 
 
-def _test_notes(compared: Compared) -> list[str]:
+def _test_notes(compared: SystemComparison) -> list[str]:
     """Notes on the tests."""
     kinds = {change.verdict.by for row in compared.rows for change in row.changes}
     tested, _, _ = compared.tested()
@@ -367,5 +372,5 @@ def _test_notes(compared: Compared) -> list[str]:
     return notes
 
 
-def _mean(estimates: Sequence[Estimate]) -> float | None:
+def _mean(estimates: Sequence[RatioEstimate]) -> float | None:
     return math.fsum(estimate.value for estimate in estimates) / len(estimates) if estimates else None

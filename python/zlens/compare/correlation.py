@@ -12,17 +12,17 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from zlens.catalog.comparison_metrics import Metric
+from zlens.catalog.comparison_metrics import ComparedMetric
 from zlens.compare.noise import FEWEST_INTERVALS
 from zlens.compare.series import Point
 from zlens.compare.sides import SystemRun
 from zlens.engine.cancellation import check
 
 
-class Moved(Struct, frozen=True):
+class CorrelatedMetric(Struct, frozen=True):
     """A metric that moved with another: its rank correlation, and its values within and outside a peak."""
 
-    metric: Metric
+    metric: ComparedMetric
     subject: tuple[str, ...]
     correlation: float
     value: float | None
@@ -32,10 +32,10 @@ class Moved(Struct, frozen=True):
 def moved(
     run: SystemRun,
     lead: str,
-    metrics: Iterable[Metric],
+    metrics: Iterable[ComparedMetric],
     window: tuple[dt.datetime, dt.datetime],
     peak: tuple[dt.datetime, dt.datetime],
-) -> list[Moved]:
+) -> list[CorrelatedMetric]:
     """The rank correlation of every metric with `lead` over a window, strongest first."""
     # A column may be compared in total and by subject.
     by_key = {(metric.key, len(metric.by)): metric for metric in metrics}
@@ -54,7 +54,7 @@ def moved(
         inside = _within(own, peak)
         outside = [point for point in own if not peak[0] < point[0] <= peak[1]]
         value, usual = (_mean(part, metric.scale) for part in (inside, outside))
-        results.append(Moved(metric, subject, correlation, value, usual))
+        results.append(CorrelatedMetric(metric, subject, correlation, value, usual))
     return sorted(results, key=lambda result: -abs(result.correlation))
 
 

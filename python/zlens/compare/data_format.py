@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from zlens.compare.comparison import Change, Compared, Comparison, Row
+from zlens.compare.comparison import Comparison, ComparisonRow, SideChange, SystemComparison
 from zlens.rendering import rows as out_rows
 
 
@@ -60,7 +60,9 @@ def objects(comparison: Comparison) -> Iterator[dict[str, Any]]:
     yield from ({"kind": "note", "system": None, "text": text} for text in comparison.notes)
 
 
-def _difference(compared: Compared, row: Row, change: Change, names: list[str]) -> dict[str, Any]:
+def _difference(
+    compared: SystemComparison, row: ComparisonRow, change: SideChange, names: list[str]
+) -> dict[str, Any]:
     verdict = change.verdict
     base, other = verdict.samples or (None, None)
     return {

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from zlens.compare import text_format
-from zlens.compare.comparison import Compared, Comparison, Row, Step
+from zlens.compare.comparison import Comparison, ComparisonRow, SystemComparison, WaterfallSet
 from zlens.compare.series import Point
 from zlens.compare.sides import SystemRun
 from zlens.compare.waterfall import Waterfall
 from zlens.rendering import charts
-from zlens.rendering.charts import Chart, Series
+from zlens.rendering.charts import Chart, ChartSeries
 from zlens.rendering.html import page
 
 #: Charts over time, of the surest and largest differences.
@@ -35,7 +35,7 @@ def render(comparison: Comparison) -> str:
     return page(f"Comparison of {titles}", "\n".join(body), _STYLE)
 
 
-def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
+def _system(comparison: Comparison, compared: SystemComparison) -> Iterator[str]:
     names = [side.name for side in comparison.sides]
     yield f"<h1>Comparison of {escape(compared.title)}</h1>"
     yield from _sides(comparison, compared)
@@ -67,7 +67,7 @@ def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
     yield from _list("Notes", compared.notes)
 
 
-def _sides(comparison: Comparison, compared: Compared) -> Iterator[str]:
+def _sides(comparison: Comparison, compared: SystemComparison) -> Iterator[str]:
     yield "<div class=wide><table><thead><tr><th class=t>Side</th><th class=t>Run</th><th class=t>System</th>"
     yield "<th class=t>Time</th><th>Intervals</th></tr></thead><tbody>"
     for side, name in zip(comparison.sides, compared.systems, strict=True):
@@ -87,7 +87,7 @@ def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
 
 
-def _table(rows: Sequence[Row], names: Sequence[str]) -> Iterator[str]:
+def _table(rows: Sequence[ComparisonRow], names: Sequence[str]) -> Iterator[str]:
     heads = [f"<th>{escape(name)}</th>" for name in names]
     for change in rows[0].changes:
         heads.append(
@@ -124,11 +124,11 @@ def _words(marks: str) -> str:
     return ", ".join(known[mark] for mark in marks)
 
 
-def _ratios(rows: Sequence[Row], names: Sequence[str]) -> Chart:
+def _ratios(rows: Sequence[ComparisonRow], names: Sequence[str]) -> Chart:
     """The largest differences in percent of their base; of shares, too."""
     kept = [row for row in rows if any(change.percent is not None for change in row.changes)][:_MOST_BARS]
     series = tuple(
-        Series(
+        ChartSeries(
             f"{names[change.other]} against {names[change.base]}",
             [row.changes[at].percent for row in kept],
         )
@@ -137,7 +137,7 @@ def _ratios(rows: Sequence[Row], names: Sequence[str]) -> Chart:
     return Chart("Largest differences", "bars", [row.name for row in kept], series, "% of base")
 
 
-def _waterfall(waterfall: Waterfall, step: Step, names: Sequence[str]) -> Iterator[str]:
+def _waterfall(waterfall: Waterfall, step: WaterfallSet, names: Sequence[str]) -> Iterator[str]:
     """Parts as bars, and as a table whose rows add up."""
     base, other = names[step.base], names[step.other]
     yield f"<h2>{escape(waterfall.title)}: {escape(other)} against {escape(base)}</h2>"
@@ -147,7 +147,7 @@ def _waterfall(waterfall: Waterfall, step: Step, names: Sequence[str]) -> Iterat
             waterfall.title,
             "bars",
             places,
-            (Series("change", [part.change for part in waterfall.parts]),),
+            (ChartSeries("change", [part.change for part in waterfall.parts]),),
             waterfall.unit,
         )
     )
@@ -164,17 +164,18 @@ def _waterfall(waterfall: Waterfall, step: Step, names: Sequence[str]) -> Iterat
     yield from _list("", [waterfall.note] if waterfall.note else [])
 
 
-def _over_time(row: Row, compared: Compared, names: Sequence[str]) -> Chart:
+def _over_time(row: ComparisonRow, compared: SystemComparison, names: Sequence[str]) -> Chart:
     """A chart of the first run of each side over the minutes since its first interval."""
     lines = [_line(row, runs[0]) if runs else {} for runs in compared.sides]
     places = sorted({minute for line in lines for minute in line})
     series = tuple(
-        Series(name, [line.get(minute) for minute in places]) for name, line in zip(names, lines, strict=True)
+        ChartSeries(name, [line.get(minute) for minute in places])
+        for name, line in zip(names, lines, strict=True)
     )
     return Chart(row.name, "lines", places, series, row.metric.unit, "minutes")
 
 
-def _line(row: Row, run: SystemRun) -> dict[float, float]:
+def _line(row: ComparisonRow, run: SystemRun) -> dict[float, float]:
     points = run.series.get((row.metric.key, row.subject), [])
     if not points:
         return {}

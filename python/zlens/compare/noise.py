@@ -43,7 +43,7 @@ LEVEL = 0.01
 ROUNDING = 1e-9
 
 
-class Estimate(Struct, frozen=True):
+class RatioEstimate(Struct, frozen=True):
     """A ratio of sums over a run: value, standard error, and number of independent samples.
 
     rounding  the most that rounding before it was printed can have changed the value by
@@ -58,7 +58,7 @@ class Estimate(Struct, frozen=True):
     most: float = math.inf
 
 
-class Verdict(Struct, frozen=True):
+class NoiseVerdict(Struct, frozen=True):
     """by: `runs`, `intervals`, `rounding` or `none` (with the reason in `why`).
 
     noise: the smallest difference (new - base) beyond the noise. samples: of base and of the other
@@ -77,7 +77,7 @@ class Verdict(Struct, frozen=True):
         return None if self.p is None else self.p < LEVEL
 
 
-def estimate(pairs: Sequence[tuple[float, float]], seed: str) -> Estimate | None:
+def estimate(pairs: Sequence[tuple[float, float]], seed: str) -> RatioEstimate | None:
     """The value of a run from (numerator, denominator) of intervals in order of time; None without any."""
     kept = [(above, below) for above, below in pairs if below > 0]
     total = math.fsum(below for _, below in kept)
@@ -90,13 +90,13 @@ def estimate(pairs: Sequence[tuple[float, float]], seed: str) -> Estimate | None
     deviations = [(above - value * below) / mean for above, below in kept]
     spread = math.fsum(deviation * deviation for deviation in deviations)
     if spread <= (ROUNDING * value) ** 2 * number:
-        return Estimate(value, 0.0, number, float(number))
+        return RatioEstimate(value, 0.0, number, float(number))
     first = _correlation(deviations, spread, 1)
     per_sample = forgetting(deviations)
     error = math.sqrt(spread / max(1, number - 1) * per_sample / number)
     if number >= FEWEST_INTERVALS:
         error = max(error, _drawn(kept, _block(number, first), random.Random(seed)))
-    return Estimate(value, error, number, number / per_sample, most=_most(deviations))
+    return RatioEstimate(value, error, number, number / per_sample, most=_most(deviations))
 
 
 def _most(deviations: Sequence[float]) -> float:
@@ -167,29 +167,29 @@ def _drawn(pairs: Sequence[tuple[float, float]], length: int, draw: random.Rando
     return math.sqrt(variance * number / (number - length))
 
 
-def judge(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
+def judge(base: Sequence[RatioEstimate], other: Sequence[RatioEstimate]) -> NoiseVerdict:
     """Whether two sides, each of one run or several, differ by more than noise."""
     if not base or not other:
-        return Verdict("none", "only one side has a value")
+        return NoiseVerdict("none", "only one side has a value")
     printed = math.fsum(max(run.rounding for run in side) for side in (base, other))
     if not printed:
         return _judge(base, other)
     difference = _difference([run.value for run in base], [run.value for run in other])
     if abs(difference) <= printed * (1 + ROUNDING):
-        return Verdict("rounding", "no more than what printing rounds", p=1.0, noise=printed)
+        return NoiseVerdict("rounding", "no more than what printing rounds", p=1.0, noise=printed)
     # What is left of the difference, however the numbers were rounded, must be more than noise.
     nearer = math.copysign(printed, difference)
     verdict = _judge(base, [replace(run, value=run.value - nearer) for run in other])
     return verdict if verdict.noise is None else replace(verdict, noise=verdict.noise + printed)
 
 
-def _judge(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
+def _judge(base: Sequence[RatioEstimate], other: Sequence[RatioEstimate]) -> NoiseVerdict:
     if max(len(base), len(other)) >= FEWEST_RUNS:
         return _by_runs([run.value for run in base], [run.value for run in other])
     return _by_intervals(base, other)
 
 
-def _by_runs(base: Sequence[float], other: Sequence[float]) -> Verdict:
+def _by_runs(base: Sequence[float], other: Sequence[float]) -> NoiseVerdict:
     samples = (float(len(base)), float(len(other)))
     difference = _difference(base, other)
     parts = [(len(side), _variance(side)) for side in (base, other)]
@@ -202,11 +202,11 @@ def _by_runs(base: Sequence[float], other: Sequence[float]) -> Verdict:
     return _verdict("runs", difference, parts_of_error, samples)
 
 
-def _by_intervals(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
+def _by_intervals(base: Sequence[RatioEstimate], other: Sequence[RatioEstimate]) -> NoiseVerdict:
     samples = (sum(run.effective for run in base), sum(run.effective for run in other))
     fewest = min(sum(run.intervals for run in side) for side in (base, other))
     if fewest < FEWEST_INTERVALS:
-        return Verdict("none", f"only {fewest} intervals", samples=samples)
+        return NoiseVerdict("none", f"only {fewest} intervals", samples=samples)
     difference = _difference([run.value for run in base], [run.value for run in other])
     sides = (base, other)
     if min(samples) >= FEWEST_EFFECTIVE:
@@ -223,20 +223,20 @@ def _by_intervals(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdic
         verdict = _verdict("intervals", difference, parts, samples)
         if verdict.beyond:
             return verdict
-    return Verdict("none", f"only {min(samples):.1f} independent samples", samples=samples)
+    return NoiseVerdict("none", f"only {min(samples):.1f} independent samples", samples=samples)
 
 
 def _verdict(
     by: str, difference: float, parts: Sequence[tuple[float, float]], samples: tuple[float, float]
-) -> Verdict:
+) -> NoiseVerdict:
     """The verdict on a difference; parts: variance and degrees of freedom of each side."""
     variance = math.fsum(part for part, _ in parts)
     if variance <= 0:
-        return Verdict(by, p=1.0 if difference == 0 else 0.0, noise=0.0, samples=samples)
+        return NoiseVerdict(by, p=1.0 if difference == 0 else 0.0, noise=0.0, samples=samples)
     # Degrees of freedom by Welch and Satterthwaite.
     freedom = variance**2 / math.fsum(part**2 / free for part, free in parts if part > 0)
     error = math.sqrt(variance)
-    return Verdict(
+    return NoiseVerdict(
         by, p=two_sided(abs(difference) / error, freedom), noise=error * quantile(freedom), samples=samples
     )
 

@@ -8,16 +8,16 @@ from functools import cache
 from typing import Any
 
 from zlens.catalog import expressions, listings, measures
-from zlens.catalog.comparison_metrics import Metric
+from zlens.catalog.comparison_metrics import ComparedMetric
 from zlens.catalog.expressions import literal
 from zlens.catalog.reports import definition
-from zlens.compare.series import Key, Series
+from zlens.compare.series import Key, MetricSeries
 from zlens.explain.lineage import column_lineage
-from zlens.session.rounding_bounds import MARK, Change, changes, has_printed, rounded
-from zlens.session.session import Session
+from zlens.session.rounding_bounds import MARK, RoundingChange, changes, has_printed, rounded
+from zlens.session.session import CoreSession
 
 
-def roundings(session: Session, compared: Sequence[Series]) -> dict[tuple[str, Key], float]:
+def roundings(session: CoreSession, compared: Sequence[MetricSeries]) -> dict[tuple[str, Key], float]:
     """The most that printing can have changed the mean of a metric by, by system and key of the metric.
 
     The effects of all printed numbers add up, and those of a number over its rows: each may be rounded up or
@@ -41,7 +41,7 @@ def roundings(session: Session, compared: Sequence[Series]) -> dict[tuple[str, K
 
 
 def _bounds(
-    series: Series, changed: Sequence[Change], rows: Iterable[Sequence[Any]]
+    series: MetricSeries, changed: Sequence[RoundingChange], rows: Iterable[Sequence[Any]]
 ) -> dict[tuple[str, Key], float]:
     """The bounds of a series' metrics, from the effect of each change."""
     keys = len(series.by)
@@ -65,7 +65,7 @@ def _bounds(
     return {(system, key): scales[key[0]] * math.fsum(own.values()) for (system, key), own in effects.items()}
 
 
-def _effects(series: Series, count: int) -> str:
+def _effects(series: MetricSeries, count: int) -> str:
     """SELECT of system, source, change, subject and, for each metric, its points and what the change does.
 
     The effect is the most that the mean can change if any of its rows change. The mean is A / B, sums over
@@ -116,7 +116,7 @@ def _effects(series: Series, count: int) -> str:
 
 
 @cache
-def _numbers(metric: Metric) -> tuple[tuple[str, str], ...]:
+def _numbers(metric: ComparedMetric) -> tuple[tuple[str, str], ...]:
     """The printed numbers behind a metric and its weight, as raw table and column."""
     measured = measures.table(metric.table)
     declared = measured.column(metric.column)

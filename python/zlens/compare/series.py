@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from zlens.catalog import aggregation
 from zlens.catalog import measures as catalog
-from zlens.catalog.comparison_metrics import Metric
+from zlens.catalog.comparison_metrics import ComparedMetric
 from zlens.catalog.expressions import literal, quote
 from zlens.engine.cancellation import check
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 
 #: Rows after which work that is no longer wanted ends.
 _ROWS = 10_000
@@ -20,7 +20,7 @@ Key = tuple[str, tuple[str, ...]]
 Point = tuple[dt.datetime, float, float]
 
 
-class Series:
+class MetricSeries:
     """Numerators and denominators of metrics of one table, in order of time.
 
     by       columns that have values of their own; what else identifies a row is aggregated
@@ -34,7 +34,7 @@ class Series:
         table: str,
         by: Sequence[str],
         where: Sequence[tuple[str, str]],
-        metrics: Sequence[Metric],
+        metrics: Sequence[ComparedMetric],
         beneath: Sequence[str] = (),
     ) -> None:
         self.table, self.by, self.where = table, by, where
@@ -59,7 +59,7 @@ class Series:
         self.rows = f"SELECT system, source, interval_end{subject}, {parts} FROM ({rows})"
         self.query = f"{self.rows} ORDER BY interval_end"
 
-    def apart(self) -> Series | None:
+    def apart(self) -> MetricSeries | None:
         """The metrics that are means over subjects, with these kept apart; None if there are none."""
         measured = catalog.table(self.table)
         pinned = {name for name, _ in self.where}
@@ -69,9 +69,9 @@ class Series:
             for metric in self.metrics
             if (column := measured.column(metric.column)) and aggregation.across(column) == "mean"
         ]
-        return Series(self.table, self.by, self.where, means, beneath) if beneath and means else None
+        return MetricSeries(self.table, self.by, self.where, means, beneath) if beneath and means else None
 
-    def points(self, session: Session) -> dict[tuple[str, Key], list[Point]]:
+    def points(self, session: CoreSession) -> dict[tuple[str, Key], list[Point]]:
         """The points of each metric, by system and key; those with a denominator."""
         by_source: dict[tuple[str, str, Key], list[Point]] = {}
         by = len(self.by) + len(self.beneath)

@@ -8,12 +8,12 @@ from itertools import groupby
 
 from msgspec import Struct, field
 
-from zlens.catalog.comparison_metrics import Metric, declared, facts
+from zlens.catalog.comparison_metrics import ComparedMetric, declared, facts
 from zlens.compare.rounding import roundings
-from zlens.compare.series import Key, Point, Series
+from zlens.compare.series import Key, MetricSeries, Point
 from zlens.errors import QueryError
 from zlens.schema.wording import say
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 
 #: Columns that depend on the formula of finite CPI.
 _FINITE = ("est_finite_cpi", "est_instr_cmplx_cpi", "est_scpl1m", "complexity_s", "finite_cache_s")
@@ -36,7 +36,7 @@ class SystemRun(Struct):
     roundings: dict[Key, float] = field(default_factory=dict)
 
 
-class Run(Struct):
+class SideRun(Struct):
     """One run of a side: a file, a folder, several files of the same time, or a window of them."""
 
     label: str
@@ -45,7 +45,7 @@ class Run(Struct):
 
 class Side(Struct):
     name: str
-    runs: list[Run]
+    runs: list[SideRun]
 
     @property
     def systems(self) -> list[str]:
@@ -56,7 +56,7 @@ class Side(Struct):
         return [run.systems[system] for run in self.runs if system in run.systems]
 
 
-def measure(session: Session, label: str, metrics: Iterable[Metric] | None = None) -> Run:
+def measure(session: CoreSession, label: str, metrics: Iterable[ComparedMetric] | None = None) -> SideRun:
     """All metrics of a session that are compared."""
     wanted = tuple(declared() if metrics is None else metrics)
     infos = session.systems
@@ -71,7 +71,7 @@ def measure(session: Session, label: str, metrics: Iterable[Metric] | None = Non
     _doubts(session, systems)
     filled_facts = [fact for fact in facts() if fact.table == "system" or session.fills(fact.table)]
     series = [
-        Series(table, by, where, list(group))
+        MetricSeries(table, by, where, list(group))
         for (table, by, where), group in groupby(
             sorted(wanted, key=_together),
             key=lambda table_series: (table_series.table, table_series.by, table_series.where),
@@ -91,14 +91,14 @@ def measure(session: Session, label: str, metrics: Iterable[Metric] | None = Non
     for (system, key), rounding in roundings(session, series).items():
         if system in systems:
             systems[system].roundings[key] = rounding
-    return Run(label, systems)
+    return SideRun(label, systems)
 
 
-def _together(metric: Metric) -> tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]:
+def _together(metric: ComparedMetric) -> tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]:
     return metric.table, metric.by, metric.where
 
 
-def _spans(session: Session, systems: dict[str, SystemRun]) -> None:
+def _spans(session: CoreSession, systems: dict[str, SystemRun]) -> None:
     rows = session.sql(
         "SELECT system, source, min(interval_end), max(interval_end), count(*), "
         "arg_min(seconds, interval_end) FROM interval WHERE flag IS NULL GROUP BY system, source"
@@ -112,7 +112,7 @@ def _spans(session: Session, systems: dict[str, SystemRun]) -> None:
         run.intervals = count
 
 
-def _doubts(session: Session, systems: dict[str, SystemRun]) -> None:
+def _doubts(session: CoreSession, systems: dict[str, SystemRun]) -> None:
     """Set the status of doubtful CPU MF columns; their formulas are used only on request."""
     requested = session.options.allow_unverified or session.options.weights
     if not requested or not session.fills("cpumf_type"):

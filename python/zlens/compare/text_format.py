@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from zlens.compare import noise
-from zlens.compare.comparison import CRITERION, Change, Compared, Comparison, Row, Step
+from zlens.compare.comparison import (
+    CRITERION,
+    Comparison,
+    ComparisonRow,
+    SideChange,
+    SystemComparison,
+    WaterfallSet,
+)
 from zlens.compare.sides import SystemRun
 from zlens.compare.waterfall import Waterfall
 from zlens.rendering import text_tables
@@ -24,7 +31,7 @@ def render(comparison: Comparison) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
+def _system(comparison: Comparison, compared: SystemComparison) -> Iterator[str]:
     names = [side.name for side in comparison.sides]
     yield f"Comparison of {compared.title}"
     yield ""
@@ -73,7 +80,7 @@ def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
     yield from (f"Note: {note}" for note in compared.notes)
 
 
-def _sides(comparison: Comparison, compared: Compared) -> Iterator[str]:
+def _sides(comparison: Comparison, compared: SystemComparison) -> Iterator[str]:
     width = max(len(side.name) for side in comparison.sides)
     for side, name in zip(comparison.sides, compared.systems, strict=True):
         labeled_runs = [(run.label, run.systems[name]) for run in side.runs if name in run.systems]
@@ -90,7 +97,7 @@ def span(run: SystemRun) -> str:
     return f"{run.first:%Y-%m-%d %H:%M} to {run.last:%Y-%m-%d %H:%M}"
 
 
-def headline(compared: Compared) -> str:
+def headline(compared: SystemComparison) -> str:
     """How certain the differences are, in one line."""
     tested, beyond, untested = compared.tested()
     sure = f"{beyond} of {tested} tested are beyond the noise (*)"
@@ -100,7 +107,7 @@ def headline(compared: Compared) -> str:
     return f"Differences, largest first: {sure}; {untested} have no test (?): {why}"
 
 
-def reasons(rows: Sequence[Row]) -> list[str]:
+def reasons(rows: Sequence[ComparisonRow]) -> list[str]:
     """The reasons why rows could not be tested."""
     verdicts = [change.verdict for row in rows for change in row.changes]
     texts = []
@@ -116,7 +123,7 @@ def reasons(rows: Sequence[Row]) -> list[str]:
     return texts
 
 
-def criterion_lines(compared: Compared, names: Sequence[str]) -> Iterator[str]:
+def criterion_lines(compared: SystemComparison, names: Sequence[str]) -> Iterator[str]:
     """The result of the criterion for each metric that it applies to."""
     for row in compared.rows:
         if not row.metric.criterion:
@@ -133,7 +140,7 @@ def criterion_lines(compared: Compared, names: Sequence[str]) -> Iterator[str]:
             yield f"{row.name}: {sides} {change.ratio:.3f}, {result}; {certainty}"
 
 
-def _table(rows: Sequence[Row], names: Sequence[str], *, grouped: bool = False) -> Iterator[str]:
+def _table(rows: Sequence[ComparisonRow], names: Sequence[str], *, grouped: bool = False) -> Iterator[str]:
     pairs = [(change.base, change.other) for change in rows[0].changes]
     head = ["", "Unit", *names]
     for base, other in pairs:
@@ -172,7 +179,7 @@ def number(value: float | None) -> str:
     return f"{round(value, decimals) + 0.0:,.{decimals}f}"
 
 
-def shown(change: Change) -> str:
+def shown(change: SideChange) -> str:
     """The difference in its form as text."""
     value = change.value
     if value is None:
@@ -184,7 +191,7 @@ def shown(change: Change) -> str:
     return f"{value:,.3f}"
 
 
-def noise_of(row: Row, change: Change) -> str:
+def noise_of(row: ComparisonRow, change: SideChange) -> str:
     """The noise as text: in points if the difference is in points, else in percent of the base."""
     if change.verdict.noise is None:
         return "...."
@@ -195,7 +202,7 @@ def noise_of(row: Row, change: Change) -> str:
     return f"±{change.noise_pct:.{1 if change.noise_pct >= 1 else 2}f} %"
 
 
-def marks(change: Change) -> str:
+def marks(change: SideChange) -> str:
     test = "*" if change.beyond else "?" if change.verdict.p is None else ""
     better = (
         ""
@@ -207,7 +214,7 @@ def marks(change: Change) -> str:
     return f"{test}{'!' if change.outside and change.form != 'points' else ''}{better}"
 
 
-def samples(row: Row) -> str:
+def samples(row: ComparisonRow) -> str:
     """Samples of every side as text: runs, or effective intervals."""
     by_side = {}
     for change in row.changes:
@@ -220,7 +227,7 @@ def samples(row: Row) -> str:
     )
 
 
-def _waterfall(waterfall: Waterfall, step: Step, names: Sequence[str]) -> Iterator[str]:
+def _waterfall(waterfall: Waterfall, step: WaterfallSet, names: Sequence[str]) -> Iterator[str]:
     yield f"  {waterfall.title} ({waterfall.unit})" + (f"; {waterfall.note}" if waterfall.note else "")
     rows = [(part.name, part.change) for part in waterfall.parts]
     width = max(len(name) for name in (names[step.base], names[step.other], *(name for name, _ in rows)))
@@ -237,7 +244,7 @@ def signed(value: float) -> str:
     return f"{'+' if value > 0 else ''}{number(value)}"
 
 
-def published(compared: Compared) -> Iterator[tuple[str, list[Row]]]:
+def published(compared: SystemComparison) -> Iterator[tuple[str, list[ComparisonRow]]]:
     """Rows of the table that --burg prints, by processor type."""
     rows = [
         row
@@ -248,7 +255,7 @@ def published(compared: Compared) -> Iterator[tuple[str, list[Row]]]:
         yield " ".join(subject), [row for row in rows if row.subject == subject]
 
 
-def _published(compared: Compared, names: Sequence[str]) -> Iterator[str]:
+def _published(compared: SystemComparison, names: Sequence[str]) -> Iterator[str]:
     """The form of IBM's CPU MF tables: metrics as columns, sides as rows, base/new as improvement."""
     for subject, rows in published(compared):
         yield f"CPU MF of {subject} (improvement: base/new)"

@@ -15,7 +15,7 @@ Values = Mapping[str, float | None]
 _COST = "per_transaction."
 
 
-class Part(Struct, frozen=True):
+class Contribution(Struct, frozen=True):
     """A part of the change, in the unit of its waterfall."""
 
     name: str
@@ -29,7 +29,7 @@ class Waterfall(Struct, frozen=True):
     unit: str
     start: float
     end: float
-    parts: tuple[Part, ...]
+    parts: tuple[Contribution, ...]
     note: str = ""
 
 
@@ -57,7 +57,7 @@ def by_place(base: Values, other: Values) -> Waterfall | None:
     if values is None:
         return None
     (start, *before), (end, *after) = values
-    parts = [Part(text, 1000 * (b - a)) for (text, _), a, b in zip(names, before, after, strict=True)]
+    parts = [Contribution(text, 1000 * (b - a)) for (text, _), a, b in zip(names, before, after, strict=True)]
     return _of_cost("CPU time of a transaction, by where it was spent", start, end, parts)
 
 
@@ -88,9 +88,13 @@ def by_cause(base: Values, other: Values) -> Waterfall | None:
         mean = logarithmic_mean(i0 * x0 / g0, i1 * x1 / g1)
         instructions += mean * math.log(i1 / i0)
         speed -= mean * math.log(g1 / g0)
-        parts.append(Part(name, 1000 * mean * math.log(x1 / x0)))
+        parts.append(Contribution(name, 1000 * mean * math.log(x1 / x0)))
     speed_name = "speed" if speeds else "cycles per busy second"
-    parts = [Part("instructions", 1000 * instructions), *parts, Part(speed_name, 1000 * speed)]
+    parts = [
+        Contribution("instructions", 1000 * instructions),
+        *parts,
+        Contribution(speed_name, 1000 * speed),
+    ]
     note = "" if speeds else "no record contains the speed of the processors"
     return _of_cost("CPU time of a transaction, by cause", start, end, parts, note)
 
@@ -108,16 +112,16 @@ def busy(base: Values, other: Values) -> Waterfall | None:
     if values is None:
         return None
     (start, *before), (end, *after) = values
-    parts = tuple(Part(text, b - a) for (text, _), a, b in zip(names, before, after, strict=True))
+    parts = tuple(Contribution(text, b - a) for (text, _), a, b in zip(names, before, after, strict=True))
     return Waterfall("Busy of a processor, by where it was spent", "%", start, end, parts)
 
 
-def _of_cost(title: str, start: float, end: float, parts: list[Part], note: str = "") -> Waterfall:
+def _of_cost(title: str, start: float, end: float, parts: list[Contribution], note: str = "") -> Waterfall:
     """A waterfall in milliseconds from seconds, with an unexplained part if it exceeds rounding."""
     start, end = 1000 * start, 1000 * end
     rest = end - start - math.fsum(part.change for part in parts)
     if abs(rest) > 1e-6 * max(end, start):
-        parts.append(Part("not explained", rest))
+        parts.append(Contribution("not explained", rest))
     return Waterfall(title, "ms", start, end, tuple(parts), note)
 
 

@@ -65,7 +65,7 @@ def _write_zos(monwrite: Path, report: Path, dump: Path, seed: int) -> None:
     with zlens.open([monwrite]) as session:
         minutes = list(machine.minutes(session))
     with _replacing(dump) as temporary:
-        writer = smf.Dump(temporary, seed)
+        writer = smf.DemoDumpWriter(temporary, seed)
         for minute in minutes:
             writer.seen(minute)
         writer.finish()

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
@@ -40,7 +40,7 @@ PHYSICAL: dict[str, int] = dict(sorted(_GIVEN["processors"].items()))
 _WEIGHTS: dict[str, int] = {entry["name"]: entry["weight"] for entry in _GIVEN["partition"]}
 
 
-class Use(Struct, frozen=True):
+class CumulativeUse(Struct, frozen=True):
     """The cumulative use of one type of processor by one partition, by logical processor."""
 
     name: str
@@ -50,7 +50,7 @@ class Use(Struct, frozen=True):
     total_us: tuple[int, ...]
 
 
-class Minute(Struct, frozen=True):
+class MachineMinute(Struct, frozen=True):
     """What the hypervisor counted until the end of a minute; `number` 0 is the beginning.
 
     physical    by physical processor: its type, and the time that the hypervisor took for itself
@@ -59,11 +59,11 @@ class Minute(Struct, frozen=True):
 
     number: int
     end_us: int
-    uses: tuple[Use, ...]
+    uses: tuple[CumulativeUse, ...]
     physical: tuple[tuple[str, int], ...]
     online_us: dict[int, int]
 
-    def use(self, name: str) -> Use:
+    def use(self, name: str) -> CumulativeUse:
         """That of a partition."""
         return next(use for use in self.uses if use.name == name)
 
@@ -88,7 +88,7 @@ UNION ALL SELECT cast(epoch_us(tod) AS bigint), prcvon_pfxcpuad, true FROM d5r1 
 """
 
 
-def minutes(session: Session) -> Iterator[Minute]:
+def minutes(session: CoreSession) -> Iterator[MachineMinute]:
     """The minutes of the file of its z/VM system."""
     varied = session.sql(_VARIED).rows
     cpus = len(session.sql("SELECT DISTINCT sytprp_pfxcpuad FROM d0r2").rows)
@@ -101,9 +101,9 @@ def minutes(session: Session) -> Iterator[Minute]:
         uses = []
         for (name, kind), parts in groupby(rows, lambda row: row[1:3]):
             effective, total = zip(*(part[3:] for part in parts), strict=True)
-            uses.append(Use(name, kind, _WEIGHTS[name], effective, total))
+            uses.append(CumulativeUse(name, kind, _WEIGHTS[name], effective, total))
         online = {cpu: _online_us(cpu, end - MINUTE, end, varied) for cpu in range(cpus)}
-        yield Minute(number, end, tuple(uses), physical[end], online)
+        yield MachineMinute(number, end, tuple(uses), physical[end], online)
 
 
 def _online_us(cpu: int, begin: int, end: int, varied: list[tuple[int, int, bool]]) -> int:

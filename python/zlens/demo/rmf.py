@@ -12,7 +12,7 @@ from itertools import pairwise
 from xml.sax.saxutils import escape
 
 from zlens.demo import machine
-from zlens.demo.machine import PHYSICAL, Minute
+from zlens.demo.machine import PHYSICAL, MachineMinute
 
 #: Minutes of one report.
 INTERVAL = 15
@@ -49,7 +49,7 @@ _PARTITION_HEADS = (
 )
 
 
-def document(quarters: Sequence[Minute]) -> str:
+def document(quarters: Sequence[MachineMinute]) -> str:
     """The report of the intervals between these minutes."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -63,7 +63,7 @@ def document(quarters: Sequence[Minute]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _postprocessor(number: int, before: Minute, after: Minute) -> Iterator[str]:
+def _postprocessor(number: int, before: MachineMinute, after: MachineMinute) -> Iterator[str]:
     local = dt.timezone(dt.timedelta(seconds=machine.ZONE_S))
     start = dt.datetime.fromtimestamp(machine.START_US / 1e6 + number * INTERVAL * 60, local)
     end = start + dt.timedelta(minutes=INTERVAL)
@@ -119,7 +119,7 @@ def _postprocessor(number: int, before: Minute, after: Minute) -> Iterator[str]:
     yield "</part></segment></postprocessor>"
 
 
-def _cpus(before: Minute, after: Minute) -> list[tuple[str, ...]]:
+def _cpus(before: MachineMinute, after: MachineMinute) -> list[tuple[str, ...]]:
     current, previous = after.use(machine.ZOS_PARTITION), before.use(machine.ZOS_PARTITION)
     interval_us = INTERVAL * machine.MINUTE
     busy = [100 * (b - a) / interval_us for a, b in zip(previous.total_us, current.total_us, strict=True)]
@@ -160,7 +160,7 @@ def _cpus(before: Minute, after: Minute) -> list[tuple[str, ...]]:
     return rows
 
 
-def _partitions(before: Minute, after: Minute) -> list[tuple[str, ...]]:
+def _partitions(before: MachineMinute, after: MachineMinute) -> list[tuple[str, ...]]:
     interval_us = INTERVAL * machine.MINUTE
     rows: list[tuple[str, ...]] = []
     for kind, physical in PHYSICAL.items():

@@ -11,10 +11,10 @@ import random
 
 from zlens import _native
 from zlens.catalog import smf, smf_record
-from zlens.catalog.smf_record import CounterSet
+from zlens.catalog.smf_record import CounterSetValues
 from zlens.demo import machine
-from zlens.demo.machine import Minute
-from zlens.demo.smf_rmf import Quarters
+from zlens.demo.machine import MachineMinute
+from zlens.demo.smf_rmf import QuarterHourWriter
 
 #: Cycles per microsecond of a z10 EC.
 SPEED = 4404
@@ -35,7 +35,7 @@ _LATE_US = 21_000
 Counts = dict[int, int]
 
 
-class Dump:
+class DemoDumpWriter:
     """Follows the minutes and writes the counts of the z/OS partition."""
 
     def __init__(self, path: str, seed: int) -> None:
@@ -47,9 +47,9 @@ class Dump:
         self.dispatched: list[int] = []
         self.end_us = 0
         #: The records of RMF and of address spaces describe the same hour.
-        self.quarters = Quarters(seed)
+        self.quarters = QuarterHourWriter(seed)
 
-    def seen(self, minute: Minute) -> None:
+    def seen(self, minute: MachineMinute) -> None:
         """Process a minute that has passed."""
         self.end_us = minute.end_us
         busy = minute.use(machine.ZOS_PARTITION).effective_us
@@ -78,7 +78,7 @@ class Dump:
         self.writer.write([_mark(3, self.end_us)])
         self.writer.finish()
 
-    def record(self, subtype: int, cpu: int, minute: Minute, counts: Counts) -> bytes:
+    def record(self, subtype: int, cpu: int, minute: MachineMinute, counts: Counts) -> bytes:
         written = minute.end_us + _LATE_US + 140 * cpu
         first, second = ("CTRVERSION1", "CTRVERSION2") if subtype == 1 else ("CTRVN1", "CTRVN2")
         values = {
@@ -102,7 +102,7 @@ class Dump:
         if subtype == 2:
             values |= {"CPUNUM": cpu, "CFM": True}
         sets = [
-            CounterSet(name, [counts.get(n, 0) for n in range(start, start + size)])
+            CounterSetValues(name, [counts.get(n, 0) for n in range(start, start + size)])
             for name, start, size in SETS
         ]
         return smf_record.encode(

@@ -12,8 +12,8 @@ from typing import Any
 
 from zlens.catalog import smf_sections, smf_writer
 from zlens.demo import machine, rmf, zos
-from zlens.demo.machine import PHYSICAL, Minute
-from zlens.demo.zos import ClassWork, Work
+from zlens.demo.machine import PHYSICAL, MachineMinute
+from zlens.demo.zos import ClassWork, SpaceWork
 
 QUARTER_US = rmf.INTERVAL * machine.MINUTE
 QUARTER_S = rmf.INTERVAL * 60
@@ -39,12 +39,12 @@ _OPERATION_S = 0.002
 Sections = dict[str, list[dict[str, Any]]]
 
 
-class Quarters:
+class QuarterHourWriter:
     """Follows the hour; gives records after each quarter."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(f"smf quarters {seed}")
-        self.before: Minute | None = None
+        self.before: MachineMinute | None = None
         self.online_us: dict[int, int] = {}
         self.instructions = 0
         self.jobs = 0
@@ -53,7 +53,7 @@ class Quarters:
         """Add to the instructions counted."""
         self.instructions += instructions
 
-    def seen(self, minute: Minute) -> list[bytes]:
+    def seen(self, minute: MachineMinute) -> list[bytes]:
         """Process a minute that has passed; returns the records written at its end."""
         for address, us in minute.online_us.items():
             self.online_us[address] = self.online_us.get(address, 0) + us
@@ -64,7 +64,7 @@ class Quarters:
         self.online_us, self.instructions = {}, 0
         return records
 
-    def records(self, before: Minute, current: Minute) -> Iterator[bytes]:
+    def records(self, before: MachineMinute, current: MachineMinute) -> Iterator[bytes]:
         end_us = current.end_us
         own_use, previous = current.use(machine.ZOS_PARTITION), before.use(machine.ZOS_PARTITION)
         dispatched = sum(own_use.effective_us) - sum(previous.effective_us)
@@ -97,7 +97,7 @@ class Quarters:
 
     # -- type 70 -----------------------------------------------------------------------------------------
 
-    def processors(self, before: Minute, current: Minute) -> Sections:
+    def processors(self, before: MachineMinute, current: MachineMinute) -> Sections:
         partitions: list[dict[str, Any]] = []
         logical: list[dict[str, Any]] = []
         cpus: list[dict[str, Any]] = []
@@ -171,7 +171,7 @@ class Quarters:
 
     # -- type 30 -----------------------------------------------------------------------------------------
 
-    def address_space(self, class_work: ClassWork, work: Work, end_us: int) -> Iterator[bytes]:
+    def address_space(self, class_work: ClassWork, work: SpaceWork, end_us: int) -> Iterator[bytes]:
         """The interval of a started task, or the end of a job and its step, which lasted a quarter."""
         space = work.space
         job = space.kind == zos.JOB

@@ -25,7 +25,7 @@ JOB = "JES2"
 BOUNDS = (50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 200, 400)
 
 
-class Space(Struct, frozen=True):
+class AddressSpace(Struct, frozen=True):
     """An address space. weight: its part of its class."""
 
     job: str
@@ -53,7 +53,7 @@ class ServiceClass(Struct, frozen=True):
     text: str
     goal: Goal
     weight: float
-    spaces: Sequence[Space]
+    spaces: Sequence[AddressSpace]
     cost_s: float = 0.0
     #: Delays per sample of using, at low load and what the load adds.
     delays: tuple[float, float] = (0.1, 0.3)
@@ -67,9 +67,9 @@ CLASSES = (
         Goal("system"),
         0.07,
         (
-            Space("*MASTER*", "IEEMB860", "STC", 1, 0.3),
-            Space("WLM", "IWMINJST", "STC", 12, 0.3),
-            Space("CATALOG", "IGG0CLX0", "STC", 34, 0.4),
+            AddressSpace("*MASTER*", "IEEMB860", "STC", 1, 0.3),
+            AddressSpace("WLM", "IWMINJST", "STC", 12, 0.3),
+            AddressSpace("CATALOG", "IGG0CLX0", "STC", 34, 0.4),
         ),
         delays=(0.02, 0.05),
     ),
@@ -80,9 +80,9 @@ CLASSES = (
         Goal("system"),
         0.10,
         (
-            Space("JES2", "HASJES20", "STC", 30, 0.35),
-            Space("TCPIP", "EZBTCPIP", "STC", 41, 0.45),
-            Space("HIS", "HISINIT", "STC", 52, 0.2),
+            AddressSpace("JES2", "HASJES20", "STC", 30, 0.35),
+            AddressSpace("TCPIP", "EZBTCPIP", "STC", 41, 0.45),
+            AddressSpace("HIS", "HISINIT", "STC", 52, 0.2),
         ),
         delays=(0.03, 0.08),
     ),
@@ -93,9 +93,9 @@ CLASSES = (
         Goal("velocity", velocity=60, importance=1),
         0.23,
         (
-            Space("DB2PMSTR", "DSNYASCP", "STC", 60, 0.15),
-            Space("DB2PDBM1", "DSNYASCP", "STC", 61, 0.65),
-            Space("DB2PIRLM", "DXRRLM00", "STC", 62, 0.2),
+            AddressSpace("DB2PMSTR", "DSNYASCP", "STC", 60, 0.15),
+            AddressSpace("DB2PDBM1", "DSNYASCP", "STC", 61, 0.65),
+            AddressSpace("DB2PIRLM", "DXRRLM00", "STC", 62, 0.2),
         ),
         delays=(0.08, 0.35),
     ),
@@ -106,9 +106,9 @@ CLASSES = (
         Goal("percentile", response_ms=200, percent=90, importance=2),
         0.42,
         (
-            Space("CICSTOR1", "DFHSIP", "STC", 70, 0.1),
-            Space("CICSAOR1", "DFHSIP", "STC", 71, 0.5),
-            Space("CICSAOR2", "DFHSIP", "STC", 72, 0.4),
+            AddressSpace("CICSTOR1", "DFHSIP", "STC", 70, 0.1),
+            AddressSpace("CICSAOR1", "DFHSIP", "STC", 71, 0.5),
+            AddressSpace("CICSAOR2", "DFHSIP", "STC", 72, 0.4),
         ),
         cost_s=0.0064,
         delays=(0.1, 0.5),
@@ -119,16 +119,16 @@ CLASSES = (
         "Batch jobs",
         Goal("velocity", velocity=20, importance=4),
         0.18,
-        (Space("ZLBILL", "BILLRUN", JOB, 90, 0.6), Space("ZLSORT", "SORT", JOB, 91, 0.4)),
+        (AddressSpace("ZLBILL", "BILLRUN", JOB, 90, 0.6), AddressSpace("ZLSORT", "SORT", JOB, 91, 0.4)),
         delays=(0.4, 3.2),
     ),
 )
 
 
-class Work(Struct, frozen=True):
+class SpaceWork(Struct, frozen=True):
     """The charges of an address space in a quarter of an hour, in hundredths of a second; instructions."""
 
-    space: Space
+    space: AddressSpace
     task: int
     srb: int
     task_instructions: int
@@ -139,7 +139,7 @@ class ClassWork(Struct, frozen=True):
     """The work of a service class: works are those of its address spaces; buckets of response times."""
 
     service: ServiceClass
-    works: Sequence[Work]
+    works: Sequence[SpaceWork]
     ended: int
     response_us: int
     buckets: Sequence[int]
@@ -191,7 +191,7 @@ def _class(
         srb = round(times[space.job] * _SRB * rng.uniform(0.9, 1.1))
         task = times[space.job] - srb
         parts = shared(counts[space.job], {"task": task, "srb": srb})
-        works.append(Work(space, task, srb, parts["task"], parts["srb"]))
+        works.append(SpaceWork(space, task, srb, parts["task"], parts["srb"]))
     if service.cost_s:
         ended = round(time / 100 / service.cost_s)
         # A transaction takes its CPU time and its I/O, and longer on a busier system.

@@ -26,7 +26,7 @@ _PLAIN = frozenset("_#$- ")
 _CURE = "zlens changes no data and reads nothing but its inputs; ask with SELECT"
 
 
-class Survey(Struct):
+class StatementNames(Struct):
     """The names in a statement.
 
     tables    tables as `name` or `schema.name` in lower case, including those of its WITH clauses
@@ -51,20 +51,20 @@ class Survey(Struct):
         return [sorted(self.tables), sorted(self.columns or ()), rows, self.listing, kinds]
 
     @classmethod
-    def of(cls, facts: list[Any]) -> Survey:
+    def of(cls, facts: list[Any]) -> StatementNames:
         """The survey that wrote these facts."""
         tables, columns, rows, listing, kinds = facts
         rows = {name: {*names} for name, names in rows.items()}
         return cls({*tables}, {*columns}, rows, listing, None if kinds is None else {*kinds})
 
 
-def admit(tree: Tree, is_table: Callable[[str], bool]) -> Survey:
+def admit(tree: Tree, is_table: Callable[[str], bool]) -> StatementNames:
     """The names in a statement; QueryError unless it only reads zlens' tables and lists of them.
 
     `is_table` says whether a name in lower case (`cpu`, `role.processor`) is one of a table of zlens.
     """
     allowed = allow_list()
-    survey = Survey()
+    survey = StatementNames()
     columns: set[str] = set()
     bare_names: set[str] = set()
     aliases: dict[str, set[str]] = {}

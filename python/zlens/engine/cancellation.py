@@ -14,14 +14,14 @@ from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
-from zlens.errors import Cancelled
+from zlens.errors import CanceledError
 
 _T = TypeVar("_T")
 #: How often an interrupt is repeated: the engine misses some.
 _AGAIN_S = 0.05
 
 
-class Connection(Protocol):
+class Interruptible(Protocol):
     """Anything that can be interrupted: a connection of the engine."""
 
     def interrupt(self) -> None: ...
@@ -30,10 +30,10 @@ class Connection(Protocol):
 class Connections:
     """Connections that work on one statement, interrupted as one."""
 
-    def __init__(self, *connections: Connection) -> None:
+    def __init__(self, *connections: Interruptible) -> None:
         self._connections = [*connections]
 
-    def add(self, connection: Connection) -> None:
+    def add(self, connection: Interruptible) -> None:
         self._connections.append(connection)
 
     def interrupt(self) -> None:
@@ -47,7 +47,7 @@ class Lock(Protocol):
     def release(self) -> None: ...
 
 
-class Cancel:
+class CancelToken:
     """Ends the work of one query, from another thread.
 
     done, of, text: the progress of the work, if known
@@ -56,7 +56,7 @@ class Cancel:
     def __init__(self) -> None:
         self._flag = threading.Event()
         self._guard = threading.Lock()
-        self._working: list[Connection] = []
+        self._working: list[Interruptible] = []
         self._why = ""
         self.done: float | None = None
         self.of: float | None = None
@@ -88,10 +88,10 @@ class Cancel:
     def check(self) -> None:
         """Raise Cancelled if the work is no longer wanted."""
         if self._flag.is_set():
-            raise Cancelled(self._why)
+            raise CanceledError(self._why)
 
     @contextmanager
-    def current(self) -> Iterator[Cancel]:
+    def current(self) -> Iterator[CancelToken]:
         """Make this the object that `check()` asks for the work inside."""
         token = _CURRENT.set(self)
         try:
@@ -99,7 +99,7 @@ class Cancel:
         finally:
             _CURRENT.reset(token)
 
-    def work(self, connection: Connection, work: Callable[[], _T]) -> _T:
+    def work(self, connection: Interruptible, work: Callable[[], _T]) -> _T:
         """Run long work on a connection, which is interrupted on cancellation."""
         with self._guard:
             self.check()
@@ -114,7 +114,7 @@ class Cancel:
                 self._working.remove(connection)
 
 
-_CURRENT: ContextVar[Cancel | None] = ContextVar("zlens_cancel", default=None)
+_CURRENT: ContextVar[CancelToken | None] = ContextVar("zlens_cancel", default=None)
 
 
 def check() -> None:
@@ -143,7 +143,7 @@ def held(lock: Lock) -> Iterator[None]:
         lock.release()
 
 
-def interruptible(connection: Connection, work: Callable[[], _T]) -> _T:
+def interruptible(connection: Interruptible, work: Callable[[], _T]) -> _T:
     """Run long work on a connection so that a Cancel or an interrupt from the terminal ends it.
 
     In the main thread the work runs in another thread, while this one waits for it or for the interrupt.

@@ -21,22 +21,32 @@ from zlens import _native
 from zlens.catalog import aggregation, expressions, measures, roles
 from zlens.catalog.compile import roles as role_sql
 from zlens.catalog.compile import sql_tree
-from zlens.catalog.compile.compile_cache import Kept, digest
-from zlens.catalog.compile.plan import Input, Kinds
+from zlens.catalog.compile.compile_cache import CompileCache, digest
+from zlens.catalog.compile.plan import CompilerInput, Kinds
 from zlens.catalog.compile.sql_tree import rename
-from zlens.catalog.formula_policy import SURE, Trust
+from zlens.catalog.formula_policy import SURE, FormulaPolicy
 from zlens.catalog.groups import Groups
-from zlens.engine.admission import Survey, shows_tables
+from zlens.engine.admission import StatementNames, shows_tables
 from zlens.engine.cancellation import Connections, check, interruptible
 from zlens.engine.conditions import condition_on
 from zlens.engine.connection import RELEASE, Connection, Error, open_database, write_parquet
 from zlens.engine.error_translation import query_error
 from zlens.engine.isolated import IsolatedTables
 from zlens.engine.planner import Planner
-from zlens.engine.prepared_query import Asked
-from zlens.engine.results import Answer, Form, Stream, cut, first_rows, leaving, plain, type_name, with_times
+from zlens.engine.prepared_query import PreparedQuery
+from zlens.engine.results import (
+    Form,
+    QueryResult,
+    ResultStream,
+    cut,
+    first_rows,
+    leaving,
+    plain,
+    type_name,
+    with_times,
+)
 from zlens.engine.statement import Statement, parse
-from zlens.engine.table_store import Condition, Repeated, Store
+from zlens.engine.table_store import Condition, Repeated, TableStore
 from zlens.errors import QueryError
 from zlens.inputs.source import RawTable
 
@@ -78,7 +88,7 @@ class Engine:
         summed: bool = False,
         releases: Mapping[str | None, list[str]] | None = None,
         folders: Sequence[str] = (),
-        trust: Trust = SURE,
+        trust: FormulaPolicy = SURE,
         groups: Groups | None = None,
         published: bool = False,
         size: int | None = None,
@@ -97,20 +107,20 @@ class Engine:
         small = brief or (size is not None and size < _SMALL)
         self._connection = open_database(self._spill, folders=folders, small=small)
 
-        def facts(raw: Mapping[str, Collection[str]]) -> Input:
+        def facts(raw: Mapping[str, Collection[str]]) -> CompilerInput:
             session_columns = {
                 name: [(column.name, column.type) for column in table.columns]
                 for name, table in self._session.items()
             }
-            return Input(raw, session_columns, dict(releases or {}), summed, trust, groups, published)
+            return CompilerInput(raw, session_columns, dict(releases or {}), summed, trust, groups, published)
 
-        self._store = Store(
+        self._store = TableStore(
             self._connection, tables, self._session, where or (lambda _: None), repeated, facts
         )
         #: The database that answers queries of the user, if that of the tables can read files.
         self._isolated = IsolatedTables(self._store, self._spill, small=small) if folders else None
         self._planner = Planner(self._store.columns)
-        self._kept = Kept("statements", RELEASE, Path(__file__).parent)
+        self._kept = CompileCache("statements", RELEASE, Path(__file__).parent)
         self._statements: dict[str, Statement] = {}
         self._planned: dict[str, Mapping[str, set[str]]] = {}
         self._digests: dict[str, str] = {}
@@ -197,7 +207,7 @@ class Engine:
 
     # -- asking --------------------------------------------------------------------------------------
 
-    def ask(self, query: str) -> Answer:
+    def ask(self, query: str) -> QueryResult:
         """Run one SELECT of the user; QueryError if it is invalid."""
         try:
             cursor = self._cursor()
@@ -213,7 +223,7 @@ class Engine:
         """A connection for a query of the user."""
         return (self._isolated or self._store).cursor()
 
-    def _answer(self, asked: Asked) -> Answer:
+    def _answer(self, asked: PreparedQuery) -> QueryResult:
         """The rows of a query, to be computed when they are read."""
         kinds = [type_name(type) for type in asked.types]
         times = [index for index, kind in enumerate(kinds) if kind == "time"]
@@ -222,9 +232,9 @@ class Engine:
             if self._closed:
                 raise QueryError("the session is closed", cure="take the rows of an answer before that")
 
-        def formed(form: Form) -> Stream:
+        def formed(form: Form) -> ResultStream:
             check_open()
-            return Stream(asked.relation(form))
+            return ResultStream(asked.relation(form))
 
         def rows() -> list[tuple[Any, ...]]:
             check_open()
@@ -244,9 +254,9 @@ class Engine:
             except (Error, _native.StreamError) as error:
                 raise query_error(error) from None
 
-        return Answer(asked.names, kinds, rows, formed, first, working)
+        return QueryResult(asked.names, kinds, rows, formed, first, working)
 
-    def select(self, query: str, reads: Mapping[str, Collection[str]], kinds: Kinds = None) -> Answer:
+    def select(self, query: str, reads: Mapping[str, Collection[str]], kinds: Kinds = None) -> QueryResult:
         """Run one of zlens' own SELECTs, known to read these columns of these tables, without parsing it.
 
         `kinds` are those of the events that it reads.
@@ -257,7 +267,7 @@ class Engine:
             # Answers with many columns take longer to bind than to compute; a relation is bound twice.
             create = f'CREATE TEMP TABLE "answer#" AS {query}'
             interruptible(cursor, lambda: cursor.execute(create))
-            return self._answer(Asked.bound(cursor, 'FROM temp."answer#"'))
+            return self._answer(PreparedQuery.bound(cursor, 'FROM temp."answer#"'))
         except Error as error:
             raise query_error(error) from None
 
@@ -321,7 +331,7 @@ class Engine:
             if select is not None:
                 cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
 
-    def _listing(self) -> Answer:
+    def _listing(self) -> QueryResult:
         """The answer to SHOW TABLES: measures, raw tables of this input and roles, with descriptions."""
         rows: list[tuple[Any, ...]] = [
             (name, "measure", measures.table(name).text) for name in measures.tables()
@@ -330,7 +340,7 @@ class Engine:
         rows += [(f"role.{name}", "role", roles.entity(name).text) for name in roles.entities()]
         columns = ["table", "kind", "text"]
         table = _native.ArrowTable([(name, "text") for name in columns], rows)
-        return Answer(columns, ["text"] * len(columns), lambda: rows, lambda _: table)
+        return QueryResult(columns, ["text"] * len(columns), lambda: rows, lambda _: table)
 
     def expect(self, queries: Iterable[str]) -> None:
         """Make what several queries will read at once, instead of extending it for each."""
@@ -419,7 +429,7 @@ class Engine:
                     surveys.append(statement.survey.facts() if whole else None)
             self._kept.write(surveys, "surveys", queries)
         return {
-            query: Statement(query, query, {}, Survey.of(facts))
+            query: Statement(query, query, {}, StatementNames.of(facts))
             for query, facts in zip(queries, surveys, strict=True)
             if facts is not None
         }
@@ -456,7 +466,7 @@ class Engine:
             self._kept.write({name: sorted(columns) for name, columns in reads.items()}, *depends)
         return {name: {*reads.get(name, ())} for name in named}
 
-    def _prepare_query(self, cursor: Connection, statement: Statement) -> Asked:
+    def _prepare_query(self, cursor: Connection, statement: Statement) -> PreparedQuery:
         """The query, not computed yet, on the connection that will compute it."""
         named = self._named_tables(statement)
         if not named and statement.survey.listing:
@@ -471,12 +481,12 @@ class Engine:
         if shape is not None:
             cursor.execute(_ALONE)
             names, types = shape
-            return Asked(cursor, text, names, types, rows=rows, working=working)
+            return PreparedQuery(cursor, text, names, types, rows=rows, working=working)
         for name, select in rows.items():
             cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
         cursor.execute(_ALONE)
         # An EXPLAIN ANALYZE is executed here.
-        asked = Asked.bound(cursor, text, working)
+        asked = PreparedQuery.bound(cursor, text, working)
         if depends is not None:
             self._kept.write([asked.names, asked.types], *depends)
         return asked
@@ -496,7 +506,7 @@ class Engine:
         try:
             cursor = self._cursor()
             asked = self._prepare_query(cursor, self._parse(cursor, query))
-            write_parquet(Stream(asked.relation(leaving)), path)
+            write_parquet(ResultStream(asked.relation(leaving)), path)
         except Error as error:
             raise query_error(error) from None
 

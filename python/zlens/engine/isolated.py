@@ -17,7 +17,7 @@ from zlens.catalog import expressions
 from zlens.catalog.roles import SQL_TYPES
 from zlens.engine.cancellation import Connections, held, interruptible
 from zlens.engine.connection import Connection, Relation, open_database
-from zlens.engine.table_store import Store
+from zlens.engine.table_store import TableStore
 
 #: The part of the limits of memory and disk that queries have beside the store.
 _SHARE = 0.5
@@ -32,7 +32,7 @@ Types = Sequence[tuple[str, str]]
 class IsolatedTables:
     """The tables of a store, as relations of another database."""
 
-    def __init__(self, store: Store, spill: str, *, small: bool) -> None:
+    def __init__(self, store: TableStore, spill: str, *, small: bool) -> None:
         folder = os.path.join(spill, "queries")
         os.mkdir(folder)
         self._store = store
@@ -108,7 +108,7 @@ class IsolatedTables:
 class _Rows:
     """Rows of the store, computed each time that they are read: each stream needs a connection of its own."""
 
-    def __init__(self, store: Store, rows: Rows, types: Types, working: Connections) -> None:
+    def __init__(self, store: TableStore, rows: Rows, types: Types, working: Connections) -> None:
         self._store = store
         self._rows = rows
         self._types = types

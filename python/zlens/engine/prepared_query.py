@@ -12,7 +12,7 @@ from zlens.engine.connection import Connection, Relation
 from zlens.engine.results import Form
 
 
-class Asked:
+class PreparedQuery:
     """One statement on the connection that will compute it.
 
     A statement with cached names and types is bound only when it is computed.
@@ -29,10 +29,10 @@ class Asked:
         types: list[str],
         relation: Relation | None = None,
         rows: Mapping[str, str] | None = None,
-        working: cancellation.Connection | None = None,
+        working: cancellation.Interruptible | None = None,
     ) -> None:
         self.connection = connection
-        self.working: cancellation.Connection = working or connection
+        self.working: cancellation.Interruptible = working or connection
         self.names = names
         self.types = types
         self._text = text
@@ -41,8 +41,8 @@ class Asked:
 
     @classmethod
     def bound(
-        cls, connection: Connection, text: str, working: cancellation.Connection | None = None
-    ) -> Asked:
+        cls, connection: Connection, text: str, working: cancellation.Interruptible | None = None
+    ) -> PreparedQuery:
         """A statement with unknown names and types; an EXPLAIN ANALYZE is executed here."""
         relation = interruptible(working or connection, lambda: connection.sql(text))
         types = [str(type) for type in relation.types]

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
 from zlens._native import AnswerText, ArrowTable
-from zlens.engine.cancellation import Connection, interruptible
+from zlens.engine.cancellation import Interruptible, interruptible
 from zlens.errors import QueryError
 
 _T = TypeVar("_T")
@@ -45,7 +45,7 @@ def type_name(sql_type: Any) -> str:
     return _type_of(str(sql_type))
 
 
-class Answer:
+class QueryResult:
     """The answer to a query; it is computed when its rows are read or taken as an Arrow stream.
 
     columns, types: names, and int, float, text, bool or time of each. Times are aware datetimes in UTC.
@@ -138,7 +138,7 @@ def distinct(columns: Sequence[str]) -> list[str]:
     return names
 
 
-class Stream:
+class ResultStream:
     """The rows of a relation with columns of the types of `leaving`, computed each time that they are read.
 
     The engine asks for the schema before it reads; of a relation alone it would compute all rows to find it.
@@ -180,7 +180,7 @@ def cut(longest: int) -> Callable[[str, str], str]:
 
 
 def first_rows(
-    connection: Connection, relation: Any, count: int, most: int, times: list[int]
+    connection: Interruptible, relation: Any, count: int, most: int, times: list[int]
 ) -> tuple[list[tuple[Any, ...]], bool]:
     """The first rows of a relation, block by block, and whether there are more."""
     limited = relation.limit(count + 1)

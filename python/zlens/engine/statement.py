@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.catalog.compile.compile_cache import Kept
-from zlens.engine.admission import Survey, Tree, admit
+from zlens.catalog.compile.compile_cache import CompileCache
+from zlens.engine.admission import StatementNames, Tree, admit
 from zlens.engine.cancellation import interruptible
 from zlens.engine.connection import Connection, kinds, words
 from zlens.errors import QueryError
@@ -32,10 +32,12 @@ class Statement(Struct, frozen=True):
     text: str
     question: str
     tree: Tree
-    survey: Survey
+    survey: StatementNames
 
 
-def parse(connection: Connection, query: str, kept: Kept, is_table: Callable[[str], bool]) -> Statement:
+def parse(
+    connection: Connection, query: str, kept: CompileCache, is_table: Callable[[str], bool]
+) -> Statement:
     """The one statement of a text; QueryError for a text that is anything else, or that writes.
 
     `is_table` says whether a name is one of a table of zlens.
@@ -77,7 +79,7 @@ def _explain_targets(query: str) -> Iterator[str]:
             yield query[tokens[closing + 1][0] :]
 
 
-def _serialize(connection: Connection, question: str, kept: Kept) -> Tree | None:
+def _serialize(connection: Connection, question: str, kept: CompileCache) -> Tree | None:
     """The tree of a SELECT; None if the parser gives none."""
     tree: dict[str, Any] | None = kept.read("tree", question)
     if tree is None:

@@ -9,18 +9,18 @@ from itertools import count
 
 from zlens.catalog import expressions, measures
 from zlens.catalog.compile import roles as role_sql
-from zlens.catalog.compile.compile_cache import Kept
-from zlens.catalog.compile.plan import KEPT, Compiler, Input, Kinds, Plan
+from zlens.catalog.compile.compile_cache import CompileCache
+from zlens.catalog.compile.plan import KEPT, Compiler, CompilerInput, Kinds, QueryPlan
 from zlens.catalog.compile.sql_tree import Tree
 from zlens.catalog.formula_policy import Present
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import SQL_TYPES, WHOLE, entities, entity
 from zlens.engine.cancellation import check, held, interruptible
 from zlens.engine.connection import RELEASE, Connection
-from zlens.inputs.source import KeptTable, ParquetTable, RawTable
+from zlens.inputs.source import ParquetTable, PrecomputedTable, RawTable
 
 #: A condition on the rows of a raw table with some columns: our own SQL, and the columns it names.
-Condition = Callable[[Iterable[Column]], tuple[str, set[str]] | None]
+Condition = Callable[[Iterable[RawColumn]], tuple[str, set[str]] | None]
 
 #: The name of all rows of a table in a condition on them.
 ROWS = "rows#"
@@ -33,7 +33,7 @@ _TREES: dict[str, str] = {}
 _MOST_TREES = 500
 
 
-class Store:
+class TableStore:
     """The tables of one engine on its connection.
 
     raw        tables of the sources by name; several with the same name are parts of one table
@@ -49,7 +49,7 @@ class Store:
         session: Mapping[str, RawTable],
         condition: Condition,
         repeated: Repeated,
-        facts: Callable[[Mapping[str, Collection[str]]], Input],
+        facts: Callable[[Mapping[str, Collection[str]]], CompilerInput],
     ) -> None:
         self._connection = connection
         self._raw = raw
@@ -68,7 +68,11 @@ class Store:
         #: Streams have unique names: one query may read a table for several of its measures.
         self._numbers = count()
         self.compiler = Compiler(
-            facts(_RawColumns(self)), self._parse, self.rendered, self._generations, Kept("plans", RELEASE)
+            facts(_RawColumns(self)),
+            self._parse,
+            self.rendered,
+            self._generations,
+            CompileCache("plans", RELEASE),
         )
 
     # -- the tables ----------------------------------------------------------------------------------
@@ -164,7 +168,7 @@ class Store:
         with held(lock):
             if self.has(name, columns):
                 return
-            whole = name in self._session and not isinstance(self._session[name], KeptTable)
+            whole = name in self._session and not isinstance(self._session[name], PrecomputedTable)
             wanted = self._order(name) if whole else self._extend_columns(name, columns)
             self._create(name, wanted)
             self._made[name] = frozenset(wanted)
@@ -234,7 +238,7 @@ class Store:
         helpers = [helper for helper, _, _ in _helpers(self._session.get(name))]
         return max((self.compiler.nodes.depth(node) for node in [*helpers, name]), default=0), name
 
-    def _plans_for(self, name: str, columns: Collection[str], kinds: Kinds) -> Iterator[Plan]:
+    def _plans_for(self, name: str, columns: Collection[str], kinds: Kinds) -> Iterator[QueryPlan]:
         if name not in self._session:
             extended = self._extend_columns(name, columns)
             yield self.compiler.plan(name, extended, ordered=not self.streams(name), kinds=kinds)
@@ -331,7 +335,7 @@ class Store:
         table = expressions.quote(ROWS)
         return f"WITH {table} AS MATERIALIZED ({every}) SELECT {selected} FROM {table} WHERE NOT {test}"
 
-    def ready(self, cursor: Connection, plan: Plan) -> str:
+    def ready(self, cursor: Connection, plan: QueryPlan) -> str:
         """The text of a plan, with everything it reads available on a cursor."""
         for name, columns in plan.makes.items():
             self.make(name, columns)
@@ -445,7 +449,7 @@ def _null(type: str, column: str) -> str:
 class _RawColumns(Mapping[str, Collection[str]]):
     """The columns of raw tables, looked up on request."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: TableStore) -> None:
         self._store = store
 
     def __contains__(self, name: object) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zlens.catalog import cpumf, cpumf_formulas, generations
-from zlens.catalog.formula_policy import Trust
-from zlens.catalog.measures import Column
+from zlens.catalog.formula_policy import FormulaPolicy
+from zlens.catalog.measures import MeasureColumn
 from zlens.explain.records import Facts, page
 
 
-def formula_lines(column: Column) -> list[str]:
+def formula_lines(column: MeasureColumn) -> list[str]:
     """The formula of a column and its status, for each machine generation."""
     groups: dict[tuple[str, str], list[str]] = {}
     for generation in generations.names():
@@ -23,7 +23,7 @@ def formula_lines(column: Column) -> list[str]:
     return [f"{', '.join(names)}: {formula}  [{status}]" for (formula, status), names in groups.items()]
 
 
-def name_lines(column: Column) -> list[str]:
+def name_lines(column: MeasureColumn) -> list[str]:
     """The names other than counters in the formulas of a column."""
     formulas = " ".join(formula_lines(column))
     lines = [f"{name}: {text}" for name, (_, text) in cpumf.names().items() if name in formulas]
@@ -84,7 +84,7 @@ def _used_in(number: int) -> list[str]:
     metrics: dict[str, None] = {}
     for generation in _generations():
         for metric in generation.metrics.values():
-            formula = cpumf_formulas.told(generation.name, metric.name, Trust(unverified=True))
+            formula = cpumf_formulas.told(generation.name, metric.name, FormulaPolicy(unverified=True))
             if formula and number in cpumf.numbers_in([formula.formula]):
                 metrics[metric.name] = None
     return list(metrics)

@@ -16,10 +16,10 @@ from zlens.catalog.layouts import (
     HEADER_LENGTH,
     KIND_STATUS,
     SIM,
-    Field,
-    Head,
-    Layout,
-    Section,
+    MonitorField,
+    MonitorSection,
+    RecordInfo,
+    RecordLayout,
     release_key,
 )
 from zlens.catalog.plans import section_table
@@ -81,14 +81,14 @@ def summary(root: Path | None = None) -> str:
     return "\n".join(aligned([("Record", "Class", "Page", "Title"), *rows], [True] * 4)) + "\n"
 
 
-def _first_heads(root: Path | None) -> Iterable[Head]:
+def _first_heads(root: Path | None) -> Iterable[RecordInfo]:
     for record in catalog.records(root):
         head = catalog.head(record, root)
         if head is not None:
             yield head
 
 
-def _head(head: Head, heads: list[Head], layouts: list[Layout]) -> list[str]:
+def _head(head: RecordInfo, heads: list[RecordInfo], layouts: list[RecordLayout]) -> list[str]:
     lines = [f"{head.record}  {head.dsect}  {head.title}", f"class     {head.kind}"]
     lengths = {release: size for entry in heads for release, size in entry.lengths.items()}
     if lengths:
@@ -108,7 +108,7 @@ def _head(head: Head, heads: list[Head], layouts: list[Layout]) -> list[str]:
     return lines
 
 
-def _entry(layout: Layout, root: Path | None) -> packs.PageEntry | None:
+def _entry(layout: RecordLayout, root: Path | None) -> packs.PageEntry | None:
     """The entry of a layout's page in its pack; None if the pack was not made from pages."""
     with contextlib.suppress(CatalogError):
         pages = () if layout.pack in (BUILTIN, SIM) else packs.load(layout.pack, root).pages
@@ -123,7 +123,7 @@ def _null(record: str, release: str, root: Path | None) -> list[str]:
     return []
 
 
-def _layout(layout: Layout, entry: packs.PageEntry | None) -> list[str]:
+def _layout(layout: RecordLayout, entry: packs.PageEntry | None) -> list[str]:
     origin = {BUILTIN: "built in", SIM: "zlens' own, for files made with it"}.get(
         layout.pack, f"pack {layout.pack}"
     )
@@ -151,7 +151,7 @@ def _layout(layout: Layout, entry: packs.PageEntry | None) -> list[str]:
     return lines
 
 
-def _raw(layout: Layout) -> list[str]:
+def _raw(layout: RecordLayout) -> list[str]:
     """A line that lists fields whose kind the page does not give."""
     fields = [f for part in (layout.fields, *(s.fields for s in layout.sections)) for f in part]
     names = [f.name for f in fields if f.kind == "unknown" and not f.reserved]
@@ -160,7 +160,7 @@ def _raw(layout: Layout) -> list[str]:
     return _wrapped("  raw     ", f"{', '.join(names)}: set their kinds in user.toml of the pack")
 
 
-def _section(layout: Layout, section: Section) -> list[str]:
+def _section(layout: RecordLayout, section: MonitorSection) -> list[str]:
     table = f"table {section_table(layout, section)}"
     lines = [f"Section {section.name}: {section.title} ({table}), entries of {section.length} bytes"]
     count = "to the end of the record" if section.count is None else f"count {section.count}"
@@ -194,7 +194,7 @@ def _section(layout: Layout, section: Section) -> list[str]:
     return [*lines, "  after the texts", *_fields(section.tail)] if section.tail else lines
 
 
-def _fields(fields: tuple[Field, ...]) -> list[str]:
+def _fields(fields: tuple[MonitorField, ...]) -> list[str]:
     rows = []
     for field in fields:
         kind = "" if field.reserved else field.kind
@@ -220,7 +220,7 @@ def _fields(fields: tuple[Field, ...]) -> list[str]:
     ]
 
 
-def _length_of(heads: list[Head], layouts: list[Layout], release: str) -> int:
+def _length_of(heads: list[RecordInfo], layouts: list[RecordLayout], release: str) -> int:
     """The length of records of a release: as published, else of the layout, else of the release before."""
     key = release_key(release)
     lengths = {release_key(r): n for head in heads for r, n in head.lengths.items()}
@@ -232,7 +232,7 @@ def _length_of(heads: list[Head], layouts: list[Layout], release: str) -> int:
     return lengths[min(lengths)] if lengths else HEADER_LENGTH
 
 
-def _missing(head: Head, lengths: dict[str, int], release: str | None, root: Path | None) -> list[str]:
+def _missing(head: RecordInfo, lengths: dict[str, int], release: str | None, root: Path | None) -> list[str]:
     """What a page would add, for the requested or the newest published release."""
     if release is not None:
         lengths = {r: n for r, n in lengths.items() if release_key(r) <= release_key(release)}
@@ -246,7 +246,7 @@ def _missing(head: Head, lengths: dict[str, int], release: str | None, root: Pat
     return []
 
 
-def _page(head: Head, release: str | None) -> str:
+def _page(head: RecordInfo, release: str | None) -> str:
     url = page_url(head.dsect, release)
     return f"The page {head.dsect} describes them: {url} (import it with `zlens catalog import`)."
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from zlens.catalog import measures
 from zlens.catalog.compile import nodes
-from zlens.catalog.compile.cached_lineage import KeptLineage
-from zlens.catalog.compile.compile_cache import Kept
+from zlens.catalog.compile.cached_lineage import CachedLineage
+from zlens.catalog.compile.compile_cache import CompileCache
 from zlens.catalog.compile.sql_tree import Tree
 from zlens.catalog.raw_columns import FIXED
 
@@ -24,7 +24,7 @@ _UNFED = "none: the session creates the table"
 _CONSTANT = "none: it follows from the existing rows"
 
 
-class _Parser:
+class _SqlParser:
     """The SQL parser, opened when first needed, since most explanations need none."""
 
     def __init__(self) -> None:
@@ -51,14 +51,14 @@ class _Parser:
 
 
 @cache
-def column_lineage() -> KeptLineage:
+def column_lineage() -> CachedLineage:
     """The lineage of all columns of measures."""
-    parser = _Parser()
+    parser = _SqlParser()
     # The same version as the engine's, which would be slow to import.
-    return KeptLineage(parser.serialized, parser.text, Kept("lineage", version("duckdb")))
+    return CachedLineage(parser.serialized, parser.text, CompileCache("lineage", version("duckdb")))
 
 
-def raw_lines(table: measures.Table, column: measures.Column) -> tuple[list[str], list[str]]:
+def raw_lines(table: measures.Measure, column: measures.MeasureColumn) -> tuple[list[str], list[str]]:
     """The raw columns that provide a column's values and those that select its rows, by table."""
     if not nodes.fed(table.name):
         return [] if table.empty else [_UNFED], []

@@ -62,7 +62,7 @@ def _fed() -> Mapping[str, set[str]]:
     """The roles that tables and columns of listings feed: entities of tables, roles of columns."""
     fed: dict[str, set[str]] = {}
 
-    def note(entity: roles.Entity, origin: roles.Origin, role: str, how: Mapping[str, Any]) -> None:
+    def note(entity: roles.Entity, origin: roles.RoleOrigin, role: str, how: Mapping[str, Any]) -> None:
         named = [*roles.fields(how), *(expressions.names(how["expression"]) if "expression" in how else ())]
         for each in named:
             table, dot, column = each.rpartition(".")

@@ -16,24 +16,24 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import layouts, roles
-from zlens.catalog.reports.definition import FOLDER, Column, load, names
+from zlens.catalog.reports.definition import FOLDER, ReportColumn, load, names
 from zlens.explain.lineage import column_lineage
-from zlens.reports.report_list import Entry, entry, expect, values
-from zlens.reports.rows import Session
+from zlens.reports.report_list import ReportEntry, entry, expect, values
+from zlens.reports.rows import ReportSession
 
 #: Names of fields in zlens' own pack without a known public name.
 _OURS = re.compile(r"_ZL[A-Z0-9]+$")
 _RECORD = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 
 
-class Input(Struct, frozen=True):
+class AvailableData(Struct, frozen=True):
     """The contents of an input: raw tables with their columns, and the records, decoded or not."""
 
     tables: Mapping[str, frozenset[str]]
     records: frozenset[str]
 
 
-class Missing(Struct, frozen=True):
+class MissingRole(Struct, frozen=True):
     """A role that columns need but that has no values, and why."""
 
     role: str
@@ -43,12 +43,12 @@ class Missing(Struct, frozen=True):
     why: str
 
 
-class Lacks(Struct):
+class MissingReportData(Struct):
     """A report for an input: how many columns have values, and what the others are missing."""
 
-    entry: Entry
+    entry: ReportEntry
     columns: list[str] = field(default_factory=list)
-    missing: dict[str, Missing] = field(default_factory=dict)
+    missing: dict[str, MissingRole] = field(default_factory=dict)
 
     @property
     def records(self) -> list[str]:
@@ -61,18 +61,20 @@ class Lacks(Struct):
         return sorted(name for name, missing in self.missing.items() if missing.why)
 
 
-def lacks(session: Session, available: Input, folder: Path | None = None) -> list[Lacks]:
+def lacks(
+    session: ReportSession, available: AvailableData, folder: Path | None = None
+) -> list[MissingReportData]:
     """All reports (of a folder) by group and name, with what they are missing for an input."""
     reports = []
     # Many columns depend on the same roles.
-    known: dict[tuple[str, str], Missing | None] = {}
+    known: dict[tuple[str, str], MissingRole | None] = {}
     report_folder = folder or FOLDER
     counted: dict[str, list[int]] = {}
     definitions = [load(name, report_folder) for name in names(report_folder)]
     expect(definitions, session)
     for definition in definitions:
         found = values(definition, session, counted)
-        report = Lacks(entry(definition, found.count))
+        report = MissingReportData(entry(definition, found.count))
         for table in definition.tables:
             for column in table.columns:
                 if (table.key, column.key) not in found.columns:
@@ -86,7 +88,7 @@ def lacks(session: Session, available: Input, folder: Path | None = None) -> lis
     return sorted(reports, key=lambda report: (report.entry.group, report.entry.name))
 
 
-def _entity(entity: str, available: Input) -> dict[str, Missing]:
+def _entity(entity: str, available: AvailableData) -> dict[str, MissingRole]:
     """The entity as missing, if the input has none of its records."""
     if any(origin.table in available.tables for origin in roles.entity(entity).origins):
         return {}
@@ -95,8 +97,8 @@ def _entity(entity: str, available: Input) -> dict[str, Missing]:
 
 
 def _missing(
-    column: Column, available: Input, known: dict[tuple[str, str], Missing | None]
-) -> dict[str, Missing]:
+    column: ReportColumn, available: AvailableData, known: dict[tuple[str, str], MissingRole | None]
+) -> dict[str, MissingRole]:
     by_role = {}
     for measure in column.measures:
         table, _, name = measure.partition(".")
@@ -109,7 +111,7 @@ def _missing(
     return by_role
 
 
-def _role(entity: str, role: str, available: Input) -> Missing | None:
+def _role(entity: str, role: str, available: AvailableData) -> MissingRole | None:
     """Why a role has no values; None if no reason is known."""
     # Only z/VM monitor records can be reported as not recorded.
     origins = [origin for origin in roles.entity(entity).origins if _record(origin.table)]
@@ -134,7 +136,7 @@ def _role(entity: str, role: str, available: Input) -> Missing | None:
     ]
     if not reasons and not missing_records:
         return None
-    return Missing(
+    return MissingRole(
         f"{entity}.{role}", tuple(dict.fromkeys(missing_records)), "; ".join(dict.fromkeys(reasons))
     )
 
@@ -180,7 +182,7 @@ def _order(record: str) -> tuple[int, int]:
     return layouts.record_key(record)
 
 
-def text(reports: list[Lacks]) -> str:
+def text(reports: list[MissingReportData]) -> str:
     """The reports as text, with what each is missing, and the reasons once for all."""
     lines = ["Reports of this input"]
     width = max((len(report.entry.name) for report in reports), default=0)

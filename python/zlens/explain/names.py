@@ -156,7 +156,7 @@ def _leading(name: str) -> str:
     )
 
 
-def _measure(table: measures.Table) -> str:
+def _measure(table: measures.Measure) -> str:
     facts: Facts = [
         ("Rows", f"one per {table.grain}"),
         ("Key", ", ".join(_key(table)) or "the row itself"),
@@ -178,16 +178,16 @@ def _faults(measure: str) -> list[str]:
     return caveats.lines(caveats.about(measure=measure))
 
 
-def _key(table: measures.Table) -> list[str]:
+def _key(table: measures.Measure) -> list[str]:
     keys = [] if table.plain else ["system", "source", "interval_end"]
     return [*keys, *table.key]
 
 
-def _typed(column: measures.Column) -> str:
+def _typed(column: measures.MeasureColumn) -> str:
     return f"{column.type}, {column.unit}" if column.unit else column.type
 
 
-def _spread(name: str) -> list[tuple[measures.Table, measures.Column]]:
+def _spread(name: str) -> list[tuple[measures.Measure, measures.MeasureColumn]]:
     """The gauges behind a name that exists only with --every."""
     for ending in _SPREAD:
         if name.endswith(ending):
@@ -196,7 +196,7 @@ def _spread(name: str) -> list[tuple[measures.Table, measures.Column]]:
     return []
 
 
-def _also(column: measures.Column, wanted: str) -> str:
+def _also(column: measures.MeasureColumn, wanted: str) -> str:
     """How the requested name refers to the column, if it is not its own."""
     plain = wanted.lower().rpartition(".")[2]
     if plain == column.name:
@@ -207,7 +207,7 @@ def _also(column: measures.Column, wanted: str) -> str:
     return f"{wanted} is its name in {measures.alias_of(wanted)}"
 
 
-def _column(table: measures.Table, column: measures.Column, wanted: str) -> str:
+def _column(table: measures.Measure, column: measures.MeasureColumn, wanted: str) -> str:
     raw, rows = raw_lines(table, column)
     return page(
         f"{table.name}.{column.name}: {column.text}",
@@ -237,7 +237,7 @@ def _column(table: measures.Table, column: measures.Column, wanted: str) -> str:
     )
 
 
-def _mean(column: measures.Column) -> str:
+def _mean(column: measures.MeasureColumn) -> str:
     """How rows are averaged over time and over the subjects of an interval."""
     if column.aggregate not in ("ratio", "gauge"):
         return ""
@@ -252,7 +252,7 @@ def _status(status: str) -> str:
     return f"{status}: {measures.STATUSES[status]}"
 
 
-def example(table: measures.Table, column: measures.Column) -> str:
+def example(table: measures.Measure, column: measures.MeasureColumn) -> str:
     """A query that shows a column with the keys of its rows."""
     keys = [key for key in _key(table) if key not in ("source", column.name)]
     order = f" ORDER BY {', '.join(keys)}" if keys else ""
@@ -260,7 +260,7 @@ def example(table: measures.Table, column: measures.Column) -> str:
     return f"SELECT {', '.join([*keys, shown])} FROM {table.name}{order}"
 
 
-def _null(table: measures.Table, column: measures.Column) -> str:
+def _null(table: measures.Measure, column: measures.MeasureColumn) -> str:
     if table.empty:
         return "always, so far: no reader fills this table"
     if column.by:

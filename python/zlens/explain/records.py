@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from zlens.catalog import caveats, layouts, listings, measures, rmf_reports, roles
-from zlens.catalog.compile.cached_lineage import Source
+from zlens.catalog.compile.cached_lineage import FormulaSource
 from zlens.catalog.compile.nodes import ROLE
-from zlens.catalog.layouts import Field, Layout
+from zlens.catalog.layouts import MonitorField, RecordLayout
 from zlens.errors import CatalogError
 from zlens.explain import smf as explain_smf
 from zlens.explain.lineage import column_lineage
@@ -100,7 +100,7 @@ def role_pages(name: str) -> Iterator[str]:
             yield page(f"role.{first}", facts)
 
 
-def input_lines(table: measures.Table, sources: Mapping[str, Iterable[Source]]) -> list[str]:
+def input_lines(table: measures.Measure, sources: Mapping[str, Iterable[FormulaSource]]) -> list[str]:
     """The inputs of the formulas of a measure: leading columns, roles, and columns of helpers."""
     lines: list[str] = []
     explained: set[tuple[str, str]] = set()
@@ -113,7 +113,7 @@ def input_lines(table: measures.Table, sources: Mapping[str, Iterable[Source]]) 
     return lines
 
 
-def _source_lines(source: Source, explained: set[tuple[str, str]]) -> list[str]:
+def _source_lines(source: FormulaSource, explained: set[tuple[str, str]]) -> list[str]:
     """Lines of a role, or of a column of a helper with its roles."""
     if source.node.startswith(ROLE):
         return _role_lines(source.roles, explained)
@@ -208,7 +208,7 @@ def _page_name(table: str) -> str:
     return head.dsect if head else ""
 
 
-def _fields(layout: Layout) -> Iterator[tuple[str, Field]]:
+def _fields(layout: RecordLayout) -> Iterator[tuple[str, MonitorField]]:
     """All named fields of a layout, with their section."""
     for field in layout.fields:
         if not field.reserved:
@@ -219,12 +219,12 @@ def _fields(layout: Layout) -> Iterator[tuple[str, Field]]:
                 yield section.name, field
 
 
-def _release(layout: Layout) -> str:
+def _release(layout: RecordLayout) -> str:
     pack = "" if layout.pack == layouts.BUILTIN else f" (pack {layout.pack})"
     return f"{layout.release}{pack}"
 
 
-def _kind(field: Field) -> str:
+def _kind(field: MonitorField) -> str:
     return field.kind if field.kind_status == "unknown" else f"{field.kind} ({field.kind_status})"
 
 
@@ -249,7 +249,7 @@ def _places(table: str, name: str) -> list[str]:
     return [f"z/VM {', '.join(dict.fromkeys(releases))}: {place}" for place, releases in by_place.items()]
 
 
-def _spot(layout: Layout, section: str, field: Field) -> str:
+def _spot(layout: RecordLayout, section: str, field: MonitorField) -> str:
     """The position of a field in its record."""
     rows = next((candidate.rows for candidate in layout.sections if candidate.name == section), ())
     part = next((part for other, part in rows if other == field), "record")
@@ -364,14 +364,14 @@ def _record(record: str) -> str:
     return "\n".join(lines)
 
 
-def _layout(layout: Layout) -> str:
+def _layout(layout: RecordLayout) -> str:
     completeness = "complete" if layout.complete else "not complete"
     return f"z/VM {_release(layout)}: {layout.length} bytes, {completeness}, {layout.status}; {layout.source}"
 
 
 def _field(record: str, wanted: str) -> Iterator[str]:
     """Pages of the fields with that name, with or without the record's prefix, or of a difference."""
-    matches: dict[str, tuple[str, Field]] = {}
+    matches: dict[str, tuple[str, MonitorField]] = {}
     # Our own first, so that a real layout of the same field replaces it.
     for layout in (*layouts.sim_layouts(record), *layouts.layouts(record)):
         for section, field in _fields(layout):
@@ -422,13 +422,13 @@ def _unit(name: str | None) -> str:
 # Printed reports that readers parse (RMF)
 
 
-def _rounded(column: rmf_reports.ReportColumn) -> str:
+def _rounded(column: rmf_reports.RmfColumn) -> str:
     """How precise the number is where the report is read as text."""
     return f"in printed reports: the value is {column.name} +- {listings.half_name(column.name)}"
 
 
 @cache
-def printed_reports() -> tuple[rmf_reports.Report, ...]:
+def printed_reports() -> tuple[rmf_reports.RmfReport, ...]:
     """All reports whose printed form a reader parses."""
     folder = FACTS / "rmf"
     return tuple(rmf_reports.report(path.stem) for path in sorted(folder.glob("[!_]*.toml")))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zlens.catalog import caveats
 from zlens.catalog.reports import titles
-from zlens.catalog.reports.definition import FOLDER, Column, Rows, load
+from zlens.catalog.reports.definition import FOLDER, ReportColumn, RowKind, load
 from zlens.reports import column_facts
 
 _WIDTH = 100
@@ -73,12 +73,12 @@ _TOTALS = {
 }
 
 
-def _label(rows: Rows) -> str:
+def _label(rows: RowKind) -> str:
     """The left margin of rows without a label."""
     return "hh:mm:ss" if rows.kind == "interval" or rows.of == "interval" else ""
 
 
-def _column(column: Column) -> list[str]:
+def _column(column: ReportColumn) -> list[str]:
     unit = column_facts.unit(column)
     lines = [f"{column.name} [{column.key}]{f', {unit}' if unit else ''}"]
     lines += _wrapped(column_facts.text(column), "    ")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from zlens.catalog import expressions, roles, smf, smf_sections
-from zlens.catalog.smf_sections import Field, Layout, Section
+from zlens.catalog.smf_sections import SmfField, SmfLayout, SmfSection
 
 #: A title and its facts.
 Page = tuple[str, list[tuple[str, str | list[str]]]]
@@ -80,7 +80,7 @@ def _is_counter(name: str) -> bool:
     return re.fullmatch(r"c\d+_d", name) is not None
 
 
-def _table(layout: Layout, section: Section) -> Page:
+def _table(layout: SmfLayout, section: SmfSection) -> Page:
     keys = smf_sections.key_columns(layout, section)
     where = "the header" if section.triplet is None else f"triplet at {section.triplet}"
     place = f"{section.structure}, {where}, {section.length} bytes at the level described"
@@ -99,13 +99,13 @@ def _table(layout: Layout, section: Section) -> Page:
     )
 
 
-def _line(field: Field) -> str:
+def _line(field: SmfField) -> str:
     unit = f" [{field.unit}]" if field.unit else ""
     bits = "".join(f"; {field.column}_{name.lower()}: {text}" for name, (_, text) in field.bits.items())
     return f"{field.offset:>4} {field.length:>3} {field.kind:<15} {field.column}: {field.text}{unit}{bits}"
 
 
-def _place(section: Section, field: Field) -> str:
+def _place(section: SmfSection, field: SmfField) -> str:
     structure = section.structure or section.table
     length = "1 byte" if field.length == 1 else f"{field.length} bytes"
     return f"{field.kind}, {length} at {field.offset} of {structure}"

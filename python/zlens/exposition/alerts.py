@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from zlens.catalog import exposition, rules
 from zlens.catalog.compile.sql_tree import Tree
-from zlens.catalog.exposition import Group
+from zlens.catalog.exposition import MetricGroup
 from zlens.catalog.rules import Rule
 from zlens.engine.connection import connect
 from zlens.errors import CatalogError
@@ -38,11 +38,11 @@ _VALUE = '{{ printf "%.4g" $value }}'
 _INTERVAL = ("system", "source", "interval_end")
 
 
-class _NotPlainError(Exception):
+class _NotThresholdError(Exception):
     """The condition is no plain threshold."""
 
 
-class Alert(Struct, frozen=True):
+class PrometheusAlert(Struct, frozen=True):
     """A rule as an alert on the metrics of one prefix."""
 
     rule: Rule
@@ -50,7 +50,7 @@ class Alert(Struct, frozen=True):
     expr: str
 
 
-def alerts() -> list[Alert]:
+def alerts() -> list[PrometheusAlert]:
     """The alerts of all built-in rules that findings check by themselves, by prefix and id."""
     found = []
     for rule in rules.builtin().values():
@@ -60,15 +60,15 @@ def alerts() -> list[Alert]:
     return sorted(found, key=lambda alert: (alert.prefix, alert.rule.id))
 
 
-def _of(rule: Rule) -> Iterator[Alert]:
+def _of(rule: Rule) -> Iterator[PrometheusAlert]:
     try:
         node = _node(rule.sql())
         measure = _measure(node)
         group = exposition.names().measure(measure)
         for prefix in group.prefixes:
             if (expr := _Condition(rule, node, group, prefix).text()) is not None:
-                yield Alert(rule, prefix, expr)
-    except (_NotPlainError, CatalogError):
+                yield PrometheusAlert(rule, prefix, expr)
+    except (_NotThresholdError, CatalogError):
         return
 
 
@@ -78,16 +78,16 @@ def _node(sql: str) -> Tree:
     connection.close()
     node: Tree = json.loads(text)["statements"][0]["node"]
     if node["type"] != "SELECT_NODE" or node.get("qualify") or node.get("having") or node.get("modifiers"):
-        raise _NotPlainError
+        raise _NotThresholdError
     if (node.get("cte_map") or {}).get("map"):
-        raise _NotPlainError
+        raise _NotThresholdError
     return node
 
 
 def _measure(node: Tree) -> str:
     source = node["from_table"]
     if source["type"] != "BASE_TABLE" or source.get("schema_name"):
-        raise _NotPlainError
+        raise _NotThresholdError
     return str(source["table_name"])
 
 
@@ -96,7 +96,7 @@ class _Condition(Struct):
 
     rule: Rule
     node: Tree
-    group: Group
+    group: MetricGroup
     prefix: str
     #: Labels that every metric must have.
     matchers: list[str] = field(default_factory=list)
@@ -138,10 +138,10 @@ class _Condition(Struct):
             return None
         if any(name is None for name in grouped) or not {*_INTERVAL} <= {*grouped}:
             # Over all intervals: nothing that one page of metrics says.
-            raise _NotPlainError
+            raise _NotThresholdError
         names = [name for name in grouped if name not in _INTERVAL and name is not None]
         if any(name not in self.group.labels for name in names):
-            raise _NotPlainError
+            raise _NotThresholdError
         added = [name for name in exposition.names().system_labels if name not in self.group.labels.values()]
         return ["system", *added, *(self.group.labels[name] for name in names)]
 
@@ -177,16 +177,16 @@ class _Condition(Struct):
         elif kind in _COMPARES:
             self._comparison(condition["left"], _COMPARES[kind], _constant(condition["right"]))
         else:
-            raise _NotPlainError
+            raise _NotThresholdError
 
     def _comparison(self, left: Tree, compare: str, right: str | float | None) -> None:
         column, default = _with_default(left)
         if isinstance(right, str):
             if column not in self.group.info or compare != "==" or default not in (None, right):
-                raise _NotPlainError
+                raise _NotThresholdError
             self.ands.append(f"and {self._info(column, right)}")
         elif right is None:
-            raise _NotPlainError
+            raise _NotThresholdError
         elif default is None:
             self.ands.append(f"and {self._value(left, None)} {compare} {_digits(right)}")
         elif not isinstance(default, str) and _holds(default, compare, right):
@@ -204,13 +204,13 @@ class _Condition(Struct):
     def _true(self, condition: Tree) -> str:
         column, default = _with_default(condition)
         if default not in (None, "false"):
-            raise _NotPlainError
+            raise _NotThresholdError
         return f"{self._metric(column)} == 1"
 
     def _metric(self, column: str | None) -> str:
         """A metric in the unit of its column."""
         if column is None:
-            raise _NotPlainError
+            raise _NotThresholdError
         family = exposition.family_of(self.group.measure, column)[1]
         matchers = f"{{{','.join(self.matchers)}}}" if self.matchers else ""
         name = f"{self.prefix}_{family.sample}{matchers}"
@@ -228,7 +228,7 @@ class _Condition(Struct):
         if node.get("type") == "OPERATOR_COALESCE":
             return self._coalesce(node["children"], by)
         if node.get("class") != "FUNCTION":
-            raise _NotPlainError
+            raise _NotThresholdError
         name, arguments = node["function_name"], [one["expression"] for one in node["arguments"]]
         if name in ("+", "-", "*", "/") and len(arguments) == 2:
             left, right = (self._value(one, by) for one in arguments)
@@ -237,7 +237,7 @@ class _Condition(Struct):
             return f"({self._value(arguments[0], by)} != 0)"
         if name in _AGGREGATES and by is not None and not node.get("filter") and not node.get("distinct"):
             return f"{_AGGREGATES[name]} by ({', '.join(by)}) ({self._value(arguments[0], None)})"
-        raise _NotPlainError
+        raise _NotThresholdError
 
     def _coalesce(self, children: Sequence[Tree], by: Sequence[str] | None) -> str:
         first, second = children
@@ -245,7 +245,7 @@ class _Condition(Struct):
         if default is None:
             return f"({self._value(first, by)} or {self._value(second, by)})"
         if isinstance(default, str) or not self.anchor:
-            raise _NotPlainError
+            raise _NotThresholdError
         return f"({self._value(first, by)} or {self.anchor} * 0 + {_digits(default)})"
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from zlens.catalog import exposition
-from zlens.catalog.exposition import Family, Group
+from zlens.catalog.exposition import MetricFamily, MetricGroup
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
-from zlens.schema.validators import Choice, Integer, Key, Line, Many, Spec
+from zlens.schema.validators import Choice, Integer, Key, ListOf, SingleLine, Spec
 
 _FILE = FACTS / "exposition" / "dashboards.toml"
 #: Units of Grafana by base unit.
@@ -122,18 +122,18 @@ def _target(before: str, name: str, top: int, reference: str, heading: str) -> d
     return {"refId": reference, "expr": query, "legendFormat": legend, "datasource": _SOURCE}
 
 
-def _heading(family: Family) -> str:
+def _heading(family: MetricFamily) -> str:
     """What tells the columns of one panel apart."""
     return family.column.rpartition("_")[0] if family.column.endswith(("_pct", "_s")) else family.column
 
 
-def _unit(group: Group, family: Family) -> str:
+def _unit(group: MetricGroup, family: MetricFamily) -> str:
     if family.kind == "counter":
         return _RATES.get(family.unit, "ops")
     return _UNITS.get(family.unit, "none")
 
 
-def _found(name: str) -> tuple[Group, Family]:
+def _found(name: str) -> tuple[MetricGroup, MetricFamily]:
     """The metric of `measure.column`, or of `role.entity.role`."""
     if not name.startswith("role."):
         measure, _, column = name.partition(".")
@@ -153,10 +153,10 @@ def _names(measure: str, column: str) -> list[str]:
 
 _PANEL = Spec(
     (
-        Key("title", Line(), "what it shows"),
+        Key("title", SingleLine(), "what it shows"),
         Key("kind", Choice(("timeseries", "stat")), "its form", default="timeseries"),
-        Key("columns", Many(Line()), "measure.column or role.entity.role", default=[]),
-        Key("age", Line(), "a time whose distance from now is shown", default=""),
+        Key("columns", ListOf(SingleLine()), "measure.column or role.entity.role", default=[]),
+        Key("age", SingleLine(), "a time whose distance from now is shown", default=""),
         Key("top", Integer(0, 100), "only so many of the largest", default=0),
     )
 )
@@ -164,12 +164,12 @@ _DASHBOARDS = Spec(
     (
         Key(
             "dashboard",
-            Many(
+            ListOf(
                 Spec(
                     (
-                        Key("name", Line(), "the name of its file"),
-                        Key("title", Line(), "its title"),
-                        Key("panel", Many(_PANEL, 1), "its panels"),
+                        Key("name", SingleLine(), "the name of its file"),
+                        Key("title", SingleLine(), "its title"),
+                        Key("panel", ListOf(_PANEL, 1), "its panels"),
                     )
                 )
             ),

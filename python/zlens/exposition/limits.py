@@ -8,7 +8,7 @@ from msgspec import Struct
 ROWS = 200
 
 
-class Limits(Struct, frozen=True):
+class ExportLimits(Struct, frozen=True):
     """How much is exported.
 
     rows   rows of each measure and system, those with the largest value of its main column; None: all

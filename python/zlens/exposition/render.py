@@ -15,26 +15,26 @@ from msgspec.structs import replace
 
 from zlens._native import samples
 from zlens.catalog import aggregation, exposition, measures
-from zlens.catalog.exposition import Family, Group
+from zlens.catalog.exposition import MetricFamily, MetricGroup
 from zlens.catalog.expressions import literal, quote
-from zlens.engine.results import Answer
-from zlens.exposition.limits import Limits
-from zlens.inputs.options import Moment
-from zlens.session.session import Session
+from zlens.engine.results import QueryResult
+from zlens.exposition.limits import ExportLimits
+from zlens.inputs.options import TimeSpec
+from zlens.session.session import CoreSession
 from zlens.version import VERSION
 
 #: What stands first, as everything else is about it.
 _FIRST = ("interval", "system", "load")
 
 
-def render(session: Session, *, openmetrics: bool, limits: Limits | None = None) -> bytes:
+def render(session: CoreSession, *, openmetrics: bool, limits: ExportLimits | None = None) -> bytes:
     """All metrics of the newest interval of each system and source; QueryError if they cannot be computed.
 
     The session itself is not changed; what is computed is of the newest intervals alone.
     """
-    limits = limits or Limits()
+    limits = limits or ExportLimits()
     newest = _newest(session)
-    form = _Form(openmetrics)
+    form = _TextFormat(openmetrics)
     parts = [form.own("zlens_build", "info", "the program that wrote this", f'{{version="{VERSION}"}} 1')]
     if newest:
         narrowed = _narrowed(session, newest)
@@ -59,7 +59,7 @@ class _Newest(Struct, frozen=True):
     rank: int = 0
 
 
-def _newest(session: Session) -> list[_Newest]:
+def _newest(session: CoreSession) -> list[_Newest]:
     """The newest interval of each source; one that is a stub or has a gap only if there is no other."""
     names = exposition.names()
     order = list(names.sources)
@@ -88,7 +88,7 @@ def _newest(session: Session) -> list[_Newest]:
     return [replace(one, rank=rank) for rank, one in enumerate(found)]
 
 
-def _narrowed(session: Session, newest: Sequence[_Newest]) -> Session:
+def _narrowed(session: CoreSession, newest: Sequence[_Newest]) -> CoreSession:
     """A session over the newest intervals, so that no others are computed."""
     options = session.options
     if options.peak_minutes:
@@ -98,10 +98,12 @@ def _narrowed(session: Session, newest: Sequence[_Newest]) -> Session:
         microseconds=min(one.end_us for one in newest)
     )
     start -= length
-    return session.narrowed(replace(options, start=Moment(start.date(), start.time(), dt.UTC)))
+    return session.narrowed(replace(options, start=TimeSpec(start.date(), start.time(), dt.UTC)))
 
 
-def _measures(session: Session, newest: Sequence[_Newest], form: _Form, limits: Limits) -> Iterator[str]:
+def _measures(
+    session: CoreSession, newest: Sequence[_Newest], form: _TextFormat, limits: ExportLimits
+) -> Iterator[str]:
     groups = [group for group in exposition.names().groups if not group.of]
     groups.sort(key=lambda group: _FIRST.index(group.measure) if group.measure in _FIRST else len(_FIRST))
     left_out: list[str] = []
@@ -125,7 +127,7 @@ def _measures(session: Session, newest: Sequence[_Newest], form: _Form, limits: 
     yield form.own("zlens_rows_left_out", "gauge", text, *left_out)
 
 
-def _by_prefix(group: Group, newest: Sequence[_Newest]) -> dict[str, list[_Newest]]:
+def _by_prefix(group: MetricGroup, newest: Sequence[_Newest]) -> dict[str, list[_Newest]]:
     """The newest intervals by the prefix that a group's metrics have for them."""
     parts: dict[str, list[_Newest]] = {}
     for one in newest:
@@ -135,7 +137,7 @@ def _by_prefix(group: Group, newest: Sequence[_Newest]) -> dict[str, list[_Newes
     return parts
 
 
-def _rows(group: Group, newest: Sequence[_Newest]) -> tuple[str, dict[str, list[str]]]:
+def _rows(group: MetricGroup, newest: Sequence[_Newest]) -> tuple[str, dict[str, list[str]]]:
     """The rows of a measure in the newest intervals, ranked; and what the statement reads."""
     table = measures.table(group.measure)
     values = {
@@ -171,11 +173,11 @@ def _rows(group: Group, newest: Sequence[_Newest]) -> tuple[str, dict[str, list[
     return query, {group.measure: list(reads)}
 
 
-def _qualified(keys: str, group: Group) -> str:
+def _qualified(keys: str, group: MetricGroup) -> str:
     return ", ".join(["m.system", *(f"m.{quote(column)}" for column in group.labels)])
 
 
-def _counters(group: Group, newest: Sequence[_Newest], chosen: str) -> tuple[str, dict[str, list[str]]]:
+def _counters(group: MetricGroup, newest: Sequence[_Newest], chosen: str) -> tuple[str, dict[str, list[str]]]:
     """Cumulative counters of the rows of a measure that were chosen; and what the statement reads."""
     entity = f"role.{group.of}"
     keys = ["system", *group.labels]
@@ -198,17 +200,17 @@ def _counters(group: Group, newest: Sequence[_Newest], chosen: str) -> tuple[str
     return query, {entity: ["system", "source", "interval_end", *group.labels, *roles]}
 
 
-def _number(column: str, family: Family) -> str:
+def _number(column: str, family: MetricFamily) -> str:
     """SQL of a column as a number: times as seconds since 1970."""
     return f"epoch_us({column}) / 1e6" if family.type == "time" else column
 
 
-def _system_labels(group: Group, form: str = "n.{}") -> str:
+def _system_labels(group: MetricGroup, form: str = "n.{}") -> str:
     names = _added(group)
     return "".join(f"{form.format(quote(name))} AS {quote('#' + name)}, " for name in names)
 
 
-def _added(group: Group) -> list[str]:
+def _added(group: MetricGroup) -> list[str]:
     """The labels of the system that rows of a group have: those that are not their own."""
     own = {*group.labels.values()}
     return [name for name in exposition.names().system_labels if name not in own]
@@ -242,7 +244,7 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(map(quote, names))
 
 
-def _left_out(session: Session, table: str, group: Group, rows: int) -> list[str]:
+def _left_out(session: CoreSession, table: str, group: MetricGroup, rows: int) -> list[str]:
     """Samples of the number of rows beyond the limit, of systems with such rows."""
     counted = session.select(
         f'SELECT system, any_value("#count") AS rows FROM {quote(table)} WHERE "#count" > {rows} '
@@ -255,12 +257,12 @@ def _left_out(session: Session, table: str, group: Group, rows: int) -> list[str
     ]
 
 
-class _Form(Struct, frozen=True):
+class _TextFormat(Struct, frozen=True):
     """How heads of families look: in OpenMetrics their name lacks the ending of their samples."""
 
     openmetrics: bool
 
-    def samples(self, prefix: str, group: Group, answer: Answer) -> str:
+    def samples(self, prefix: str, group: MetricGroup, answer: QueryResult) -> str:
         """The samples of all families of a group."""
         place = {name: index for index, name in enumerate(answer.columns)}
         added = [(name, place[f"#{name}"]) for name in _added(group)]

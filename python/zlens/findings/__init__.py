@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from zlens.findings.evaluate import Findings, check, evaluate
+from zlens.findings.evaluate import FindingsResult, check, evaluate
 from zlens.findings.finding import Finding
 
 FORMATS = ("text", "csv", "json", "html")
 
-__all__ = ["FORMATS", "Finding", "Findings", "check", "evaluate", "render"]
+__all__ = ["FORMATS", "Finding", "FindingsResult", "check", "evaluate", "render"]
 
 
-def render(findings: Findings, format: str = "text", *, missing: bool = False) -> str:
+def render(findings: FindingsResult, format: str = "text", *, missing: bool = False) -> str:
     """Findings in one of FORMATS; `missing`: text also lists the rules that could not be computed."""
     # Imported on demand: text does not need the others.
     if format == "text":

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zlens.catalog.rules import Rule
-from zlens.findings.finding import Tested, amount
+from zlens.findings.finding import RuleTest, amount
 
 #: Relative difference between runs of the same work that IBM's regression tests accept (rule CMP-001).
 NOISE = 0.05
 
 
-def pairs(tested: Sequence[Tested], earlier: Sequence[Tested]) -> dict[int, Tested]:
+def pairs(tested: Sequence[RuleTest], earlier: Sequence[RuleTest]) -> dict[int, RuleTest]:
     """The matching subject of the baseline for each subject, by index.
 
     Systems match by name; if both inputs have a single system, these match under any name.
@@ -30,7 +30,7 @@ def pairs(tested: Sequence[Tested], earlier: Sequence[Tested]) -> dict[int, Test
     return matches
 
 
-def changed(rule: Rule, test: Tested, before: Tested) -> tuple[float | None, str] | None:
+def changed(rule: Rule, test: RuleTest, before: RuleTest) -> tuple[float | None, str] | None:
     """The threshold of the change and its text; None if nothing changed."""
     if rule.baseline is None:
         return None
@@ -56,7 +56,7 @@ def changed(rule: Rule, test: Tested, before: Tested) -> tuple[float | None, str
     return threshold, f"more than {amount(100 * least, '%')} {word} the baseline's {baseline}"
 
 
-def worse(rule: Rule, test: Tested, before: Tested) -> bool:
+def worse(rule: Rule, test: RuleTest, before: RuleTest) -> bool:
     """Whether the value is worse than in the baseline by more than noise."""
     if test.mean is None or before.mean is None:
         return False

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable
 from html import escape
 
-from zlens.findings.evaluate import Findings
+from zlens.findings.evaluate import FindingsResult
 from zlens.findings.finding import Finding, amount
 from zlens.rendering import rows as present
 from zlens.rendering.html import page
@@ -29,7 +29,7 @@ dd { margin: 0; }
 """
 
 
-def to_csv(findings: Findings) -> str:
+def to_csv(findings: FindingsResult) -> str:
     out = io.StringIO()
     rows = ([_cell(row[name]) for name in _COLUMNS] for row in map(Finding.row, findings.rows))
     present.write_csv(out, _COLUMNS, [*rows])
@@ -40,13 +40,13 @@ def _cell(value: object) -> object:
     return " | ".join(value) or None if isinstance(value, list) else value
 
 
-def to_json(findings: Findings) -> str:
+def to_json(findings: FindingsResult) -> str:
     out = io.StringIO()
     present.write_objects(out, map(Finding.row, findings.rows))
     return out.getvalue()
 
 
-def to_html(findings: Findings) -> str:
+def to_html(findings: FindingsResult) -> str:
     sections = [_section(finding) for finding in findings.rows] or ["<p>Nothing found.</p>"]
     counts = f"<p>{len(findings.asked)} rules checked; {len(findings.missing)} not computable.</p>"
     return page("Findings", "\n".join(["<h1>Findings</h1>", counts, *sections]), _STYLE)
@@ -79,4 +79,4 @@ def _section(finding: Finding) -> str:
     return f'<section class="{finding.severity}"><h2>{title} {note}</h2><dl>{items}</dl></section>'
 
 
-RENDER: dict[str, Callable[[Findings], str]] = {"csv": to_csv, "json": to_json, "html": to_html}
+RENDER: dict[str, Callable[[FindingsResult], str]] = {"csv": to_csv, "json": to_json, "html": to_html}

@@ -18,7 +18,7 @@ from zlens.catalog.rules import CLASSES, COMPARES, Rule, load, wrong_columns
 from zlens.engine.cancellation import tell
 from zlens.errors import CatalogError, QueryError
 from zlens.findings import baseline
-from zlens.findings.finding import Finding, Tested, amount
+from zlens.findings.finding import Finding, RuleTest, amount
 from zlens.schema.wording import say
 
 #: Classes checked by default: all but our own rules of thumb.
@@ -28,7 +28,7 @@ _ANSWER = frozenset({"event", "inventory", "interval", "problem"})
 
 _SMALL = ("<", "<=")
 #: The columns of a rule's question.
-_TESTED = tuple(field.name for field in fields(Tested))
+_TESTED = tuple(field.name for field in fields(RuleTest))
 
 
 class _Answer(Protocol):
@@ -38,7 +38,7 @@ class _Answer(Protocol):
     def rows(self) -> list[tuple[Any, ...]]: ...
 
 
-class Session(Protocol):
+class FindingsSession(Protocol):
     """The interface of a session that findings need."""
 
     def sql(self, query: str) -> _Answer: ...
@@ -54,7 +54,7 @@ class Session(Protocol):
     def display(self, time: datetime, system: str) -> datetime: ...
 
 
-class Findings(Struct):
+class FindingsResult(Struct):
     """The result of checking rules.
 
     rows     the findings, worst first
@@ -65,13 +65,13 @@ class Findings(Struct):
     baseline the session compared with
     """
 
-    session: Session
+    session: FindingsSession
     rows: list[Finding] = field(default_factory=list)
     asked: list[Rule] = field(default_factory=list)
     systems: dict[str, frozenset[str] | None] = field(default_factory=dict)
     missing: list[tuple[Rule, tuple[str, ...]]] = field(default_factory=list)
     off: list[Rule] = field(default_factory=list)
-    baseline: Session | None = None
+    baseline: FindingsSession | None = None
 
     def __iter__(self) -> Any:
         return iter(self.rows)
@@ -79,7 +79,7 @@ class Findings(Struct):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def add(self, part: Findings) -> None:
+    def add(self, part: FindingsResult) -> None:
         """Add the findings of further rules of the same session."""
         self.rows = sorted([*self.rows, *part.rows], key=lambda finding: finding.order)
         self.asked += part.asked
@@ -89,19 +89,21 @@ class Findings(Struct):
 
 
 def find(
-    session: Session,
+    session: FindingsSession,
     *,
     classes: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
     folders: Iterable[str | os.PathLike[str]] = (),
-    baseline: Session | None = None,
-) -> Findings:
+    baseline: FindingsSession | None = None,
+) -> FindingsResult:
     """The findings of a session by the rules of the catalog, the user and more folders."""
     rules, wanted = _wanted(load(*folders), classes, only)
     return evaluate(session, rules, classes=wanted, baseline=baseline)
 
 
-def find_in_stages(session: Session, *, classes: Iterable[str] | None = None) -> Iterator[Findings]:
+def find_in_stages(
+    session: FindingsSession, *, classes: Iterable[str] | None = None
+) -> Iterator[FindingsResult]:
     """The findings of a session by the rules of the catalog and the user, stage by stage."""
     rules, wanted = _wanted(load(), classes, None)
     return evaluate_in_stages(session, rules, classes=wanted)
@@ -129,18 +131,18 @@ def _wanted(
 
 
 def evaluate(
-    session: Session,
+    session: FindingsSession,
     rules: Mapping[str, Rule],
     *,
     classes: Collection[str] = USUAL,
-    baseline: Session | None = None,
-) -> Findings:
+    baseline: FindingsSession | None = None,
+) -> FindingsResult:
     """The findings of a session.
 
     Rules of classes not requested are left out; balances are always checked. With a baseline, rules that
     compare with one are checked too, and those of class `ours` count if the baseline was clearly better.
     """
-    findings = Findings(session, baseline=baseline)
+    findings = FindingsResult(session, baseline=baseline)
     for part in _evaluate(session, rules, classes, baseline, at_once=True):
         findings.add(part)
     place = {name: index for index, name in enumerate(rules)}
@@ -150,20 +152,20 @@ def evaluate(
 
 
 def evaluate_in_stages(
-    session: Session, rules: Mapping[str, Rule], *, classes: Collection[str] = USUAL
-) -> Iterator[Findings]:
+    session: FindingsSession, rules: Mapping[str, Rule], *, classes: Collection[str] = USUAL
+) -> Iterator[FindingsResult]:
     """The findings of a session, stage by stage: first of the rules whose measures cost least."""
     return _evaluate(session, rules, classes, None, at_once=False)
 
 
 def _evaluate(
-    session: Session,
+    session: FindingsSession,
     rules: Mapping[str, Rule],
     classes: Collection[str],
-    baseline: Session | None,
+    baseline: FindingsSession | None,
     *,
     at_once: bool,
-) -> Iterator[Findings]:
+) -> Iterator[FindingsResult]:
     chosen: list[Rule] = []
     off: list[Rule] = []
     for rule in rules.values():
@@ -173,17 +175,17 @@ def _evaluate(
             chosen.append(rule)
         else:
             off.append(rule)
-    checker = Checker(session, chosen)
-    baseline_checker = Checker(baseline, chosen) if baseline is not None else None
+    checker = RuleChecker(session, chosen)
+    baseline_checker = RuleChecker(baseline, chosen) if baseline is not None else None
     if baseline_checker is not None:
         for stage in baseline_checker.stages(at_once=True):
             baseline_checker.count(stage)
     missing: dict[str, tuple[str, ...]] = {}
-    tested: dict[str, list[Tested]] = {}
-    yield Findings(session, off=off, baseline=baseline)
+    tested: dict[str, list[RuleTest]] = {}
+    yield FindingsResult(session, off=off, baseline=baseline)
     for stage in checker.stages(at_once=at_once):
         checker.ask(stage)
-        findings = Findings(session, baseline=baseline)
+        findings = FindingsResult(session, baseline=baseline)
         for rule in stage:
             tell(len(missing) + len(tested), len(chosen), f"rule {rule.id}")
             absent = checker.absent(rule)
@@ -208,16 +210,16 @@ def _evaluate(
         yield findings
 
 
-def check(session: Session, rules: Mapping[str, Rule]) -> list[str]:
+def check(session: FindingsSession, rules: Mapping[str, Rule]) -> list[str]:
     """Errors of rules whose query fails, one sentence each; a session without inputs suffices."""
     errors = []
-    checker = Checker(session, ())
+    checker = RuleChecker(session, ())
     for rule in rules.values():
         queries = [False] * rule.computable + [True] * bool(rule.baseline_query)
-        for baseline in queries:
+        for against_baseline in queries:
             try:
-                checker.check_columns(rule, baseline=baseline)
-                checker.test(rule, baseline=baseline)
+                checker.check_columns(rule, baseline=against_baseline)
+                checker.test(rule, baseline=against_baseline)
             except CatalogError as error:
                 errors.append(str(error))
     return errors
@@ -230,10 +232,10 @@ def _may_relate(rule: Rule) -> bool:
 # Queries
 
 
-class Checker:
+class RuleChecker:
     """A session that rules are checked against; the data they share are computed once."""
 
-    def __init__(self, session: Session, rules: Collection[Rule]) -> None:
+    def __init__(self, session: FindingsSession, rules: Collection[Rule]) -> None:
         self._session = session
         self._rules = {rule.id: rule for rule in rules}
         #: The columns of each table that rules need.
@@ -354,18 +356,18 @@ class Checker:
         needed = [self._systems_of(name) for name in self._counted_needs(rule)]
         return frozenset.intersection(*needed) if needed else None
 
-    def test(self, rule: Rule, *, baseline: bool = False) -> list[Tested]:
+    def test(self, rule: Rule, *, baseline: bool = False) -> list[RuleTest]:
         """The result of a rule for every subject."""
         if rule.own:
             self.check_columns(rule, baseline=baseline)
         text = question(rule, baseline=baseline)
         if text in self._answers:
-            return [Tested(*row) for row in self._answers[text]]
+            return [RuleTest(*row) for row in self._answers[text]]
         try:
             rows = self._session.sql(text).rows
         except QueryError as error:
             raise _wrong_query(rule, baseline, error.message, error.cure) from None
-        return [Tested(*row) for row in rows]
+        return [RuleTest(*row) for row in rows]
 
     def check_columns(self, rule: Rule, *, baseline: bool = False) -> None:
         """CatalogError if the columns of a rule's query are not those that the rule gives."""
@@ -489,7 +491,7 @@ def _is_large(rule: Rule) -> bool:
 
 
 def _holding(
-    rule: Rule, tested: list[Tested], earlier: list[Tested], with_baseline: bool, classes: Collection[str]
+    rule: Rule, tested: list[RuleTest], earlier: list[RuleTest], with_baseline: bool, classes: Collection[str]
 ) -> list[Finding]:
     """The findings of one rule: beyond its threshold, or changed from the baseline."""
     findings: list[Finding] = []
@@ -510,7 +512,7 @@ def _holding(
     return findings
 
 
-def _absolute(rule: Rule, test: Tested, baseline: float | None) -> Finding:
+def _absolute(rule: Rule, test: RuleTest, baseline: float | None) -> Finding:
     threshold = test.threshold if test.threshold is not None else rule.threshold.get("T")
     if rule.compare == "exists":
         threshold = None
@@ -534,7 +536,9 @@ def _absolute(rule: Rule, test: Tested, baseline: float | None) -> Finding:
     )
 
 
-def _related(rule: Rule, test: Tested, before: Tested, threshold: float | None, limit_text: str) -> Finding:
+def _related(
+    rule: Rule, test: RuleTest, before: RuleTest, threshold: float | None, limit_text: str
+) -> Finding:
     return Finding(
         rule=rule,
         severity=rule.severity,
@@ -589,7 +593,7 @@ def limit(rule: Rule, threshold: float | None) -> str:
 def _others(
     finding: Finding,
     rules: Mapping[str, Rule],
-    tested: Mapping[str, list[Tested]],
+    tested: Mapping[str, list[RuleTest]],
     absent: Mapping[str, tuple[str, ...]],
 ) -> tuple[str, ...]:
     """The results of rules that disagree with the rule of a finding, whether they hold or not."""

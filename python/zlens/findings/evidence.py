@@ -9,14 +9,14 @@ from msgspec import Struct
 from zlens.catalog import expressions
 from zlens.catalog.rules import Rule, load
 from zlens.errors import QueryError
-from zlens.findings.evaluate import Session, holding, threshold
+from zlens.findings.evaluate import FindingsSession, holding, threshold
 from zlens.schema.wording import say
 
 #: Maximum points, about the width of a screen; omitted ones lie between extremes of a stretch.
 POINTS = 1500
 
 
-class Evidence(Struct, frozen=True):
+class FindingSeries(Struct, frozen=True):
     """Points in order of time: end of the interval (UTC), value, threshold, and whether the condition held.
 
     With more than `POINTS` intervals, the smallest and largest value of each stretch, unchanged.
@@ -27,7 +27,9 @@ class Evidence(Struct, frozen=True):
     points: list[tuple[datetime, float | None, float | None, bool]]
 
 
-def evidence(session: Session, name: str, system: str, subject: str, *, points: int = POINTS) -> Evidence:
+def evidence(
+    session: FindingsSession, name: str, system: str, subject: str, *, points: int = POINTS
+) -> FindingSeries:
     """The values of a rule for one subject of a system; QueryError for an unknown rule."""
     rule = load().get(name.upper())
     if rule is None or not rule.computable:
@@ -43,7 +45,7 @@ WITH points AS (
 )
 SELECT interval_end, value, threshold, held FROM marked WHERE low = 1 OR high = 1 ORDER BY interval_end
 """
-    return Evidence(
+    return FindingSeries(
         rule, sql.strip(), [(row[0], row[1], row[2], bool(row[3])) for row in session.sql(thinned).rows]
     )
 

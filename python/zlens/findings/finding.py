@@ -16,7 +16,7 @@ _DIGITS = 4
 _WORST = 1e6
 
 
-class Tested(Struct, frozen=True):
+class RuleTest(Struct, frozen=True):
     """The result of a rule for one subject of one system.
 
     value, threshold, detail, first, last and worst are of the rows where it holds, the others of all rows;

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from zlens.catalog.rules import CLASSES, SEVERITIES
-from zlens.findings.evaluate import Findings, Session
+from zlens.findings.evaluate import FindingsResult, FindingsSession
 from zlens.findings.finding import Finding, amount
 from zlens.version import VERSION
 
@@ -24,7 +24,7 @@ _COUNTED = {
 }
 
 
-def render(findings: Findings, *, missing: bool = False, now: datetime | None = None) -> str:
+def render(findings: FindingsResult, *, missing: bool = False, now: datetime | None = None) -> str:
     """The findings, then the rules that could not be computed."""
     lines = list(_head(findings, now or datetime.now()))
     for block in _blocks(findings.rows):
@@ -33,7 +33,7 @@ def render(findings: Findings, *, missing: bool = False, now: datetime | None = 
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _head(findings: Findings, now: datetime) -> Iterator[str]:
+def _head(findings: FindingsResult, now: datetime) -> Iterator[str]:
     program = f"zlens {VERSION}"
     left = f"FINDINGS  Run {now:%Y/%m/%d %H:%M:%S}"
     yield f"{left}{program:>{WIDTH - len(left)}}"
@@ -48,7 +48,7 @@ def _head(findings: Findings, now: datetime) -> Iterator[str]:
     yield "_" * WIDTH
 
 
-def _inputs(session: Session) -> Iterator[str]:
+def _inputs(session: FindingsSession) -> Iterator[str]:
     """The systems of a session and their time spans."""
     spans = session.sql(
         "SELECT system, source, count(*), min(interval_start), max(interval_end) "
@@ -66,7 +66,7 @@ def _blocks(rows: list[Finding]) -> list[list[Finding]]:
     return list(blocks.values())
 
 
-def _block(block: list[Finding], findings: Findings) -> Iterator[str]:
+def _block(block: list[Finding], findings: FindingsResult) -> Iterator[str]:
     first = block[0]
     rule = first.rule
     kind = "balance, tolerance" if rule.kind == "balance" else "class"
@@ -93,14 +93,14 @@ def _block(block: list[Finding], findings: Findings) -> Iterator[str]:
     yield from _hung("Source", rule.source)
 
 
-def _summary(finding: Finding, findings: Findings) -> str:
+def _summary(finding: Finding, findings: FindingsResult) -> str:
     """Subject, value against threshold, and time."""
     parts = [*_values(finding, limit=True), _interval(finding, findings)]
     text = "; ".join(filter(None, parts))
     return _one_line(f"{finding.subject}: {text}" if finding.subject and text else finding.subject or text)
 
 
-def _common(block: list[Finding], findings: Findings) -> Iterator[str]:
+def _common(block: list[Finding], findings: FindingsResult) -> Iterator[str]:
     """Facts common to all subjects of a block: the threshold and the time span."""
     limits = {finding.limit for finding in block}
     if len(limits) == 1 and block[0].limit and block[0].value is not None:
@@ -111,7 +111,7 @@ def _common(block: list[Finding], findings: Findings) -> Iterator[str]:
         yield _span(findings.session, block[0].system or "", min(starts), max(ends))
 
 
-def _entry(finding: Finding, findings: Findings, *, limit: bool) -> str:
+def _entry(finding: Finding, findings: FindingsResult, *, limit: bool) -> str:
     """One of several subjects of a rule: its value and number of intervals."""
     parts = _values(finding, limit=limit)
     if finding.rule.compare == "exists" or not finding.worst:
@@ -140,7 +140,7 @@ def _values(finding: Finding, *, limit: bool) -> list[str]:
     return parts
 
 
-def _interval(finding: Finding, findings: Findings) -> str:
+def _interval(finding: Finding, findings: FindingsResult) -> str:
     if finding.first is None or finding.last is None:
         return ""
     system = finding.system or ""
@@ -155,7 +155,7 @@ def _interval(finding: Finding, findings: Findings) -> str:
     return text
 
 
-def _span(session: Session, system: str, start: datetime | None, end: datetime | None) -> str:
+def _span(session: FindingsSession, system: str, start: datetime | None, end: datetime | None) -> str:
     if start is None or end is None:
         return ""
     first, last = session.display(start, system), session.display(end, system)
@@ -166,12 +166,12 @@ def _span(session: Session, system: str, start: datetime | None, end: datetime |
     return f"{first:%Y/%m/%d %H:%M} to {last:%Y/%m/%d %H:%M}"
 
 
-def _clock(findings: Findings, system: str, time: datetime, last: datetime) -> str:
+def _clock(findings: FindingsResult, system: str, time: datetime, last: datetime) -> str:
     shown, end = findings.session.display(time, system), findings.session.display(last, system)
     return f"{shown:%H:%M:%S}" if shown.date() == end.date() else f"{shown:%Y/%m/%d %H:%M:%S}"
 
 
-def _tail(findings: Findings, missing: bool) -> Iterator[str]:
+def _tail(findings: FindingsResult, missing: bool) -> Iterator[str]:
     yield "_" * WIDTH
     if findings.off:
         classes = sorted({rule.threshold_class for rule in findings.off}, key=list(CLASSES).index)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from zlens.catalog import roles
-from zlens.catalog.compile.compile_cache import Kept
+from zlens.catalog.compile.compile_cache import CompileCache
 from zlens.inputs.problems import Problem
 
 #: Rows of a helper with some columns.
@@ -28,7 +28,7 @@ def views() -> tuple[tuple[str, str | None, tuple[str, ...]], ...]:
 
 def _bounded() -> tuple[str, ...]:
     """The entities with bounds; to find them takes reading all."""
-    kept = Kept("roles", "")
+    kept = CompileCache("roles", "")
     names = kept.read("bounded")
     if names is None:
         names = roles.bounded()

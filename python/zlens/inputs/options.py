@@ -23,7 +23,7 @@ _OFFSET = r"([+-])(\d{1,2}):?(\d{2})"
 _SHIFT = r"(?:(?P<days>[A-Za-z,\- ]+?)\s+)?(?P<start>\d{1,2}:\d{2})\s*-\s*(?P<end>\d{1,2}:\d{2})"
 
 
-class Moment(Struct, frozen=True):
+class TimeSpec(Struct, frozen=True):
     """A time on the command line: a date with a time, or a time of day on every date."""
 
     date: dt.date | None
@@ -78,8 +78,8 @@ class Options(Struct, frozen=True):
 
     systems: tuple[str, ...] = ()
     source: str | None = None
-    start: Moment | None = None
-    end: Moment | None = None
+    start: TimeSpec | None = None
+    end: TimeSpec | None = None
     shift: Shift | None = None
     peak_minutes: int | None = None
     every_s: int | None = None
@@ -177,7 +177,7 @@ def parse_date(text: str) -> dt.date:
         raise QueryError(f"{text!r} is not a date", expected="something like 2026-03-02") from None
 
 
-def parse_moment(text: str) -> Moment:
+def parse_moment(text: str) -> TimeSpec:
     """'2026-03-02 09:15', '2026-03-02T09:15:00Z', '2026-03-02' or '09:15' (of every day).
 
     A zone may follow as reports print it: '2026-03-02 09:15:00 (UTC+02:00)'.
@@ -188,13 +188,13 @@ def parse_moment(text: str) -> Moment:
     try:
         zone = parse_zone(printed or "UTC") if " (UTC" in text else None
         if clock:
-            return Moment(None, dt.time(int(clock[1]), int(clock[2]), int(clock[3] or 0)), zone)
+            return TimeSpec(None, dt.time(int(clock[1]), int(clock[2]), int(clock[3] or 0)), zone)
         stamp = dt.datetime.fromisoformat(clean)
     except (ValueError, QueryError):
         raise QueryError(
             f"{text!r} is not a time", expected="something like 2026-03-02 09:15, 2026-03-02 or 09:15"
         ) from None
-    return Moment(stamp.date(), stamp.time(), stamp.tzinfo or zone)
+    return TimeSpec(stamp.date(), stamp.time(), stamp.tzinfo or zone)
 
 
 def parse_shift(text: str) -> Shift:

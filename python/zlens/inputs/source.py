@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.problems import Problem
 
 #: (bytes done, total bytes, what is being read)
@@ -29,14 +29,14 @@ class RawTable(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def columns(self) -> tuple[Column, ...]: ...
+    def columns(self) -> tuple[RawColumn, ...]: ...
     def stream(self, columns: list[str]) -> ArrowSource:
         """The named columns, in that order."""
         ...
 
 
 @runtime_checkable
-class KeptTable(RawTable, Protocol):
+class PrecomputedTable(RawTable, Protocol):
     """Rows of a measure that were computed before; only the columns that are needed are read."""
 
     def since(self, us: int) -> RawTable:
@@ -248,7 +248,7 @@ class Source(Protocol):
         ...
 
 
-class WithoutFiles:
+class FilelessSource:
     """The part of a Source that tables computed from other data do not have."""
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
@@ -265,7 +265,7 @@ class WithoutFiles:
 
 
 @runtime_checkable
-class Sized(Protocol):
+class SizedSource(Protocol):
     """A source that knows the bytes of its files without reading what `info` says of each."""
 
     @property
@@ -280,7 +280,7 @@ class Stretched(Protocol):
 
 
 @runtime_checkable
-class Accompanied(Protocol):
+class CompanionSource(Protocol):
     """A source that takes name and machine of its systems from another one, `beside`."""
 
     beside: str

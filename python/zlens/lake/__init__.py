@@ -12,18 +12,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from zlens.lake.importer import Added, add
-    from zlens.lake.integrity import Fault, check
-    from zlens.lake.removal import Forgotten, forget, forget_raw
-    from zlens.lake.staging import Committed, commit, stage
-    from zlens.lake.summary import Contents, contents
+    from zlens.lake.importer import ImportResult, add
+    from zlens.lake.integrity import FileFault, check
+    from zlens.lake.removal import RemovalResult, forget, forget_raw
+    from zlens.lake.staging import CommitResult, commit, stage
+    from zlens.lake.summary import LakeContents, contents
 
 __all__ = [
-    "Added",
-    "Committed",
-    "Contents",
-    "Fault",
-    "Forgotten",
+    "CommitResult",
+    "FileFault",
+    "ImportResult",
+    "LakeContents",
+    "RemovalResult",
     "add",
     "check",
     "commit",
@@ -35,17 +35,17 @@ __all__ = [
 
 _WHERE = {
     "add": "importer",
-    "Added": "importer",
+    "ImportResult": "importer",
     "check": "integrity",
-    "Fault": "integrity",
+    "FileFault": "integrity",
     "contents": "summary",
-    "Contents": "summary",
+    "LakeContents": "summary",
     "forget": "removal",
     "forget_raw": "removal",
-    "Forgotten": "removal",
+    "RemovalResult": "removal",
     "stage": "staging",
     "commit": "staging",
-    "Committed": "staging",
+    "CommitResult": "staging",
 }
 
 

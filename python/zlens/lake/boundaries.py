@@ -18,7 +18,7 @@ from pathlib import Path
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions, listings
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.problems import Problem
 from zlens.lake import (
     boundary_inputs,
@@ -29,10 +29,10 @@ from zlens.lake import (
     lake_folder,
     redecoding,
 )
-from zlens.lake.boundary_inputs import Ground, Pair, sql_list
-from zlens.lake.documents import File, Intervals, PartDocument, SeamDocument
-from zlens.lake.lake_folder import Folder, Staging
-from zlens.lake.manifest import Manifest, Seam
+from zlens.lake.boundary_inputs import BoundaryInputs, Pair, sql_list
+from zlens.lake.documents import BoundaryDocument, LakeFile, PartDocument, PartIntervals
+from zlens.lake.lake_folder import LakeFolder, Staging
+from zlens.lake.manifest import BoundaryRef, Manifest
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.parquet_streams import parquet
 from zlens.readers.boundaries import BY_TABLE, NEAR_US, WHOLE
@@ -47,11 +47,16 @@ _OF_FILE = frozenset(
 _NOTHING = hashlib.sha256(b"").hexdigest()
 
 
-class Seams:
+class BoundaryUpdater:
     """Brings the seams of a manifest up to date. `moves` are the files about to enter the lake."""
 
     def __init__(
-        self, lake: Folder, manifest: Manifest, staged: Staging, engine: ParquetEngine, moves: dict[str, str]
+        self,
+        lake: LakeFolder,
+        manifest: Manifest,
+        staged: Staging,
+        engine: ParquetEngine,
+        moves: dict[str, str],
     ) -> None:
         self.lake = lake
         self.manifest = manifest
@@ -70,10 +75,12 @@ class Seams:
                 if part.system == system and imported.source == source
             ]
             if source in WHOLE | BY_TABLE:
-                grounds = [Ground(beside=boundary_inputs.beside(parts, index)) for index in range(len(parts))]
+                grounds = [
+                    BoundaryInputs(beside=boundary_inputs.beside(parts, index)) for index in range(len(parts))
+                ]
                 make = self._drop_duplicates
             else:
-                grounds = [Ground() for _ in parts]
+                grounds = [BoundaryInputs() for _ in parts]
                 if any(part.joined for _, part in parts):
                     grounds = boundary_inputs.grounds(self.engine, parts, self.side)
                     if source in NEAR_US:
@@ -87,19 +94,23 @@ class Seams:
                     _leave_forgotten(ground, parts, source)
                     self._set_seam(pair, key, None if key is None else make(parts, index, ground, key))
 
-    def _join(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
+    def _join(self, parts: list[Pair], index: int, ground: BoundaryInputs, key: str) -> BoundaryDocument:
         return edge_stitching.joined(self, parts, index, ground, key)
 
-    def _redecode(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
-        seam = redecoding.remade(self, parts, index, ground, key) if ground.is_joined else SeamDocument([])
+    def _redecode(self, parts: list[Pair], index: int, ground: BoundaryInputs, key: str) -> BoundaryDocument:
+        seam = (
+            redecoding.remade(self, parts, index, ground, key) if ground.is_joined else BoundaryDocument([])
+        )
         duplicates.leave_out(self, parts, index, ground, key, seam)
         return seam
 
-    def _drop_duplicates(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
+    def _drop_duplicates(
+        self, parts: list[Pair], index: int, ground: BoundaryInputs, key: str
+    ) -> BoundaryDocument:
         """For sources whose intervals are complete in one input: the first input with one keeps it."""
         imported, part = parts[index]
         part_document = self.document(parts[index])
-        seam = SeamDocument([])
+        seam = BoundaryDocument([])
         tables = set(part_document.schemas)
         repeated: dict[str, set[_End]] = {table: set() for table in tables}
         for place in ground.beside:
@@ -204,7 +215,7 @@ class Seams:
             stored = documents.load(file.read(), path)
         return lake_folder.part_of(stored, part, self.lake)
 
-    def intervals(self, pair: Pair) -> Intervals:
+    def intervals(self, pair: Pair) -> PartIntervals:
         path = self.side(pair, "intervals.json")
         with open(path, "rb") as file:
             return documents.load_intervals(file.read(), path)
@@ -213,7 +224,7 @@ class Seams:
         """The interval ends of some parts."""
         return {end for place in places for end in self.intervals(parts[place]).ends()}
 
-    def schema(self, key: str) -> tuple[Column, ...]:
+    def schema(self, key: str) -> tuple[RawColumn, ...]:
         path = self.path(file_names.schema(key))
         with open(path, "rb") as file:
             return documents.load_schema(file.read(), path)
@@ -224,16 +235,16 @@ class Seams:
             shutil.copyfileobj(data, file, 1 << 20)
         return os.fspath(plain)
 
-    def read(self, pair: Pair, files: list[File]) -> str:
+    def read(self, pair: Pair, files: list[LakeFile]) -> str:
         """FROM of some files as they were imported."""
         return parquet(self._bases(pair, files), "filename = '_file'", "file_row_number = true")
 
-    def day(self, pair: Pair, files: list[File]) -> str:
+    def day(self, pair: Pair, files: list[LakeFile]) -> str:
         """SQL of the day of a row b: that of its file."""
         days = sql_list([file.day for file in files])
         return f"{days}[list_position({sql_list(self._bases(pair, files))}, b._file)]"
 
-    def _bases(self, pair: Pair, files: list[File]) -> list[str]:
+    def _bases(self, pair: Pair, files: list[LakeFile]) -> list[str]:
         # The seam of an earlier part may have just been created.
         seam = self.lake.seam(*pair, self.moves)
         paths = [self.path(lake_folder.base_name(*pair, file, seam)) for file in files]
@@ -251,13 +262,15 @@ class Seams:
         area.mkdir(parents=True, exist_ok=True)
         return area
 
-    def write(self, pair: Pair, query: str, table: str, kind: str, key: str, files: list[File]) -> list[File]:
+    def write(
+        self, pair: Pair, query: str, table: str, kind: str, key: str, files: list[LakeFile]
+    ) -> list[LakeFile]:
         """Write the rows that replace those of some files, all of one table and kind."""
         target = os.fspath(self.area(key) / f"{kind}.{table}")
         replacements = []
         for written in self.engine.write(query, target, "_day", "interval_end"):
             sha256 = lake_folder.digest(written.path)
-            file = File(
+            file = LakeFile(
                 table,
                 written.key,
                 kind,
@@ -275,10 +288,10 @@ class Seams:
         missing = {file.day for file in files} - {file.day for file in replacements}
         # Without rows there is no file, but the one it replaces must not be read.
         return replacements + [
-            File(table, day, kind, 0, 0, _NOTHING, None, None, 0, key) for day in sorted(missing)
+            LakeFile(table, day, kind, 0, 0, _NOTHING, None, None, 0, key) for day in sorted(missing)
         ]
 
-    def _set_seam(self, pair: Pair, key: str | None, seam: SeamDocument | None) -> None:
+    def _set_seam(self, pair: Pair, key: str | None, seam: BoundaryDocument | None) -> None:
         """Set the seam of a part; the files of the previous one are no longer needed."""
         imported, part = pair
         before = self.lake.seam(imported, part)
@@ -290,13 +303,13 @@ class Seams:
             part.seam = None
             return
         data = seam.dump()
-        part.seam = Seam(key, hashlib.sha256(data).hexdigest())
+        part.seam = BoundaryRef(key, hashlib.sha256(data).hexdigest())
         name = self.lake.seam_name(imported, part)
         staged = f"seams/{key}.json"
         self.staged.write(staged, data)
         self.moves[name] = os.fspath(self.staged.path / staged)
 
-    def _set_aside(self, pair: Pair, before: SeamDocument | None, after: SeamDocument | None) -> None:
+    def _set_aside(self, pair: Pair, before: BoundaryDocument | None, after: BoundaryDocument | None) -> None:
         """Move files that are now replaced aside, and back when they no longer are."""
         for number, file in enumerate(self.document(pair).files):
             old, new = (lake_folder.base_name(*pair, file, seam) for seam in (before, after))
@@ -317,7 +330,7 @@ class Seams:
             self.retired.append(old)
 
 
-def _subject(source: str, table: str, schema: Iterable[Column]) -> str:
+def _subject(source: str, table: str, schema: Iterable[RawColumn]) -> str:
     """SQL of what tells a row b from others of its interval; 0 where an interval of a table stands whole."""
     if source not in listings.SOURCES:
         return "0"
@@ -329,7 +342,7 @@ def _subject(source: str, table: str, schema: Iterable[Column]) -> str:
     return f"CAST(hash({columns}) >> 1 AS BIGINT)"
 
 
-def _add_last(grounds: list[Ground], parts: list[Pair]) -> None:
+def _add_last(grounds: list[BoundaryInputs], parts: list[Pair]) -> None:
     """Add the last part before each: an interval without its own predecessor has a length after any other."""
     last: int | None = None
     for index, (_, part) in enumerate(parts):
@@ -339,7 +352,7 @@ def _add_last(grounds: list[Ground], parts: list[Pair]) -> None:
             last = index
 
 
-def _leave_forgotten(ground: Ground, parts: list[Pair], source: str) -> None:
+def _leave_forgotten(ground: BoundaryInputs, parts: list[Pair], source: str) -> None:
     """Parts without raw tables still have their pieces, but no rows to compare with."""
     ground.repeated = [place for place in ground.repeated if parts[place][1].raw]
     if source in WHOLE | BY_TABLE:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from zlens.catalog import expressions
-from zlens.lake.manifest import Input, Part
+from zlens.lake.manifest import InputPart, LakeInput
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.parquet_streams import parquet
 from zlens.readers.boundaries import NEAR_US
@@ -18,10 +18,10 @@ from zlens.readers.boundaries import NEAR_US
 _VERSION = 1
 
 #: One system of one input.
-Pair = tuple[Input, Part]
+Pair = tuple[LakeInput, InputPart]
 
 
-class Ground(Struct):
+class BoundaryInputs(Struct):
     """What a seam depends on: parts, by their place in the order, and evidence.
 
     before     those with the sample before the first one of a subject
@@ -58,13 +58,15 @@ def _name(pair: Pair) -> str:
     return f"{pair[0].sha256}/{pair[1].document}/{pair[1].system}"
 
 
-def grounds(engine: ParquetEngine, parts: list[Pair], side: Callable[[Pair, str], str]) -> list[Ground]:
+def grounds(
+    engine: ParquetEngine, parts: list[Pair], side: Callable[[Pair, str], str]
+) -> list[BoundaryInputs]:
     """The ground of every part's seam. `side` locates a file next to a part's document.
 
     Leaves the tables `seen` (first and last records of subjects), `pairs` (the same with the part before)
     and `held` (evidence between the two).
     """
-    grounds_of_parts = [Ground() for _ in parts]
+    grounds_of_parts = [BoundaryInputs() for _ in parts]
     joined = [index for index, (_, part) in enumerate(parts) if part.joined]
     for index in joined:
         grounds_of_parts[index].after = closing(parts, index)
@@ -89,7 +91,7 @@ def grounds(engine: ParquetEngine, parts: list[Pair], side: Callable[[Pair, str]
     return grounds_of_parts
 
 
-def _evidence(engine: ParquetEngine, paths: list[str], grounds_of_parts: list[Ground]) -> None:
+def _evidence(engine: ParquetEngine, paths: list[str], grounds_of_parts: list[BoundaryInputs]) -> None:
     """The evidence on each subject between its last sample in one part and its first in the next."""
     engine.rows(
         "CREATE OR REPLACE TABLE told AS SELECT DISTINCT moment, us, "
@@ -141,7 +143,7 @@ def beside(parts: list[Pair], index: int) -> list[int]:
     ]
 
 
-def _overlap(part: Part, other: Part, near: int) -> bool:
+def _overlap(part: InputPart, other: InputPart, near: int) -> bool:
     if part.first_end_us is None or other.first_end_us is None:
         return False
     return (

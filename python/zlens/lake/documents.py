@@ -11,15 +11,27 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import asdict, astuple
 
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
 from zlens.lake import file_names, validators
 from zlens.lake.retained import RETAINED, Retained
-from zlens.lake.row_lists import Lists
-from zlens.readers.boundaries import Digest, Mark
-from zlens.schema.validators import Choice, Flag, Key, Many, Maybe, Named, Number, Raw, Row, Spec, Text
-from zlens.schema.validators import Problem as Errors
+from zlens.lake.row_lists import RowLists
+from zlens.readers.boundaries import IntervalDigest, IntervalMark
+from zlens.schema.validators import (
+    Boolean,
+    Choice,
+    FixedTuple,
+    Key,
+    ListOf,
+    MapOf,
+    Nullable,
+    Number,
+    Spec,
+    Text,
+    Unchecked,
+)
+from zlens.schema.validators import DocumentErrors as Errors
 
 NAME = "document.json"
 INVENTORY, PROBLEMS, RESETS = "inventory.json", "problems.json", "resets.json"
@@ -36,7 +48,7 @@ _SYSTEM = (
 )  # fmt: skip
 
 
-class File(Struct, frozen=True):
+class LakeFile(Struct, frozen=True):
     """One Parquet file. `first_us` and `last_us` are its interval ends, `open` the rows without one.
 
     kind is `main`, or `edge` for rows that depend on other inputs: the first of every subject, and those
@@ -66,7 +78,7 @@ class File(Struct, frozen=True):
         return self.table, self.day, self.kind
 
 
-class Span(Struct):
+class SourceTimeRange(Struct):
     """The intervals of one source of a part: their usual length, and the time that they cover."""
 
     source: str
@@ -87,8 +99,8 @@ class PartDocument(Struct, dict=True):
     schemas: dict[str, str] = field(default_factory=dict)
     #: Columns that name the subject of a row, for tables whose rows depend on other inputs.
     subjects: dict[str, list[str]] = field(default_factory=dict)
-    listed: _Listed | None = None
-    spans: list[Span] = field(default_factory=list)
+    listed: _FileRows | None = None
+    spans: list[SourceTimeRange] = field(default_factory=list)
 
     @cached_property
     def tables_key(self) -> str:
@@ -96,7 +108,7 @@ class PartDocument(Struct, dict=True):
         return hashlib.sha256(dump(sorted(self.schemas.items()))).hexdigest()[:16]
 
     @cached_property
-    def files(self) -> list[File]:
+    def files(self) -> list[LakeFile]:
         """The files; InputError if zlens cannot have written them."""
         files = [] if self.listed is None else self.listed.files(self.schemas)
         self.listed = None
@@ -109,7 +121,7 @@ def _rare(part: PartDocument) -> dict[str, Any]:
     return made | ({"spans": [asdict(span) for span in part.spans]} if part.spans else {})
 
 
-class Document(Struct):
+class InputDocument(Struct):
     """An imported input. `side`: bytes and SHA-256 of the files next to this one."""
 
     info: list[dict[str, Any]]
@@ -137,10 +149,10 @@ class Document(Struct):
         )
 
 
-class SeamDocument(Struct):
+class BoundaryDocument(Struct):
     """How the parts around a part change its rows."""
 
-    files: list[File]
+    files: list[LakeFile]
     resets: list[Reset] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     #: Replace those that the import found.
@@ -181,7 +193,7 @@ class _FileRow(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return text
 
-    def check(self, value: Any, where: str, problem: Errors) -> File:
+    def check(self, value: Any, where: str, problem: Errors) -> LakeFile:
         try:
             table, day, kind, rows, size, sha256, first, last, waiting, *more = value
             (foot,) = more or (None,)
@@ -202,25 +214,25 @@ class _FileRow(Struct, frozen=True):
             valid = False
         if not valid:
             raise problem.value(where, value, self.words())
-        return File(table, day, kind, rows, size, sha256, first, last, waiting, self.key, foot)
+        return LakeFile(table, day, kind, rows, size, sha256, first, last, waiting, self.key, foot)
 
 
-class _Listed(Struct, frozen=True):
+class _FileRows(Struct, frozen=True):
     """Rows of files that are not checked yet, perhaps not even parsed, and where they are."""
 
     rows: Any
     where: str
     problem: Errors
 
-    def files(self, schemas: dict[str, str]) -> list[File]:
-        files: list[File] = _FILES.check(_parsed(self.rows, self.problem), self.where, self.problem)
+    def files(self, schemas: dict[str, str]) -> list[LakeFile]:
+        files: list[LakeFile] = _FILES.check(_parsed(self.rows, self.problem), self.where, self.problem)
         if unknown := {file.table for file in files} - schemas.keys():
             where = f"{self.where.removesuffix('files')}schemas"
             raise self.problem.wrong(f"{where} lacks {min(unknown)}", expected="a schema for every table")
         return files
 
 
-class _Later(Struct, frozen=True):
+class _DeferredFiles(Struct, frozen=True):
     """Rows of files, to be checked later."""
 
     def words(self) -> str:
@@ -232,14 +244,14 @@ class _Later(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return text
 
-    def check(self, value: Any, where: str, problem: Errors) -> _Listed:
-        return _Listed(value, where, problem)
+    def check(self, value: Any, where: str, problem: Errors) -> _FileRows:
+        return _FileRows(value, where, problem)
 
 
-class _Alike(Struct, frozen=True):
+class _SharedTable(Struct, frozen=True):
     """A table that is the same for most systems, checked once for all that are."""
 
-    of: Named
+    of: MapOf
     known: dict[bytes, dict[str, Any]] = field(default_factory=dict)
 
     def words(self) -> str:
@@ -273,7 +285,7 @@ def _parsed(value: Any, problem: Errors) -> Any:
         raise problem.wrong("is not JSON", "write it again") from None
 
 
-class _Unparsed(Struct, forbid_unknown_fields=True):
+class _DeferredParts(Struct, forbid_unknown_fields=True):
     """A document whose parts are not parsed yet."""
 
     info: Any
@@ -286,7 +298,11 @@ _MOST_ALIKE, _LONGEST_ALIKE = 64, 64 * 1024
 
 
 def _part(
-    schemas: dict[str, str], subjects: dict[str, list[str]], files: _Listed, spans: list[Span], **info: Any
+    schemas: dict[str, str],
+    subjects: dict[str, list[str]],
+    files: _FileRows,
+    spans: list[SourceTimeRange],
+    **info: Any,
 ) -> PartDocument:
     return PartDocument(SystemInfo(**info), schemas, subjects, files, spans)
 
@@ -294,7 +310,7 @@ def _part(
 _FILES = validators.many(_FileRow())
 
 
-_TABLES = Named(validators.TEXT, 0)
+_TABLES = MapOf(validators.TEXT, 0)
 _SYSTEM_KEYS = (
     Key("system", validators.TEXT),
     Key("source", validators.TEXT),
@@ -306,10 +322,10 @@ _SYSTEM_KEYS = (
     Key("sysplex", validators.TEXT, default=None),
     Key("utc_offset_s", validators.WHOLE, default=None),
     Key("leap_s", validators.WHOLE),
-    Key("local_time", Flag()),
-    Key("made", Flag(), default=False),
+    Key("local_time", Boolean()),
+    Key("made", Boolean(), default=False),
     Key("nominal_s", Number(), default=None),
-    Key("threads", Named(validators.COUNT, 0), default={}),
+    Key("threads", MapOf(validators.COUNT, 0), default={}),
 )
 _SPAN = Spec(
     (
@@ -318,32 +334,33 @@ _SPAN = Spec(
         Key("first_us", validators.WHOLE, default=None),
         Key("last_us", validators.WHOLE, default=None),
     ),
-    Span,
+    SourceTimeRange,
 )
 _PART = Spec(
     (
         *_SYSTEM_KEYS,
-        Key("schemas", _Alike(Named(validators.KEY, 0))),
-        Key("subjects", _Alike(Named(Many(validators.TEXT), 0))),
-        Key("files", _Later()),
-        Key("spans", Many(_SPAN), default=()),
+        Key("schemas", _SharedTable(MapOf(validators.KEY, 0))),
+        Key("subjects", _SharedTable(MapOf(ListOf(validators.TEXT), 0))),
+        Key("files", _DeferredFiles()),
+        Key("spans", ListOf(_SPAN), default=()),
     ),
     _part,
 )
-_SIDE = Named(
-    Row((validators.COUNT, validators.SHA256), "size and digest of a file"), 0, names=file_names.SIDE
+_SIDE = MapOf(
+    FixedTuple((validators.COUNT, validators.SHA256), "size and digest of a file"), 0, names=file_names.SIDE
 )
 _DOCUMENT = Spec(
-    (Key("info", Many(Named(Raw(), 0))), Key("parts", validators.many(_PART)), Key("side", _SIDE)), Document
+    (Key("info", ListOf(MapOf(Unchecked(), 0))), Key("parts", validators.many(_PART)), Key("side", _SIDE)),
+    InputDocument,
 )
 
 
-def load(data: bytes, file: str) -> Document:
+def load(data: bytes, file: str) -> InputDocument:
     """The document of an input; InputError if zlens cannot have written it."""
-    loaded: Document
+    loaded: InputDocument
     errors = validators.problem(file)
     try:
-        parsed = msgspec.json.decode(data, type=_Unparsed)
+        parsed = msgspec.json.decode(data, type=_DeferredParts)
     except (ValueError, RecursionError):
         # Says what is wrong.
         loaded = validators.loaded(data, file, _DOCUMENT)
@@ -357,7 +374,7 @@ def load(data: bytes, file: str) -> Document:
     return loaded
 
 
-def load_seam(data: bytes, file: str, key: str) -> SeamDocument:
+def load_seam(data: bytes, file: str, key: str) -> BoundaryDocument:
     """The document of a seam, whose files replace others by the key; InputError as above."""
     keys = (
         Key("files", validators.many(_FileRow(key))),
@@ -365,11 +382,11 @@ def load_seam(data: bytes, file: str, key: str) -> SeamDocument:
         Key("problems", validators.many(_ROWS[PROBLEMS])),
         Key("intervals", validators.many(_INTERVAL), default=None),
     )
-    seam: SeamDocument = validators.loaded(data, file, Spec(keys, SeamDocument))
+    seam: BoundaryDocument = validators.loaded(data, file, Spec(keys, BoundaryDocument))
     return seam
 
 
-def _file_row(file: File) -> list[Any]:
+def _file_row(file: LakeFile) -> list[Any]:
     return [
         file.table, file.day, file.kind, file.rows, file.bytes, file.sha256, file.first_us, file.last_us,
         file.open, *([file.foot] if file.foot else []),
@@ -406,7 +423,7 @@ class MeasuresDocument(Struct):
         return dump(value | {"retained": self.retained.facts()})
 
 
-class GatheredDocument(Struct):
+class ConsolidatedDocument(Struct):
     """The measures of one day of many systems: each system with the state of its measures, and the files."""
 
     members: list[tuple[str, str]] = field(default_factory=list)
@@ -422,7 +439,7 @@ def _measures_row(file: MeasuresFile) -> list[Any]:
     return [file.table, file.rows, file.bytes, file.sha256, file.foot]
 
 
-_MEASURES_FILE = Row(
+_MEASURES_FILE = FixedTuple(
     (
         Text(80, 1, file_names.TABLE, "a table"),
         validators.COUNT,
@@ -436,7 +453,7 @@ _MEASURES_FILE = Row(
 _MEASURES = Spec(
     (
         Key("inputs", validators.many(validators.SHA256)),
-        Key("schemas", Named(validators.KEY, 0)),
+        Key("schemas", MapOf(validators.KEY, 0)),
         Key("files", validators.many(_MEASURES_FILE)),
         Key("retained", RETAINED, default=Retained()),
     ),
@@ -448,12 +465,14 @@ _GATHERED = Spec(
     (
         Key(
             "members",
-            validators.many(Row((validators.TEXT, validators.KEY), "a system and the state of its measures")),
+            validators.many(
+                FixedTuple((validators.TEXT, validators.KEY), "a system and the state of its measures")
+            ),
         ),
-        Key("schemas", Named(validators.KEY, 0)),
+        Key("schemas", MapOf(validators.KEY, 0)),
         Key("files", validators.many(_MEASURES_FILE)),
     ),
-    GatheredDocument,
+    ConsolidatedDocument,
 )
 
 
@@ -464,14 +483,14 @@ def load_measures(data: bytes, file: str) -> MeasuresDocument:
     return loaded
 
 
-def load_gathered(data: bytes, file: str) -> GatheredDocument:
+def load_gathered(data: bytes, file: str) -> ConsolidatedDocument:
     """The document of a day of measures of many systems; InputError as above."""
-    loaded: GatheredDocument = validators.loaded(data, file, _GATHERED)
+    loaded: ConsolidatedDocument = validators.loaded(data, file, _GATHERED)
     _check_schemas(loaded, file)
     return loaded
 
 
-def _check_schemas(loaded: MeasuresDocument | GatheredDocument, file: str) -> None:
+def _check_schemas(loaded: MeasuresDocument | ConsolidatedDocument, file: str) -> None:
     if {one.table for one in loaded.files} - loaded.schemas.keys():
         raise validators.problem(file).wrong("schemas is wrong", expected="a schema for every table")
 
@@ -484,11 +503,11 @@ def intervals_name(place: int, source: int = 0) -> str:
     return f"{place}.intervals{source or ''}.json"
 
 
-class Intervals(Struct):
+class PartIntervals(Struct):
     """Intervals of a part, or marks: their lengths then run from one to the next of the whole system."""
 
     intervals: list[Interval] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[IntervalMark] = field(default_factory=list)
 
     def ends(self) -> list[int]:
         """The ends of the intervals that contain samples, in order."""
@@ -511,31 +530,31 @@ def _interval_rows(intervals: list[Interval]) -> list[list[Any]]:
     return rows
 
 
-def _mark_row(mark: Mark) -> list[int]:
+def _mark_row(mark: IntervalMark) -> list[int]:
     row = [mark.end_us, mark.samples, mark.offset]
     if mark.begin is None or mark.digest is None:
         return row
     return [*row, mark.begin, mark.digest.samples, mark.digest.events, mark.digest.event_sum]
 
 
-def _marked(end_us: int, samples: int, offset: int, begin: int | None = None, *digest: int) -> Mark:
-    return Mark(end_us, samples, offset, begin, Digest(*digest) if digest else None)
+def _marked(end_us: int, samples: int, offset: int, begin: int | None = None, *digest: int) -> IntervalMark:
+    return IntervalMark(end_us, samples, offset, begin, IntervalDigest(*digest) if digest else None)
 
 
-_INTERVAL = Row(
-    (validators.WHOLE, Maybe(Number()), validators.MAYBE_TEXT, validators.MAYBE_WHOLE, validators.COUNT),
+_INTERVAL = FixedTuple(
+    (validators.WHOLE, Nullable(Number()), validators.MAYBE_TEXT, validators.MAYBE_WHOLE, validators.COUNT),
     "end, seconds, flag, samples and layer",
     Interval,
     short=4,
 )
 #: The end of an interval; lakes of earlier releases have no begin and digest.
-_MARK = Row(
+_MARK = FixedTuple(
     (validators.WHOLE,) * 7,
     "end, samples, offset, begin, and digests of samples and events",
     _marked,
     short=3,
 )
-_INTERVALS = Lists({"intervals": _INTERVAL, "marks": _MARK}, Intervals)
+_INTERVALS = RowLists({"intervals": _INTERVAL, "marks": _MARK}, PartIntervals)
 _OF_FILE = (validators.MAYBE_TEXT, validators.TEXT, validators.TEXT, validators.MAYBE_WHOLE)
 _RESET = (validators.TEXT, validators.WHOLE, validators.TEXT, validators.TEXT, validators.TEXT)
 _INVENTORY = (
@@ -550,19 +569,19 @@ _INVENTORY = (
     *(validators.MAYBE_WHOLE,) * 5,
     validators.MAYBE_TEXT,
 )
-_JOINED = (*_INVENTORY, *(validators.MAYBE_WHOLE,) * 3, Maybe(Number()))
+_JOINED = (*_INVENTORY, *(validators.MAYBE_WHOLE,) * 3, Nullable(Number()))
 #: The rows of files next to a document. Those of the inventory have the joined columns or not.
 _ROWS = {
-    PROBLEMS: Row((*_OF_FILE, *_OF_FILE), "a row of the table problem", Problem),
-    RESETS: Row(_RESET, "system, time, table, subject and evidence"),
-    INVENTORY: Row(_JOINED, "a row of the table inventory", InventoryRow, short=len(_INVENTORY)),
+    PROBLEMS: FixedTuple((*_OF_FILE, *_OF_FILE), "a row of the table problem", Problem),
+    RESETS: FixedTuple(_RESET, "system, time, table, subject and evidence"),
+    INVENTORY: FixedTuple(_JOINED, "a row of the table inventory", InventoryRow, short=len(_INVENTORY)),
 }
-_LISTS = {name: Lists({"rows": row}) for name, row in _ROWS.items()}
+_LISTS = {name: RowLists({"rows": row}) for name, row in _ROWS.items()}
 
 
-def load_intervals(data: bytes, file: str) -> Intervals:
+def load_intervals(data: bytes, file: str) -> PartIntervals:
     """Intervals or marks of a part; InputError if zlens cannot have written them."""
-    intervals: Intervals = _INTERVALS.load(data, file)
+    intervals: PartIntervals = _INTERVALS.load(data, file)
     return intervals
 
 
@@ -572,16 +591,20 @@ def load_rows(data: bytes, file: str, name: str) -> list[Any]:
     return rows
 
 
-def dump_schema(columns: tuple[Column, ...]) -> bytes:
+def dump_schema(columns: tuple[RawColumn, ...]) -> bytes:
     return dump({"columns": [[column.name, column.type, column.unit, column.text] for column in columns]})
 
 
 _TYPE = Choice(("int", "float", "text", "bool", "time"))
-_COLUMN = Row((validators.TEXT, _TYPE, validators.TEXT, validators.TEXT), "name, type, unit and text", Column)
-_COLUMNS = Many(_COLUMN, 1, into=tuple)
+_COLUMN = FixedTuple(
+    (validators.TEXT, _TYPE, validators.TEXT, validators.TEXT), "name, type, unit and text", RawColumn
+)
+_COLUMNS = ListOf(_COLUMN, 1, into=tuple)
 
 
-def load_schema(data: bytes, file: str) -> tuple[Column, ...]:
+def load_schema(data: bytes, file: str) -> tuple[RawColumn, ...]:
     """The columns of a table; InputError if zlens cannot have written them."""
-    columns: tuple[Column, ...] = validators.loaded(data, file, Spec((Key("columns", _COLUMNS),)))["columns"]
+    columns: tuple[RawColumn, ...] = validators.loaded(data, file, Spec((Key("columns", _COLUMNS),)))[
+        "columns"
+    ]
     return columns

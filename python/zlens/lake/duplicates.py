@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from zlens.catalog import expressions
 from zlens.inputs.problems import Problem
-from zlens.lake.boundary_inputs import Ground, Pair
-from zlens.lake.documents import File, PartDocument, SeamDocument
-from zlens.lake.manifest import Part
+from zlens.lake.boundary_inputs import BoundaryInputs, Pair
+from zlens.lake.documents import BoundaryDocument, LakeFile, PartDocument
+from zlens.lake.manifest import InputPart
 from zlens.readers.boundaries import copied
 
 if TYPE_CHECKING:
-    from zlens.lake.boundaries import Seams
+    from zlens.lake.boundaries import BoundaryUpdater
 
 #: First and last interval end, both within.
 Span = tuple[int, int]
@@ -26,7 +26,7 @@ Span = tuple[int, int]
 _PLACES = frozenset({"system", "source", "file", "offset"})
 
 
-def span(source: str, files: Iterable[File]) -> Span | None:
+def span(source: str, files: Iterable[LakeFile]) -> Span | None:
     """The first and the last interval end of all rows; None for a source whose records are not compared."""
     if not copied(source):
         return None
@@ -45,7 +45,7 @@ def before(parts: list[Pair], index: int) -> list[int]:
     return [place for place in range(index) if _shared_span(parts[place][1], parts[index][1]) is not None]
 
 
-def _shared_span(part: Part, earlier: Part) -> Span | None:
+def _shared_span(part: InputPart, earlier: InputPart) -> Span | None:
     if part.records_us is None or earlier.records_us is None:
         return None
     first = max(part.records_us[0], earlier.records_us[0])
@@ -55,7 +55,12 @@ def _shared_span(part: Part, earlier: Part) -> Span | None:
 
 
 def leave_out(
-    seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str, seam: SeamDocument
+    seams: BoundaryUpdater,
+    parts: list[Pair],
+    index: int,
+    ground: BoundaryInputs,
+    key: str,
+    seam: BoundaryDocument,
 ) -> None:
     """Make a seam leave out the records of a part that an earlier one has."""
     pair = parts[index]
@@ -100,7 +105,7 @@ def leave_out(
         _write(seams, pair, part_document, tables, full_span, key, seam)
 
 
-def _columns(seams: Seams, table: str, documents: list[PartDocument]) -> list[str]:
+def _columns(seams: BoundaryUpdater, table: str, documents: list[PartDocument]) -> list[str]:
     """The columns that all inputs with a table have in it: layouts may have grown between imports."""
     schemas = [seams.schema(document.schemas[table]) for document in documents if table in document.schemas]
     if not schemas:
@@ -109,7 +114,7 @@ def _columns(seams: Seams, table: str, documents: list[PartDocument]) -> list[st
     return [column.name for column in schemas[0] if column.name in same]
 
 
-def _within(part_document: PartDocument, table: str, span: Span) -> list[File]:
+def _within(part_document: PartDocument, table: str, span: Span) -> list[LakeFile]:
     """Files of a table that may contain rows of a time; also those with rows without an interval."""
     return [
         file
@@ -125,7 +130,7 @@ def _within(part_document: PartDocument, table: str, span: Span) -> list[File]:
 
 
 def _fingerprints(
-    seams: Seams,
+    seams: BoundaryUpdater,
     name: str,
     pair: Pair,
     part_document: PartDocument,
@@ -156,13 +161,13 @@ def _fingerprints(
 
 
 def _write(
-    seams: Seams,
+    seams: BoundaryUpdater,
     pair: Pair,
     part_document: PartDocument,
     tables: list[str],
     span: Span,
     key: str,
-    seam: SeamDocument,
+    seam: BoundaryDocument,
 ) -> None:
     """Write what remains of the tables of a kind of record."""
     [(count,)] = seams.engine.rows("SELECT count(*) FROM again")

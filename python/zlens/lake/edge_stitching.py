@@ -14,13 +14,21 @@ from typing import TYPE_CHECKING
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.inputs.problems import Problem
-from zlens.lake.boundary_inputs import Ground, Pair
-from zlens.lake.documents import File, PartDocument, SeamDocument
+from zlens.lake.boundary_inputs import BoundaryInputs, Pair
+from zlens.lake.documents import BoundaryDocument, LakeFile, PartDocument
 from zlens.lake.table_writer import subject_sql
-from zlens.readers.boundaries import Digest, Evidence, Mark, Rejoined, Repeat, add_repeat, rejoin
+from zlens.readers.boundaries import (
+    IntervalDigest,
+    IntervalMark,
+    RepeatedRange,
+    ResetEvidence,
+    StitchedRecords,
+    add_repeat,
+    rejoin,
+)
 
 if TYPE_CHECKING:
-    from zlens.lake.boundaries import Seams
+    from zlens.lake.boundaries import BoundaryUpdater
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -31,13 +39,17 @@ _LONG_AGO = -(10**16)
 Range = tuple[int, int]
 
 
-def joined(seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
+def joined(
+    seams: BoundaryUpdater, parts: list[Pair], index: int, ground: BoundaryInputs, key: str
+) -> BoundaryDocument:
     """The seam of a part with those around it."""
-    return _Joining(seams, parts, index, ground, key).make()
+    return _EdgeStitcher(seams, parts, index, ground, key).make()
 
 
-class _Joining:
-    def __init__(self, seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str) -> None:
+class _EdgeStitcher:
+    def __init__(
+        self, seams: BoundaryUpdater, parts: list[Pair], index: int, ground: BoundaryInputs, key: str
+    ) -> None:
         self.seams = seams
         self.engine = seams.engine
         self.parts = parts
@@ -46,10 +58,10 @@ class _Joining:
         self.ground = ground
         self.key = key
         self.document: PartDocument = seams.document(self.pair)
-        self.seam = SeamDocument([])
+        self.seam = BoundaryDocument([])
         self.repeats: list[Range] = []
 
-    def make(self) -> SeamDocument:
+    def make(self) -> BoundaryDocument:
         rejoined = self._pieces() if self.ground.before else None
         if self.ground.beside:
             self._find_repeats()
@@ -82,19 +94,19 @@ class _Joining:
 
     def _find_repeats(self) -> None:
         """Byte ranges of a part with intervals that an earlier one has: their records are read only once."""
-        known: dict[int, Mark] = {}
+        known: dict[int, IntervalMark] = {}
         for place in self.ground.beside:
             for mark in self.seams.intervals(self.parts[place]).marks:
                 if mark.samples:
                     known.setdefault(mark.end_us, mark)
         behind, first = 0, True
-        repeats: list[Repeat] = []
+        repeats: list[RepeatedRange] = []
         for mark in self.seams.intervals(self.pair).marks:
             begin = behind if mark.begin is None else mark.begin
             first = first or begin > behind
             if mark.samples and mark.end_us in known:
                 agrees = _agree(mark.digest, known[mark.end_us].digest, first)
-                add_repeat(repeats, Repeat(begin, mark.offset + 1, mark.end_us, mark.end_us, agrees))
+                add_repeat(repeats, RepeatedRange(begin, mark.offset + 1, mark.end_us, mark.end_us, agrees))
             behind, first = mark.offset + 1, first and not mark.samples
         self.repeats = [(repeat.begin, repeat.end) for repeat in repeats]
         imported, part = self.pair
@@ -112,7 +124,7 @@ class _Joining:
                 )
             )
 
-    def _pieces(self) -> Rejoined:
+    def _pieces(self) -> StitchedRecords:
         area = self.seams.area(self.key) / "pieces"
         area.mkdir()
         paths = [
@@ -125,7 +137,7 @@ class _Joining:
             f"SELECT DISTINCT first_offset FROM seen WHERE part = {self.index} ORDER BY 1"
         )
         evidence = [
-            Evidence(int(moment), us, table, subject, kind)
+            ResetEvidence(int(moment), us, table, subject, kind)
             for moment, us, table, subject, kind in self.engine.rows(
                 f'SELECT moment, us, "table", subject, kind FROM held WHERE part = {self.index}'
             )
@@ -144,7 +156,7 @@ class _Joining:
         self.engine.bring("moved", moved)
         return rejoined
 
-    def _edge_query(self, table: str, files: list[File], rejoined: Rejoined | None) -> str:
+    def _edge_query(self, table: str, files: list[LakeFile], rejoined: StitchedRecords | None) -> str:
         """The edge rows of a table with the differences and interval ends that the parts around them give."""
         subject = self.document.subjects.get(table, [])
         subject_value = subject_sql(subject)
@@ -190,7 +202,7 @@ class _Joining:
             f'WHERE {self._once()} ORDER BY b."offset", b.file_row_number'
         )
 
-    def _main_query(self, table: str, files: list[File]) -> str:
+    def _main_query(self, table: str, files: list[LakeFile]) -> str:
         """Rows of a table that no earlier part has; those before its last one have no differences."""
         chosen = []
         for column in self.seams.schema(self.document.schemas[table]):
@@ -217,7 +229,7 @@ class _Joining:
         ranges = [f'NOT (b."offset" >= {first} AND b."offset" < {last})' for first, last in self.repeats]
         return " AND ".join(ranges) or "true"
 
-    def _add_problems(self, rejoined: Rejoined) -> None:
+    def _add_problems(self, rejoined: StitchedRecords) -> None:
         """Resets and problems from comparing this part with earlier ones, but none of the earlier ones."""
         imported, part = self.pair
         limits = {
@@ -241,7 +253,7 @@ class _Joining:
             )  # fmt: skip
 
 
-def _agree(digest: Digest | None, known: Digest | None, first: bool) -> bool:
+def _agree(digest: IntervalDigest | None, known: IntervalDigest | None, first: bool) -> bool:
     # Lakes of earlier releases have no digests: there the end alone tells.
     return digest is None or known is None or digest.repeats(known, first=first)
 

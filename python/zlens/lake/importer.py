@@ -17,12 +17,12 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress, Source, SystemInfo
 from zlens.lake import lake_folder
-from zlens.lake.boundaries import Seams
+from zlens.lake.boundaries import BoundaryUpdater
 from zlens.lake.file_names import is_lake, is_url
-from zlens.lake.lake_folder import Folder, Staging
-from zlens.lake.manifest import Input, Manifest
+from zlens.lake.lake_folder import LakeFolder, Staging
+from zlens.lake.manifest import LakeInput, Manifest
 from zlens.lake.parquet_engine import ParquetEngine
-from zlens.lake.table_writer import Draft, Writer
+from zlens.lake.table_writer import InputDraft, InputWriter
 from zlens.readers.linux import sysinfo_tree
 from zlens.readers.recognition import READERS, InputFiles, find, reader
 from zlens.schema.wording import say
@@ -32,7 +32,7 @@ _BLOCK = 1 << 20
 _MEETING_US = 60_000_000
 
 
-class Added(Struct):
+class ImportResult(Struct):
     """The result for one file. `again`: it was in the lake already, or now is from another import."""
 
     path: str
@@ -55,8 +55,8 @@ def add(
     *,
     options: Options | None = None,
     progress: Progress | None = None,
-    report: Callable[[Added], None] | None = None,
-) -> tuple[list[Added], list[Problem]]:
+    report: Callable[[ImportResult], None] | None = None,
+) -> tuple[list[ImportResult], list[Problem]]:
     """Import files, folders and patterns into a lake, which is created if needed.
 
     `report` is called for every file that becomes part of the lake. Returns the result for each, and the
@@ -64,7 +64,7 @@ def add(
     """
     into = lake_folder.at(lake)
 
-    def add_one(module: Any, path: str) -> Added:
+    def add_one(module: Any, path: str) -> ImportResult:
         with lake_folder.typed(into):
             return into.repeat(
                 lambda: _import_file(into, module, path, options or Options(), progress or no_progress)
@@ -91,13 +91,13 @@ def found(inputs: Iterable[str | os.PathLike[str]]) -> InputFiles:
 
 
 def each(
-    files: InputFiles, work: Callable[[Any, str], Added], report: Callable[[Added], None] | None
-) -> tuple[list[Added], list[Problem]]:
+    files: InputFiles, work: Callable[[Any, str], ImportResult], report: Callable[[ImportResult], None] | None
+) -> tuple[list[ImportResult], list[Problem]]:
     """The results of `work` for the reader's module and the path of each file.
 
     A file that cannot be read is a problem, unless none can be.
     """
-    added: list[Added] = []
+    added: list[ImportResult] = []
     problems = list(files.problems)
     errors: list[InputError] = []
     for name in READERS:
@@ -123,7 +123,9 @@ def no_progress(done: int, total: int, what: str) -> None:
     return None
 
 
-def _import_file(into: Folder, module: Any, path: str, options: Options, progress: Progress) -> Added:
+def _import_file(
+    into: LakeFolder, module: Any, path: str, options: Options, progress: Progress
+) -> ImportResult:
     before = os.stat(path)
     sha256 = digest(path, before.st_size, progress)
     with into.locked():
@@ -136,7 +138,7 @@ def _import_file(into: Folder, module: Any, path: str, options: Options, progres
         source: Source = module.open_files([path], options, progress)
         present = dict.fromkeys(info.system for info in source.systems)
         wanted = [system for system in present if stored is None or system in stored.forgotten]
-        systems = {info.system: Origin.of(info) for info in source.systems if info.system in wanted}
+        systems = {info.system: DecodingOptions.of(info) for info in source.systems if info.system in wanted}
         draft = begun(path, sha256, before.st_size, source, options)
         check(into, manifest, draft.input, systems)
         shop = ParquetEngine(os.fspath(staged.path / "spill"))
@@ -157,15 +159,15 @@ def _import_file(into: Folder, module: Any, path: str, options: Options, progres
     return result(path, draft, source, wanted)
 
 
-def begun(path: str, sha256: str, size: int, source: Source, options: Options) -> Draft:
+def begun(path: str, sha256: str, size: int, source: Source, options: Options) -> InputDraft:
     """A draft without rows."""
     added_us = int(time.time() * 1e6)
-    return Draft(Input(sha256, _display_path(path), size, source.name, options.leap or 0, added_us))
+    return InputDraft(LakeInput(sha256, _display_path(path), size, source.name, options.leap or 0, added_us))
 
 
 def decode(
     source: Source,
-    draft: Draft,
+    draft: InputDraft,
     before: os.stat_result,
     path: str,
     staged: Staging,
@@ -178,14 +180,14 @@ def decode(
     `before` is the file's state when its digest was taken; InputError if it has changed since.
     """
     (staged.path / "rows").mkdir()
-    Writer(source, draft, staged, shop, progress, wanted).write()
+    InputWriter(source, draft, staged, shop, progress, wanted).write()
     after = os.stat(path)
     if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
         raise InputError("the file changed while it was read", file=path, cure="import it again")
     lake_folder.sync(draft.moves.values())
 
 
-def result(path: str, draft: Draft, source: Source, wanted: list[str]) -> Added:
+def result(path: str, draft: InputDraft, source: Source, wanted: list[str]) -> ImportResult:
     """What a file has added, with the problems found in it."""
     problems = [
         problem
@@ -193,7 +195,7 @@ def result(path: str, draft: Draft, source: Source, wanted: list[str]) -> Added:
         if problem.system is None or problem.system in wanted
     ]
     chosen = [info for info in source.systems if info.system in wanted]
-    return Added(
+    return ImportResult(
         path,
         draft.input.sha256,
         wanted,
@@ -207,7 +209,7 @@ def result(path: str, draft: Draft, source: Source, wanted: list[str]) -> Added:
 
 
 def commit(
-    into: Folder, manifest: Manifest, drafts: Sequence[Draft], staged: Staging, shop: ParquetEngine
+    into: LakeFolder, manifest: Manifest, drafts: Sequence[InputDraft], staged: Staging, shop: ParquetEngine
 ) -> None:
     """Make drafts part of the lake in one step, with the seams to what is already there. Under the lock."""
     moves: dict[str, str] = {}
@@ -222,7 +224,7 @@ def commit(
         else:
             manifest.inputs[draft.input.sha256] = draft.input
     synced = set(moves)
-    seams = Seams(into, manifest, staged, shop, moves)
+    seams = BoundaryUpdater(into, manifest, staged, shop, moves)
     seams.renew((system, draft.input.source) for draft in drafts for system in draft.input.parts)
     lake_folder.sync(path for name, path in moves.items() if name not in synced)
     manifest.retired += [name for name in seams.retired if name not in manifest.retired]
@@ -230,7 +232,7 @@ def commit(
     into.sweep(manifest)
 
 
-def stranger(inputs: Iterable[Input], draft: Input) -> LakeError | None:
+def stranger(inputs: Iterable[LakeInput], draft: LakeInput) -> LakeError | None:
     """Why an input cannot be in one lake with others: at one time, records of one name are of two systems."""
     for imported in inputs:
         for system, part in draft.parts.items():
@@ -256,7 +258,7 @@ def stranger(inputs: Iterable[Input], draft: Input) -> LakeError | None:
     return None
 
 
-class Origin(Struct, frozen=True):
+class DecodingOptions(Struct, frozen=True):
     """How the rows of a system were decoded: what all its inputs in a lake have in common.
 
     synthetic   with zlens' own record layouts
@@ -266,11 +268,13 @@ class Origin(Struct, frozen=True):
     synthetic: bool
 
     @classmethod
-    def of(cls, info: SystemInfo) -> Origin:
+    def of(cls, info: SystemInfo) -> DecodingOptions:
         return cls(info.local_time, info.release == SIM)
 
 
-def check(into: Folder, manifest: Manifest, draft: Input, systems: Mapping[str, Origin]) -> None:
+def check(
+    into: LakeFolder, manifest: Manifest, draft: LakeInput, systems: Mapping[str, DecodingOptions]
+) -> None:
     """LakeError if an input cannot be in one lake with what is there.
 
     All times of a system must be computed alike, or they could not be put in order. Data decoded with zlens'
@@ -304,9 +308,9 @@ def check(into: Folder, manifest: Manifest, draft: Input, systems: Mapping[str, 
             break
 
 
-def already_imported(stored: Input, path: str) -> Added:
+def already_imported(stored: LakeInput, path: str) -> ImportResult:
     """The result for a file that the lake has already."""
-    return Added(path, stored.sha256, list(stored.parts), again=True, known_as=stored.path)
+    return ImportResult(path, stored.sha256, list(stored.parts), again=True, known_as=stored.path)
 
 
 def digest(path: str, size: int, progress: Progress) -> str:

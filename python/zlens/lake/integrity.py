@@ -10,7 +10,7 @@ from msgspec import Struct
 from zlens.errors import InputError
 from zlens.inputs.source import Progress
 from zlens.lake import file_names, lake_folder
-from zlens.lake.lake_folder import Folder, Listed
+from zlens.lake.lake_folder import LakeFolder, Listed
 from zlens.lake.manifest import Manifest
 from zlens.schema.wording import say
 
@@ -18,7 +18,7 @@ from zlens.schema.wording import say
 _OWN = frozenset({file_names.MANIFEST, file_names.LOCK, file_names.READERS})
 
 
-class Fault(Struct, frozen=True):
+class FileFault(Struct, frozen=True):
     """A file that is missing, changed or orphaned (belongs to nothing), or a document that cannot be read."""
 
     kind: str
@@ -26,17 +26,17 @@ class Fault(Struct, frozen=True):
     detail: str
 
 
-class Checked(Struct, frozen=True):
+class IntegrityReport(Struct, frozen=True):
     """The number of files read, their bytes, and the faults."""
 
     files: int
     bytes: int
-    faults: list[Fault]
+    faults: list[FileFault]
     #: Files that will be removed when nobody reads the lake any more.
     waiting: int
 
 
-def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Checked:
+def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> IntegrityReport:
     """Verify every file of a lake against its checksum. Raises InputError without a manifest."""
     path = os.fspath(lake)
     if not file_names.is_lake(path):
@@ -44,25 +44,27 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Che
     into = lake_folder.at(path)
     with into.reading():
         manifest = into.load()
-        faults: list[Fault] = []
+        faults: list[FileFault] = []
         listed: dict[str, Listed] = {}
         for imported in manifest.inputs.values():
             try:
                 listed.update(into.listed_of(imported))
             except InputError as error:
-                faults.append(Fault("changed", error.file or path, f"{error.message}; of {imported.path}"))
+                faults.append(
+                    FileFault("changed", error.file or path, f"{error.message}; of {imported.path}")
+                )
         for rollup in manifest.rollups.values():
             try:
                 listed.update(into.listed_measures(rollup))
             except InputError as error:
                 detail = f"{error.message}; measures of {rollup.system}, {rollup.day}"
-                faults.append(Fault("changed", error.file or path, detail))
+                faults.append(FileFault("changed", error.file or path, detail))
         for gathered in manifest.gathered.values():
             try:
                 listed.update(into.listed_gathered(gathered))
             except InputError as error:
                 detail = f"{error.message}; measures of many systems, {gathered.day}"
-                faults.append(Fault("changed", error.file or path, detail))
+                faults.append(FileFault("changed", error.file or path, detail))
         total = sum(size or 0 for size, _ in listed.values())
         done = files = 0
         for name, missing in into.refreshed(listed):
@@ -71,7 +73,7 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Che
                 progress(done, total, "checking")
             path = into.absolute(name)
             if missing is not None:
-                fault: Fault | None = Fault("missing", missing.file or path, missing.message)
+                fault: FileFault | None = FileFault("missing", missing.file or path, missing.message)
             else:
                 fault = _fault(path, facts) or _schema_fault(path, name)
             if fault is not None:
@@ -81,36 +83,36 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Che
         if not faults:
             # If an input's document cannot be read, the files that belong to it are unknown.
             faults += _orphans(into, manifest, listed)
-        return Checked(files, done, faults, len(manifest.retired))
+        return IntegrityReport(files, done, faults, len(manifest.retired))
 
 
-def _fault(path: str, facts: Listed) -> Fault | None:
+def _fault(path: str, facts: Listed) -> FileFault | None:
     size, sha256 = facts
     try:
         actual = os.stat(path).st_size
         if size is not None and actual != size:
-            return Fault("changed", path, f"it has {actual:,} bytes instead of {size:,}")
+            return FileFault("changed", path, f"it has {actual:,} bytes instead of {size:,}")
         if sha256 is not None and lake_folder.digest(path) != sha256:
-            return Fault("changed", path, "its checksum differs")
+            return FileFault("changed", path, "its checksum differs")
     except FileNotFoundError:
-        return Fault("missing", path, "the manifest lists it")
+        return FileFault("missing", path, "the manifest lists it")
     except OSError as error:
-        return Fault("changed", path, f"cannot be read: {error.strerror or error}")
+        return FileFault("changed", path, f"cannot be read: {error.strerror or error}")
     return None
 
 
-def _schema_fault(path: str, name: str) -> Fault | None:
+def _schema_fault(path: str, name: str) -> FileFault | None:
     """A schema is named for its contents."""
     if not name.startswith(f"{file_names.SCHEMAS}/"):
         return None
     if not lake_folder.digest(path).startswith(os.path.basename(name).partition(".")[0]):
-        return Fault("changed", path, "it is not the schema that its name says")
+        return FileFault("changed", path, "it is not the schema that its name says")
     return None
 
 
-def _orphans(into: Folder, manifest: Manifest, listed: dict[str, Listed]) -> Iterator[Fault]:
+def _orphans(into: LakeFolder, manifest: Manifest, listed: dict[str, Listed]) -> Iterator[FileFault]:
     # Files on their way in, or left by a process that died, are no orphans: the next import cleans up.
     expected = _OWN | listed.keys() | set(manifest.retired)
     for name in into.files():
         if name not in expected:
-            yield Fault("orphan", into.place(name), "the manifest does not list it")
+            yield FileFault("orphan", into.place(name), "the manifest does not list it")

@@ -26,15 +26,15 @@ from zlens.inputs.problems import printable
 from zlens.lake import documents as document
 from zlens.lake import file_names, manifest
 from zlens.lake.documents import (
-    Document,
-    File,
-    GatheredDocument,
+    BoundaryDocument,
+    ConsolidatedDocument,
+    InputDocument,
+    LakeFile,
     MeasuresDocument,
     MeasuresFile,
     PartDocument,
-    SeamDocument,
 )
-from zlens.lake.manifest import Gathered, Input, Manifest, Part, Rollup
+from zlens.lake.manifest import ConsolidatedDay, DayRollup, InputPart, LakeInput, Manifest
 from zlens.schema.wording import say
 
 _T = TypeVar("_T")
@@ -49,7 +49,7 @@ _BEGUN = frozenset({file_names.STAGING, file_names.LOCK, file_names.READERS, fil
 _LARGEST = 2 * 1024**3
 
 
-class Folder:
+class LakeFolder:
     """A lake's folder. Paths within it are relative, as `names` builds them."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -134,7 +134,7 @@ class Folder:
     def bring(self, wanted: Iterable[str]) -> None:
         """Make sure that files of the lake are where `absolute` says, if they come from elsewhere."""
 
-    def verify(self, files: Mapping[str, File | MeasuresFile]) -> None:
+    def verify(self, files: Mapping[str, LakeFile | MeasuresFile]) -> None:
         """Verify Parquet files by their paths; InputError if one is not that of the manifest."""
         for path, file in files.items():
             verify(path, file, self.path)
@@ -157,13 +157,13 @@ class Folder:
         """Do what changes the lake, again if another writer came first and that shows only at the end."""
         return work()
 
-    def document(self, imported: Input, key: str) -> Document:
+    def document(self, imported: LakeInput, key: str) -> InputDocument:
         name = f"{file_names.document(imported.sha256, key)}/{document.NAME}"
         return document.load(self.read(name, imported.documents[key]), self.absolute(name))
 
     def seam(
-        self, imported: Input, part: Part, moves: Mapping[str, str] | None = None
-    ) -> SeamDocument | None:
+        self, imported: LakeInput, part: InputPart, moves: Mapping[str, str] | None = None
+    ) -> BoundaryDocument | None:
         """The seam of a part; `moves` locates files that are not in the lake yet."""
         if part.seam is None:
             return None
@@ -172,7 +172,7 @@ class Folder:
         return document.load_seam(data, self.absolute(name), part.seam.key)
 
     @staticmethod
-    def seam_name(imported: Input, part: Part) -> str:
+    def seam_name(imported: LakeInput, part: InputPart) -> str:
         key = part.seam.key if part.seam else ""
         return f"{file_names.document(imported.sha256, part.document)}/{part.place}.seam.{key}.json"
 
@@ -187,12 +187,12 @@ class Folder:
             files.update(self.listed_gathered(gathered, moves))
         return files
 
-    def measures(self, rollup: Rollup, moves: Mapping[str, str] | None = None) -> MeasuresDocument:
+    def measures(self, rollup: DayRollup, moves: Mapping[str, str] | None = None) -> MeasuresDocument:
         """The document of a day's measures."""
         name = file_names.measures_document(rollup.system, rollup.day, rollup.state)
         return document.load_measures(self.read(name, rollup.sha256, moves), self.absolute(name))
 
-    def listed_measures(self, rollup: Rollup, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
+    def listed_measures(self, rollup: DayRollup, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
         """The files of a day of measures."""
         place = rollup.system, rollup.day, rollup.state
         stored = self.measures(rollup, moves)
@@ -203,12 +203,16 @@ class Folder:
         )
         return files
 
-    def gathered(self, entry: Gathered, moves: Mapping[str, str] | None = None) -> GatheredDocument:
+    def gathered(
+        self, entry: ConsolidatedDay, moves: Mapping[str, str] | None = None
+    ) -> ConsolidatedDocument:
         """The document of a day's measures of many systems."""
         name = file_names.gathered_document(entry.day, entry.key)
         return document.load_gathered(self.read(name, entry.sha256, moves), self.absolute(name))
 
-    def listed_gathered(self, entry: Gathered, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
+    def listed_gathered(
+        self, entry: ConsolidatedDay, moves: Mapping[str, str] | None = None
+    ) -> dict[str, Listed]:
         """The files of a day of measures of many systems."""
         stored = self.gathered(entry, moves)
         files: dict[str, Listed] = {
@@ -219,7 +223,7 @@ class Folder:
             files[file_names.gathered(file.table, entry.day, entry.key)] = (file.bytes, file.sha256)
         return files
 
-    def listed_of(self, imported: Input, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
+    def listed_of(self, imported: LakeInput, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
         """The files of one input."""
         files: dict[str, Listed] = {}
         documents = {key: self.document(imported, key) for key in imported.documents}
@@ -254,9 +258,9 @@ class Folder:
         finally:
             os.close(handle)
 
-    def reading(self) -> Reading:
+    def reading(self) -> ReadLock:
         """Keeps the files of the manifest from being removed until the object is closed."""
-        return Reading(self.absolute(file_names.READERS))
+        return ReadLock(self.absolute(file_names.READERS))
 
     # -- staging -------------------------------------------------------------------------------------
 
@@ -300,7 +304,7 @@ class Folder:
         """
         if not current.retired:
             return 0
-        with Reading(self.absolute(file_names.READERS), alone=True) as alone:
+        with ReadLock(self.absolute(file_names.READERS), alone=True) as alone:
             if not alone:
                 return len(current.retired)
             retired = list(current.retired)
@@ -395,7 +399,7 @@ class Staging:
         return len(data), hashlib.sha256(data).hexdigest()
 
 
-class Reading:
+class ReadLock:
     """A shared lock for readers; `alone` asks for it exclusively and does not wait."""
 
     def __init__(self, path: str, *, alone: bool = False) -> None:
@@ -429,14 +433,14 @@ class Reading:
         self.close()
 
 
-def base_name(imported: Input, part: Part, file: File, seam: SeamDocument | None) -> str:
+def base_name(imported: LakeInput, part: InputPart, file: LakeFile, seam: BoundaryDocument | None) -> str:
     """The place of an imported file: among those of its table, or aside if another one replaces it."""
     if seam is not None and any(replacement.place == file.place for replacement in seam.files):
         return file_names.aside(imported.sha256, part.document, part.place, file.table, file.day, file.kind)
     return file.name(imported.sha256, part.system)
 
 
-def part_of(stored: Document, part: Part, folder: Folder) -> PartDocument:
+def part_of(stored: InputDocument, part: InputPart, folder: LakeFolder) -> PartDocument:
     """The part of a document."""
     if part.place < len(stored.parts):
         own = stored.parts[part.place]
@@ -469,7 +473,7 @@ def foot(path: str | os.PathLike[str]) -> str:
     return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
-def verify(path: str, file: File | MeasuresFile, lake: str | os.PathLike[str]) -> None:
+def verify(path: str, file: LakeFile | MeasuresFile, lake: str | os.PathLike[str]) -> None:
     """InputError if a Parquet file is missing or not the one listed, as far as size and footer tell."""
     try:
         size = os.stat(path).st_size
@@ -495,17 +499,19 @@ def sync(paths: Iterable[str]) -> None:
         list(pool.map(sync_one, paths))
 
 
-def at(path: str | os.PathLike[str]) -> Folder:
+def at(path: str | os.PathLike[str]) -> LakeFolder:
     """The lake in a folder or at a URL."""
     if not file_names.is_url(path):
-        return Folder(path)
+        return LakeFolder(path)
     from zlens.lake import object_store
 
     return object_store.at(os.fspath(path))
 
 
 @contextmanager
-def typed(folder: Folder, room: str = "make room on the disk, or name a lake elsewhere") -> Iterator[None]:
+def typed(
+    folder: LakeFolder, room: str = "make room on the disk, or name a lake elsewhere"
+) -> Iterator[None]:
     """Turns the system's errors when nothing can be written into ones with a cure; `room` on a full disk."""
     try:
         yield

@@ -12,7 +12,7 @@ from zlens.errors import InputError
 from zlens.inputs.source import Stretch
 from zlens.lake import file_names, validators
 from zlens.schema import document
-from zlens.schema.validators import Flag, Integer, Key, Named, Problem, Row, Spec, Text
+from zlens.schema.validators import Boolean, DocumentErrors, FixedTuple, Integer, Key, MapOf, Spec, Text
 from zlens.schema.wording import say
 
 VERSION = 1
@@ -21,14 +21,14 @@ VERSION = 1
 RULES = 3
 
 
-class Seam(Struct):
+class BoundaryRef(Struct):
     """The rows of a part that change because of the parts around it: a document of its own."""
 
     key: str
     sha256: str
 
 
-class Part(Struct):
+class InputPart(Struct):
     """What one input contains of one system. Times in microseconds since 1970, UTC.
 
     `document` and `place` locate the list of its files; `open_us` are the first and last moment of rows
@@ -48,7 +48,7 @@ class Part(Struct):
     local_time: bool = False
     #: Whether differences continue from one input to the next.
     joined: bool = False
-    seam: Seam | None = None
+    seam: BoundaryRef | None = None
     #: The sources of its rows, if they are not that of the input.
     sources: list[str] = field(default_factory=list)
     #: False: its raw tables were forgotten; what its neighbors need remains.
@@ -60,7 +60,7 @@ class Part(Struct):
     #: Whose its records are; none if they do not say, or it was imported by an earlier release.
     stretches: list[Stretch] = field(default_factory=list)
 
-    def own_sources(self, imported: Input) -> list[str]:
+    def own_sources(self, imported: LakeInput) -> list[str]:
         """The sources of its rows."""
         return self.sources or [imported.source]
 
@@ -72,7 +72,7 @@ class Part(Struct):
         return (min(ends), max(ends)) if ends else None
 
 
-class Input(Struct):
+class LakeInput(Struct):
     """A file that was imported."""
 
     sha256: str
@@ -83,12 +83,12 @@ class Input(Struct):
     added_us: int
     #: SHA-256 of each document by its key.
     documents: dict[str, str] = field(default_factory=dict)
-    parts: dict[str, Part] = field(default_factory=dict)
+    parts: dict[str, InputPart] = field(default_factory=dict)
     #: Systems that were in it and were removed.
     forgotten: list[str] = field(default_factory=list)
 
 
-class Rollup(Struct):
+class DayRollup(Struct):
     """The measures of one local day of a system, by hour and day.
 
     state    a digest of the parts that they were computed from
@@ -105,7 +105,7 @@ class Rollup(Struct):
     rules: int = 0
 
 
-class Gathered(Struct):
+class ConsolidatedDay(Struct):
     """The measures of one local day of many systems in a few files, beside those of each.
 
     key      a digest of the systems and of the states of their measures
@@ -120,17 +120,17 @@ class Gathered(Struct):
 class Manifest(Struct):
     """Inputs by SHA-256, measures by system and day, and files to remove as soon as nobody reads."""
 
-    inputs: dict[str, Input] = field(default_factory=dict)
-    rollups: dict[tuple[str, str], Rollup] = field(default_factory=dict)
+    inputs: dict[str, LakeInput] = field(default_factory=dict)
+    rollups: dict[tuple[str, str], DayRollup] = field(default_factory=dict)
     #: By day.
-    gathered: dict[str, Gathered] = field(default_factory=dict)
+    gathered: dict[str, ConsolidatedDay] = field(default_factory=dict)
     retired: list[str] = field(default_factory=list)
     #: Of retired objects of a store, which has no locks for readers: since when, in seconds since 1970.
     since: dict[str, int] = field(default_factory=dict)
     #: Which object of a store this was read from; empty: there was none.
     version: dict[str, str] = field(default_factory=dict)
 
-    def parts(self) -> list[tuple[Input, Part]]:
+    def parts(self) -> list[tuple[LakeInput, InputPart]]:
         """All parts in order of time, the order in which counters continue."""
         pairs = [(imported, part) for imported in self.inputs.values() for part in imported.parts.values()]
         return sorted(pairs, key=lambda pair: (pair[1].first_us or 0, pair[0].sha256))
@@ -184,16 +184,16 @@ def load(data: bytes, file: str) -> Manifest:
     return manifest
 
 
-def input_of(entry: dict[str, Any], where: str, problem: Problem) -> Input:
+def input_of(entry: dict[str, Any], where: str, problem: DocumentErrors) -> LakeInput:
     """An input from its checked values; an error of `problem` if its parts disagree."""
-    parts: list[Part] = entry.pop("parts")
-    added = Input(**entry, parts={part.system: part for part in parts})
+    parts: list[InputPart] = entry.pop("parts")
+    added = LakeInput(**entry, parts={part.system: part for part in parts})
     if len(added.parts) < len(parts) or {part.document for part in parts} - added.documents.keys():
         raise problem.wrong(f"{where}.parts is wrong", expected="every system once, with its document")
     return added
 
 
-def input_facts(imported: Input) -> dict[str, Any]:
+def input_facts(imported: LakeInput) -> dict[str, Any]:
     """The values of an input, as the manifest has them."""
     return {
         "sha256": imported.sha256,
@@ -208,7 +208,7 @@ def input_facts(imported: Input) -> dict[str, Any]:
     }
 
 
-def _part_facts(part: Part) -> dict[str, Any]:
+def _part_facts(part: InputPart) -> dict[str, Any]:
     # Written only if they say something: older releases do not know them.
     rare: dict[str, Any] = {} if part.raw else {"raw": False}
     rare |= {"sources": part.sources} if part.sources else {}
@@ -231,7 +231,7 @@ def _part_facts(part: Part) -> dict[str, Any]:
     }
 
 
-_STRETCH = Row(
+_STRETCH = FixedTuple(
     (validators.WHOLE, validators.WHOLE, validators.named(validators.TEXT)), "from, to and the components"
 )
 _PART = Spec(
@@ -245,20 +245,24 @@ _PART = Spec(
         Key("last_end_us", validators.WHOLE, default=None),
         Key("open_us", validators.MOMENTS, default=None),
         Key("records_us", validators.MOMENTS, default=None),
-        Key("local_time", Flag()),
-        Key("joined", Flag()),
-        Key("seam", Spec((Key("key", validators.KEY), Key("sha256", validators.SHA256)), Seam), default=None),
+        Key("local_time", Boolean()),
+        Key("joined", Boolean()),
+        Key(
+            "seam",
+            Spec((Key("key", validators.KEY), Key("sha256", validators.SHA256)), BoundaryRef),
+            default=None,
+        ),
         Key("sources", validators.many(validators.TEXT), default=()),
-        Key("raw", Flag(), default=True),
+        Key("raw", Boolean(), default=True),
         Key("tables", validators.KEY, default=""),
         Key(
             "machines",
-            validators.many(Row((validators.WHOLE, validators.TEXT), "time and machine")),
+            validators.many(FixedTuple((validators.WHOLE, validators.TEXT), "time and machine")),
             default=(),
         ),
         Key("stretches", validators.many(_STRETCH), default=()),
     ),
-    Part,
+    InputPart,
 )
 #: The values of an input.
 INPUT = Spec(
@@ -269,19 +273,19 @@ INPUT = Spec(
         Key("source", validators.TEXT),
         Key("leap", validators.WHOLE),
         Key("added_us", validators.WHOLE),
-        Key("documents", Named(validators.SHA256, 0, names=file_names.KEY)),
+        Key("documents", MapOf(validators.SHA256, 0, names=file_names.KEY)),
         Key("forgotten", validators.many(validators.TEXT)),
         Key("parts", validators.many(_PART)),
     )
 )
 _DAY = Text(10, 10, re.compile(r"\d{4}-\d\d-\d\d"), "a date")
-_ROLLUP = Row(
+_ROLLUP = FixedTuple(
     (validators.TEXT, _DAY, validators.KEY, validators.SHA256, validators.COUNT, validators.COUNT),
     "system, day, state, SHA-256, lost intervals and rules",
-    Rollup,
+    DayRollup,
     short=4,
 )
-_GATHERED = Row((_DAY, validators.KEY, validators.SHA256), "day, key and SHA-256", Gathered)
+_GATHERED = FixedTuple((_DAY, validators.KEY, validators.SHA256), "day, key and SHA-256", ConsolidatedDay)
 _MANIFEST = Spec(
     (
         Key("zlens_lake", Integer(VERSION, VERSION)),

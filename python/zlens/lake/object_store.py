@@ -28,8 +28,8 @@ from typing import Any, TypeVar
 from zlens.errors import InputError, LakeError, ZlensError
 from zlens.inputs.problems import printable
 from zlens.lake import file_names, manifest
-from zlens.lake.documents import File, MeasuresFile
-from zlens.lake.lake_folder import Folder, Reading, Staging, is_dead, verify
+from zlens.lake.documents import LakeFile, MeasuresFile
+from zlens.lake.lake_folder import LakeFolder, ReadLock, Staging, is_dead, verify
 from zlens.lake.manifest import Manifest
 from zlens.schema.cache import Cache
 from zlens.schema.wording import say
@@ -75,7 +75,7 @@ def at(url: str) -> Remote:
     return Remote(url)
 
 
-class Remote(Folder):
+class Remote(LakeFolder):
     """A lake on object storage. Paths are those of its local copy."""
 
     def __init__(self, url: str) -> None:
@@ -252,7 +252,7 @@ class Remote(Folder):
                 os.unlink(temporary)
         return size
 
-    def verify(self, files: Mapping[str, File | MeasuresFile]) -> None:
+    def verify(self, files: Mapping[str, LakeFile | MeasuresFile]) -> None:
         own = {path: path.removeprefix(self.absolute("")) for path in files}
         self.bring(own.values())
         for path, file in files.items():
@@ -264,7 +264,7 @@ class Remote(Folder):
                 self._fetch(own[path])
                 verify(path, file, self.url)
 
-    def reading(self) -> Reading:
+    def reading(self) -> ReadLock:
         self._local()
         return super().reading()
 
@@ -556,7 +556,7 @@ def _make_room(copies: Path) -> None:
             old.setdefault(lake, []).append(path)
             excess -= size
     for lake, paths in old.items():
-        with Reading(str(lake / file_names.READERS), alone=True) as alone:
+        with ReadLock(str(lake / file_names.READERS), alone=True) as alone:
             for path in paths if alone else ():
                 with contextlib.suppress(OSError):
                     os.unlink(path)

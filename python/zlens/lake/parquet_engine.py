@@ -15,7 +15,7 @@ from zlens.lake.parquet_streams import parquet
 ROW_GROUP = 61_440
 
 
-class Written(NamedTuple):
+class WrittenFile(NamedTuple):
     """A Parquet file: its partition key, rows, bytes, and the range and NULLs of a time column."""
 
     path: str
@@ -50,7 +50,7 @@ class ParquetEngine:
         """An answer as an Arrow stream."""
         return self._connection.sql(sql)
 
-    def write(self, sql: str, folder: str, key: str, time: str | None) -> list[Written]:
+    def write(self, sql: str, folder: str, key: str, time: str | None) -> list[WrittenFile]:
         """Write an answer as Parquet into a new folder, one file for each value of the column `key`.
 
         `time` is a column of times, if the answer has one.
@@ -80,7 +80,7 @@ class ParquetEngine:
 
 def _written(
     path: str, key: str, rows: int, first_us: int | None, last_us: int | None, nulls: int
-) -> Written:
+) -> WrittenFile:
     # A folder's name is the key and its value.
     value = unquote(Path(path).parent.name).removeprefix(f"{key}=")
-    return Written(path, value, rows, os.path.getsize(path), first_us, last_us, nulls)
+    return WrittenFile(path, value, rows, os.path.getsize(path), first_us, last_us, nulls)

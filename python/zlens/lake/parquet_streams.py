@@ -9,7 +9,7 @@ from zlens.catalog.expressions import literal
 from zlens.inputs.source import ParquetTable
 
 
-class Stream:
+class ParquetStream:
     """Some columns of a table as an Arrow stream; each reading starts afresh."""
 
     def __init__(self, table: ParquetTable, columns: list[str]) -> None:

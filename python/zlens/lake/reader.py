@@ -17,18 +17,25 @@ from msgspec.structs import replace
 
 from zlens.catalog import expressions
 from zlens.catalog.interval_flags import flag
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import lasting_tables
 from zlens.errors import InputError
 from zlens.inputs import record_intervals
-from zlens.inputs.options import Moment, Options
+from zlens.inputs.options import Options, TimeSpec
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable, SystemInfo, moves
 from zlens.lake import documents, file_names, lake_folder
-from zlens.lake.documents import Document, File, Intervals, PartDocument, SeamDocument, Span
-from zlens.lake.lake_folder import Folder, Reading, part_of
-from zlens.lake.manifest import Input, Part
-from zlens.lake.parquet_streams import Stream, allow, parquet
+from zlens.lake.documents import (
+    BoundaryDocument,
+    InputDocument,
+    LakeFile,
+    PartDocument,
+    PartIntervals,
+    SourceTimeRange,
+)
+from zlens.lake.lake_folder import LakeFolder, ReadLock, part_of
+from zlens.lake.manifest import InputPart, LakeInput
+from zlens.lake.parquet_streams import ParquetStream, allow, parquet
 from zlens.lake.rollup_reader import MeasuresSource
 from zlens.readers.boundaries import NEAR_US
 from zlens.schema.wording import say
@@ -48,9 +55,9 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
     if not parts:
         raise InputError("the lake is empty", file=path, cure=say("lake_fill", lake=path))
     shown = _display_names(imported for imported, _ in parts)
-    sources: dict[str, list[_StoredPart]] = {}
+    sources: dict[str, list[_ReaderPart]] = {}
     for imported, part in parts:
-        stored = _StoredPart(lake, imported, part, shown[imported.sha256])
+        stored = _ReaderPart(lake, imported, part, shown[imported.sha256])
         sources.setdefault(imported.source, []).append(stored)
     opened = [LakeSource(name, lake, stored, options, reading) for name, stored in sources.items()]
     if not manifest.rollups:
@@ -64,23 +71,23 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
     return [*opened, MeasuresSource(lake, chosen, [*manifest.gathered.values()], bounds, reading)]
 
 
-def _display_names(inputs: Iterable[Input]) -> dict[str, str]:
+def _display_names(inputs: Iterable[LakeInput]) -> dict[str, str]:
     """Display names of inputs: their paths, with a digest if several have the same one."""
     paths = {imported.sha256: imported.path for imported in inputs}
     counts = Counter(paths.values())
     return {sha256: path if counts[path] == 1 else f"{path} ({sha256[:8]})" for sha256, path in paths.items()}
 
 
-class _StoredPart(Struct, dict=True):
+class _ReaderPart(Struct, dict=True):
     """A part of the lake; its documents are read when they are first needed."""
 
-    lake: Folder
-    input: Input
-    part: Part
+    lake: LakeFolder
+    input: LakeInput
+    part: InputPart
     shown: str
 
     @cached_property
-    def full_document(self) -> Document:
+    def full_document(self) -> InputDocument:
         return self.lake.document(self.input, self.part.document)
 
     @cached_property
@@ -93,10 +100,10 @@ class _StoredPart(Struct, dict=True):
         return self.part.tables or self.document.tables_key
 
     @cached_property
-    def seam(self) -> SeamDocument | None:
+    def seam(self) -> BoundaryDocument | None:
         return self.lake.seam(self.input, self.part)
 
-    def files(self) -> list[File]:
+    def files(self) -> list[LakeFile]:
         """The current files: those of the seam replace those with the same place."""
         if not self.part.raw:
             return []
@@ -122,16 +129,16 @@ class _StoredPart(Struct, dict=True):
         """The sources of the rows."""
         return tuple(self.part.own_sources(self.input))
 
-    def span(self, source: str) -> Span:
+    def span(self, source: str) -> SourceTimeRange:
         """The time that one of the sources covers."""
         info = self.document.info
-        whole = Span(source, info.nominal_s, self.part.first_us, self.part.last_us)
+        whole = SourceTimeRange(source, info.nominal_s, self.part.first_us, self.part.last_us)
         return next((span for span in self.document.spans if span.source == source), whole)
 
-    def intervals(self, source: str) -> Intervals:
+    def intervals(self, source: str) -> PartIntervals:
         """The intervals of one of the sources."""
         side_file = self.side(documents.intervals_name(self.part.place, self.sources.index(source)))
-        return Intervals() if side_file is None else documents.load_intervals(*side_file)
+        return PartIntervals() if side_file is None else documents.load_intervals(*side_file)
 
 
 class LakeTable(Struct, dict=True):
@@ -139,11 +146,11 @@ class LakeTable(Struct, dict=True):
 
     name: str
     constants: Mapping[str, str]
-    find: Callable[[], tuple[Column, ...]]
+    find: Callable[[], tuple[RawColumn, ...]]
     source: LakeSource
     #: Its parts: those with the same tables in a list of their own, which all these tables share.
-    groups: list[list[_StoredPart]] = field(default_factory=list)
-    known: tuple[Column, ...] | None = None
+    groups: list[list[_ReaderPart]] = field(default_factory=list)
+    known: tuple[RawColumn, ...] | None = None
     is_verified: bool = False
 
     @property
@@ -151,7 +158,7 @@ class LakeTable(Struct, dict=True):
         return list(self.files)
 
     @cached_property
-    def files(self) -> dict[str, File]:
+    def files(self) -> dict[str, LakeFile]:
         """The files by their paths, in order of time."""
         parts = self.groups[0] if len(self.groups) == 1 else sorted(chain(*self.groups), key=_order)
         return {
@@ -161,14 +168,14 @@ class LakeTable(Struct, dict=True):
         }
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[RawColumn, ...]:
         if self.known is None:
             self.known = self.find()
         return self.known
 
     def stream(self, columns: list[str]) -> ArrowSource:
         self._verify()
-        return Stream(self, columns)
+        return ParquetStream(self, columns)
 
     def sql(self, columns: Sequence[str]) -> str:
         """A SELECT of the named columns; constant columns are not read."""
@@ -187,12 +194,12 @@ class LakeTable(Struct, dict=True):
             self.is_verified = True
 
 
-def _order(stored: _StoredPart) -> tuple[int, str]:
+def _order(stored: _ReaderPart) -> tuple[int, str]:
     """The order of parts in a manifest."""
     return stored.part.first_us or 0, stored.input.sha256
 
 
-class _Tables(Mapping[str, list[RawTable]]):
+class _LakeTables(Mapping[str, list[RawTable]]):
     """Raw tables by name. A document of each kind of parts is read when a name is first asked for."""
 
     def __init__(self, source: LakeSource) -> None:
@@ -201,7 +208,7 @@ class _Tables(Mapping[str, list[RawTable]]):
     @cached_property
     def _found(self) -> dict[str, list[LakeTable]]:
         # By what their tables have in common: a year of a system has as many parts as days.
-        alike: dict[tuple[str, tuple[str, ...], str], list[_StoredPart]] = {}
+        alike: dict[tuple[str, tuple[str, ...], str], list[_ReaderPart]] = {}
         for stored in self._source.chosen:
             alike.setdefault((stored.part.system, stored.sources, stored.tables), []).append(stored)
         tables: dict[tuple[str, str, str, tuple[str, ...]], LakeTable] = {}
@@ -243,14 +250,14 @@ class LakeSource:
     """All inputs of one kind in a lake."""
 
     def __init__(
-        self, name: str, lake: Folder, parts: list[_StoredPart], options: Options, reading: Reading
+        self, name: str, lake: LakeFolder, parts: list[_ReaderPart], options: Options, reading: ReadLock
     ) -> None:
         self.name = name
         self.lake = lake
         self._reading = reading
         self._options = options
         self._parts = parts
-        self._by_system: dict[str, list[_StoredPart]] = {}
+        self._by_system: dict[str, list[_ReaderPart]] = {}
         for stored in parts:
             self._by_system.setdefault(stored.part.system, []).append(stored)
         self._check()
@@ -267,10 +274,10 @@ class LakeSource:
         self.chosen = [stored for stored in self._selected if stored.part.raw]
         #: Systems of which raw tables within the options are forgotten.
         self.forgotten = {stored.part.system for stored in self._selected if not stored.part.raw}
-        self._schemas: dict[str, tuple[Column, ...]] = {}
+        self._schemas: dict[str, tuple[RawColumn, ...]] = {}
         self._alike: dict[str, Mapping[str, str]] = {}
-        self._files: dict[tuple[str, str], dict[str, list[File]]] = {}
-        self.tables: Mapping[str, list[RawTable]] = _Tables(self)
+        self._files: dict[tuple[str, str], dict[str, list[LakeFile]]] = {}
+        self.tables: Mapping[str, list[RawTable]] = _LakeTables(self)
 
     def _wanted(self) -> list[str]:
         """The systems that the options name; all, if none of them is here, so that an error can name them."""
@@ -329,7 +336,7 @@ class LakeSource:
         info.find = lambda: self._intervals(info)
         return info
 
-    def _ends(self, parts: list[_StoredPart]) -> tuple[int, int] | None:
+    def _ends(self, parts: list[_ReaderPart]) -> tuple[int, int] | None:
         """The first and the last interval end of all parts; None if options or documents have to say more."""
         if self._options.start is not None or self._options.end is not None:
             return None
@@ -337,10 +344,10 @@ class LakeSource:
         known = [end for span in ends if span is not None for end in span]
         return (min(known), max(known)) if len(known) == 2 * len(parts) else None
 
-    def _parts_of(self, system: str, source: str) -> list[_StoredPart]:
+    def _parts_of(self, system: str, source: str) -> list[_ReaderPart]:
         return [stored for stored in self._by_system[system] if source in stored.sources]
 
-    def _is_selected(self, stored: _StoredPart) -> bool:
+    def _is_selected(self, stored: _ReaderPart) -> bool:
         part = stored.part
         if self._options.systems and part.system not in self._options.systems:
             return False
@@ -353,24 +360,24 @@ class LakeSource:
         ends_before = low is not None and last <= low and part.open_us is None
         return not ends_before and (high is None or first <= high)
 
-    def schemas(self, stored: _StoredPart) -> Mapping[str, str]:
+    def schemas(self, stored: _ReaderPart) -> Mapping[str, str]:
         """The tables of a part with their schemas, from the document of one with the same tables."""
         key = stored.tables
         if key not in self._alike:
             self._alike[key] = stored.document.schemas
         return self._alike[key]
 
-    def files(self, stored: _StoredPart) -> dict[str, list[File]]:
+    def files(self, stored: _ReaderPart) -> dict[str, list[LakeFile]]:
         """The files of a part that may contain what the options ask for, by table."""
         key = stored.input.sha256, stored.part.system
         if key not in self._files:
-            by_table: dict[str, list[File]] = {}
+            by_table: dict[str, list[LakeFile]] = {}
             for file in self._within(stored):
                 by_table.setdefault(file.table, []).append(file)
             self._files[key] = by_table
         return self._files[key]
 
-    def _within(self, stored: _StoredPart) -> Iterator[File]:
+    def _within(self, stored: _ReaderPart) -> Iterator[LakeFile]:
         low, high = self._bounds[stored.part.system]
         # A lasting state may have been recorded long before.
         lasting = frozenset() if low is None else lasting_tables()
@@ -383,8 +390,8 @@ class LakeSource:
             ):
                 yield file
 
-    def schema(self, key: str) -> Callable[[], tuple[Column, ...]]:
-        def find() -> tuple[Column, ...]:
+    def schema(self, key: str) -> Callable[[], tuple[RawColumn, ...]]:
+        def find() -> tuple[RawColumn, ...]:
             if key not in self._schemas:
                 name = file_names.schema(key)
                 data = self.lake.read(name, None)
@@ -401,7 +408,7 @@ class LakeSource:
         return self._intervals_of(info, chosen, parts) or self._intervals_of(info, with_rows, parts)
 
     def _intervals_of(
-        self, info: SystemInfo, chosen: list[_StoredPart], parts: list[_StoredPart]
+        self, info: SystemInfo, chosen: list[_ReaderPart], parts: list[_ReaderPart]
     ) -> list[Interval]:
         found: list[Interval] = []
         marks = False
@@ -529,7 +536,7 @@ def _bounds(options: Options, info: SystemInfo) -> tuple[int | None, int | None]
     """Interval ends are after the first and not after the second, in microseconds UTC; None: no bound."""
     zone = dt.UTC if options.utc else info.zone()
 
-    def moment(bound: Moment | None) -> int | None:
+    def moment(bound: TimeSpec | None) -> int | None:
         if bound is None or bound.date is None:
             return None
         return (bound.utc(zone, bound.date) - _EPOCH) // dt.timedelta(microseconds=1)

@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.inputs.problems import Problem
-from zlens.lake.boundary_inputs import Ground, Pair, sql_list
-from zlens.lake.documents import File, PartDocument, SeamDocument
+from zlens.lake.boundary_inputs import BoundaryInputs, Pair, sql_list
+from zlens.lake.documents import BoundaryDocument, LakeFile, PartDocument
 from zlens.lake.file_names import UNKNOWN
 from zlens.lake.parquet_streams import parquet
-from zlens.readers.boundaries import Rejoined, rejoin
+from zlens.readers.boundaries import StitchedRecords, rejoin
 
 if TYPE_CHECKING:
-    from zlens.lake.boundaries import Seams
+    from zlens.lake.boundaries import BoundaryUpdater
 
 
-def remade(seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
+def remade(
+    seams: BoundaryUpdater, parts: list[Pair], index: int, ground: BoundaryInputs, key: str
+) -> BoundaryDocument:
     """The seam of a part: all its rows in the context of the parts around it."""
     pair = parts[index]
     part_document = seams.document(pair)
@@ -52,7 +54,7 @@ def remade(seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str
     )
     moved = ArrowTable([("piece_offset", "int"), ("whole_offset", "int")], list(rejoined.moved.items()))
     seams.engine.bring("moved", moved)
-    seam = SeamDocument([], intervals=rejoined.intervals())
+    seam = BoundaryDocument([], intervals=rejoined.intervals())
     for table in part_document.schemas:
         files = [file for file in part_document.files if file.table == table]
         if table in rejoined.tables:
@@ -64,7 +66,12 @@ def remade(seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str
 
 
 def _query(
-    seams: Seams, pair: Pair, part_document: PartDocument, table: str, rejoined: Rejoined, files: list[File]
+    seams: BoundaryUpdater,
+    pair: Pair,
+    part_document: PartDocument,
+    table: str,
+    rejoined: StitchedRecords,
+    files: list[LakeFile],
 ) -> str:
     columns = [column.name for column in seams.schema(part_document.schemas[table])]
     seams.engine.bring("pieces", rejoined.stream(table, columns))
@@ -89,7 +96,9 @@ def _query(
     )
 
 
-def _add_problems(seams: Seams, pair: Pair, index: int, rejoined: Rejoined, seam: SeamDocument) -> None:
+def _add_problems(
+    seams: BoundaryUpdater, pair: Pair, index: int, rejoined: StitchedRecords, seam: BoundaryDocument
+) -> None:
     """Add the part's resets and problems in its context; those that the import reported are left out."""
     imported, part = pair
     [(before,)] = seams.engine.rows(f"SELECT min(before_us) FROM pairs WHERE part = {index}")

@@ -16,19 +16,19 @@ from functools import partial
 from msgspec import Struct, field
 
 from zlens.errors import InputError, LakeError, QueryError
-from zlens.inputs.options import Moment, Options
+from zlens.inputs.options import Options, TimeSpec
 from zlens.inputs.source import Progress, SystemInfo
 from zlens.lake import file_names, lake_folder, retention, rollups
-from zlens.lake.boundaries import Seams
-from zlens.lake.lake_folder import Folder, part_of
-from zlens.lake.manifest import Input, Manifest, Part
+from zlens.lake.boundaries import BoundaryUpdater
+from zlens.lake.lake_folder import LakeFolder, part_of
+from zlens.lake.manifest import InputPart, LakeInput, Manifest
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.schema.wording import say
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-class Forgotten(Struct):
+class RemovalResult(Struct):
     """Removed parts (system and name of the input), and parts that lie only partly in the range."""
 
     gone: list[tuple[str, str]] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Forgotten(Struct):
     waiting: int = 0
 
 
-def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = False) -> Forgotten:
+def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = False) -> RemovalResult:
     """Remove what lies within the systems and times of the options. QueryError if they select nothing."""
     path = os.fspath(lake)
     if not file_names.is_lake(path):
@@ -61,12 +61,12 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
         return into.repeat(lambda: _forget(into, options, dry_run))
 
 
-def _forget(into: Folder, options: Options, dry_run: bool) -> Forgotten:
+def _forget(into: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
     with into.staging() as staged, into.locked():
         manifest = into.load()
         into.clean(manifest)
         _known(manifest, set(options.systems))
-        forgotten = Forgotten()
+        forgotten = RemovalResult()
         going = _select_parts(into, manifest, options, forgotten)
         if dry_run or not going:
             return forgotten
@@ -77,7 +77,7 @@ def _forget(into: Folder, options: Options, dry_run: bool) -> Forgotten:
         moves: dict[str, str] = {}
         engine = ParquetEngine(os.fspath(staged.path / "spill"))
         try:
-            seams = Seams(into, manifest, staged, engine, moves)
+            seams = BoundaryUpdater(into, manifest, staged, engine, moves)
             seams.renew((part.system, imported.source) for imported, part in going)
         finally:
             engine.close()
@@ -98,7 +98,7 @@ def forget_raw(
     dry_run: bool = False,
     now_us: int | None = None,
     progress: Progress | None = None,
-) -> Forgotten:
+) -> RemovalResult:
     """Remove the raw tables of what is older than so many seconds; measures by hour and day stay.
 
     A part goes when all its local days are that old. What its neighbors and later imports need of it stays,
@@ -136,7 +136,7 @@ def forget_raw(
 class _Chosen(Struct):
     """The parts whose raw tables are to be removed, each with the measures of its days."""
 
-    forgotten: Forgotten
+    forgotten: RemovalResult
     removed: list[retention.Removed] = field(default_factory=list)
 
     def facts(self) -> list[object]:
@@ -147,12 +147,12 @@ class _Chosen(Struct):
         ]
 
 
-def _choose_raw(into: Folder, manifest: Manifest, before_us: int, systems: set[str]) -> _Chosen:
+def _choose_raw(into: LakeFolder, manifest: Manifest, before_us: int, systems: set[str]) -> _Chosen:
     _known(manifest, systems)
-    forgotten = Forgotten()
+    forgotten = RemovalResult()
     chosen = _Chosen(forgotten)
     for machine in rollups.machines(into, manifest):
-        measured = _Measured(into, manifest, machine)
+        measured = _RollupCoverage(into, manifest, machine)
         for imported, part, days in machine.parts:
             if not part.raw or not days or (systems and part.system not in systems):
                 continue
@@ -178,7 +178,7 @@ def _choose_raw(into: Folder, manifest: Manifest, before_us: int, systems: set[s
     return chosen
 
 
-def _remove_raw(into: Folder, before_us: int, systems: set[str], proven: _Chosen) -> Forgotten | None:
+def _remove_raw(into: LakeFolder, before_us: int, systems: set[str], proven: _Chosen) -> RemovalResult | None:
     """Remove what was proven to be retained; None if the lake has changed since then."""
     with into.staging() as staged, into.locked():
         manifest = into.load()
@@ -196,16 +196,16 @@ def _remove_raw(into: Folder, before_us: int, systems: set[str], proven: _Chosen
         return chosen.forgotten
 
 
-class _Measured:
+class _RollupCoverage:
     """Which data of a machine are in its measures by hour and day."""
 
-    def __init__(self, into: Folder, manifest: Manifest, machine: rollups.Machine) -> None:
+    def __init__(self, into: LakeFolder, manifest: Manifest, machine: rollups.LakeMachine) -> None:
         self._into = into
         self._manifest = manifest
         self._states = machine.states()
         self._sealed = machine.sealed()
 
-    def has(self, imported: Input, part: Part, day: int) -> bool:
+    def has(self, imported: LakeInput, part: InputPart, day: int) -> bool:
         """Whether a day's measures contain an input. LakeError if they could, but are not up to date."""
         name = rollups.day_name(day)
         rollup = self._manifest.rollups.get((part.system, name))
@@ -221,7 +221,7 @@ class _Measured:
         return True
 
 
-def _drop_measures(into: Folder, manifest: Manifest, going: list[Part]) -> None:
+def _drop_measures(into: LakeFolder, manifest: Manifest, going: list[InputPart]) -> None:
     """Measures go with the data that they were computed from, unless only they are left of a day."""
     leaving = {id(part) for part in going}
     for machine in rollups.machines(into, manifest):
@@ -249,8 +249,8 @@ def _known(manifest: Manifest, systems: set[str]) -> None:
 
 
 def _select_parts(
-    into: Folder, manifest: Manifest, options: Options, forgotten: Forgotten
-) -> list[tuple[Input, Part]]:
+    into: LakeFolder, manifest: Manifest, options: Options, forgotten: RemovalResult
+) -> list[tuple[LakeInput, InputPart]]:
     going = []
     for imported, part in manifest.parts():
         if options.systems and part.system not in options.systems:
@@ -268,11 +268,11 @@ def _select_parts(
     return going
 
 
-def _coverage(part: Part, info: SystemInfo, options: Options) -> tuple[bool, bool]:
+def _coverage(part: InputPart, info: SystemInfo, options: Options) -> tuple[bool, bool]:
     """Whether a part lies wholly, and whether it lies at least partly, within the times of the options."""
     zone = dt.UTC if options.utc else info.zone()
 
-    def to_us(moment: Moment | None, otherwise: int) -> int:
+    def to_us(moment: TimeSpec | None, otherwise: int) -> int:
         if moment is None or moment.date is None:
             return otherwise
         return (moment.utc(zone, moment.date) - _EPOCH) // dt.timedelta(microseconds=1)
@@ -286,7 +286,7 @@ def _coverage(part: Part, info: SystemInfo, options: Options) -> tuple[bool, boo
     return low <= first and last <= high, first <= high and last >= low
 
 
-def _drop(manifest: Manifest, imported: Input, part: Part) -> None:
+def _drop(manifest: Manifest, imported: LakeInput, part: InputPart) -> None:
     del imported.parts[part.system]
     imported.forgotten = [*imported.forgotten, part.system]
     if not imported.parts:

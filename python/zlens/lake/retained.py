@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from zlens.lake import validators
-from zlens.schema.validators import Integer, Key, Row, Spec
+from zlens.schema.validators import FixedTuple, Integer, Key, Spec
 
 _SECOND_US = 1_000_000
 
@@ -93,15 +93,15 @@ def _loaded(values: dict[str, Any]) -> Retained:
 
 
 _NAMES = validators.many(validators.TEXT)
-_RUN = Row((validators.WHOLE, Integer(1), Integer(1)), "first end, step and length", Run)
+_RUN = FixedTuple((validators.WHOLE, Integer(1), Integer(1)), "first end, step and length", Run)
 #: As a document of measures has it.
 RETAINED = Spec(
     (
-        Key("feeds", validators.many(Row((_NAMES, _NAMES), "measures and the tables that they read"))),
+        Key("feeds", validators.many(FixedTuple((_NAMES, _NAMES), "measures and the tables that they read"))),
         Key(
             "ends",
             validators.many(
-                Row((validators.TEXT, _NAMES, validators.many(_RUN)), "source, measures and runs")
+                FixedTuple((validators.TEXT, _NAMES, validators.many(_RUN)), "source, measures and runs")
             ),
         ),
     ),

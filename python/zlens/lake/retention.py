@@ -12,9 +12,9 @@ from zlens.catalog.expressions import literal
 from zlens.errors import LakeError
 from zlens.inputs.source import Progress
 from zlens.lake import documents, file_names, rollups
-from zlens.lake.documents import File
-from zlens.lake.lake_folder import Folder, part_of
-from zlens.lake.manifest import Input, Part, Rollup
+from zlens.lake.documents import LakeFile
+from zlens.lake.lake_folder import LakeFolder, part_of
+from zlens.lake.manifest import DayRollup, InputPart, LakeInput
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.parquet_streams import parquet
 from zlens.schema.wording import say
@@ -28,9 +28,9 @@ _MOST = 8
 class Removed(Struct):
     """A part whose raw tables are to be removed, and the measures that have its rows."""
 
-    imported: Input
-    part: Part
-    rollups: list[Rollup]
+    imported: LakeInput
+    part: InputPart
+    rollups: list[DayRollup]
 
 
 class Proof(Struct):
@@ -79,7 +79,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def proof(into: Folder, removed: Iterable[Removed], progress: Progress | None = None) -> list[Proof]:
+def proof(into: LakeFolder, removed: Iterable[Removed], progress: Progress | None = None) -> list[Proof]:
     """Compare the intervals of the raw tables of some parts with those that measures retain."""
     parts = list(removed)
     if not parts:
@@ -122,14 +122,14 @@ def _by_table(entries: Iterable[Proof]) -> list[Proof]:
     return joined
 
 
-def _proof_of(into: Folder, removed: Removed, engine: ParquetEngine) -> Iterator[Proof]:
+def _proof_of(into: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iterator[Proof]:
     imported, part = removed.imported, removed.part
     days = [into.measures(rollup).retained for rollup in removed.rollups]
     stored = part_of(into.document(imported, part.document), part, into)
     seam = into.seam(imported, part)
     by_place = {file.place: file for file in stored.files}
     by_place.update({file.place: file for file in (seam.files if seam is not None else ())})
-    by_table: dict[str, list[File]] = {}
+    by_table: dict[str, list[LakeFile]] = {}
     for file in by_place.values():
         if file.rows:
             by_table.setdefault(file.table, []).append(file)

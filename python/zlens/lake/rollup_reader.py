@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from zlens.catalog import expressions
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import ArrowSource, RawTable, SystemInfo, WithoutFiles
+from zlens.inputs.source import ArrowSource, FilelessSource, RawTable, SystemInfo
 from zlens.lake import documents, file_names
 from zlens.lake.documents import MeasuresFile
-from zlens.lake.lake_folder import Folder, Reading
-from zlens.lake.manifest import RULES, Gathered, Rollup
-from zlens.lake.parquet_streams import Stream, allow, parquet
+from zlens.lake.lake_folder import LakeFolder, ReadLock
+from zlens.lake.manifest import RULES, ConsolidatedDay, DayRollup
+from zlens.lake.parquet_streams import ParquetStream, allow, parquet
 from zlens.lake.rollups import DAY_US, day_number
 
 #: The column with the end of the hour or day. Its name is not `interval_end`: no interval ends there.
@@ -30,7 +30,7 @@ class MeasuresTable:
     """One measure by hour or by day, of all systems, in files of one schema."""
 
     def __init__(
-        self, name: str, columns: tuple[Column, ...], lake: Folder, bounds: Mapping[str, Bounds]
+        self, name: str, columns: tuple[RawColumn, ...], lake: LakeFolder, bounds: Mapping[str, Bounds]
     ) -> None:
         self.name = name
         self.columns = columns
@@ -67,7 +67,7 @@ class MeasuresTable:
             self._only[path] = only
 
     def stream(self, columns: list[str]) -> ArrowSource:
-        return Stream(self, columns)
+        return ParquetStream(self, columns)
 
     def _times(self) -> str:
         by_bounds: dict[Bounds, list[str]] = {}
@@ -88,21 +88,21 @@ def _of_systems(systems: tuple[str, ...] | None) -> str:
     return "true" if systems is None else f"system IN ({', '.join(map(expressions.literal, systems))})"
 
 
-class _Tables(Mapping[str, list[RawTable]]):
+class _RollupTables(Mapping[str, list[RawTable]]):
     """The tables by name. Documents are read when a name is first asked for."""
 
     def __init__(
         self,
-        lake: Folder,
-        rollups: Sequence[Rollup],
-        gathered: Sequence[Gathered],
+        lake: LakeFolder,
+        rollups: Sequence[DayRollup],
+        gathered: Sequence[ConsolidatedDay],
         bounds: Mapping[str, Bounds],
     ) -> None:
         self._lake = lake
         self._rollups = rollups
         self._gathered = gathered
         self._bounds = bounds
-        self._schemas: dict[str, tuple[Column, ...]] = {}
+        self._schemas: dict[str, tuple[RawColumn, ...]] = {}
 
     @cached_property
     def found(self) -> dict[str, list[RawTable]]:
@@ -113,7 +113,7 @@ class _Tables(Mapping[str, list[RawTable]]):
                 tables[name, key] = MeasuresTable(name, self._schema(key), self._lake, self._bounds)
             return tables[name, key]
 
-        by_day: dict[str, dict[str, Rollup]] = {}
+        by_day: dict[str, dict[str, DayRollup]] = {}
         for rollup in self._rollups:
             if self._overlaps(rollup):
                 by_day.setdefault(rollup.day, {})[rollup.system] = rollup
@@ -143,13 +143,13 @@ class _Tables(Mapping[str, list[RawTable]]):
             by_name.setdefault(one.name, []).append(one)
         return by_name
 
-    def _schema(self, key: str) -> tuple[Column, ...]:
+    def _schema(self, key: str) -> tuple[RawColumn, ...]:
         if key not in self._schemas:
             name = file_names.schema(key)
             self._schemas[key] = documents.load_schema(self._lake.read(name, None), self._lake.absolute(name))
         return self._schemas[key]
 
-    def _overlaps(self, rollup: Rollup) -> bool:
+    def _overlaps(self, rollup: DayRollup) -> bool:
         low, high = self._bounds.get(rollup.system, (None, None))
         day_us = day_number(rollup.day) * DAY_US
         # Days are local: clocks differ by less than a day.
@@ -169,24 +169,24 @@ class _Tables(Mapping[str, list[RawTable]]):
         return len(self.found)
 
 
-class MeasuresSource(WithoutFiles):
+class MeasuresSource(FilelessSource):
     """The measures of a lake by hour and day, which are of systems that its other sources describe."""
 
     name = "zlens-measures"
 
     def __init__(
         self,
-        lake: Folder,
-        rollups: Sequence[Rollup],
-        gathered: Sequence[Gathered],
+        lake: LakeFolder,
+        rollups: Sequence[DayRollup],
+        gathered: Sequence[ConsolidatedDay],
         bounds: Mapping[str, Bounds],
-        reading: Reading,
+        reading: ReadLock,
     ) -> None:
         self.lake = lake
         self.systems: list[SystemInfo] = []
         self._rollups = rollups
         self._reading = reading
-        self._tables = _Tables(lake, rollups, gathered, bounds)
+        self._tables = _RollupTables(lake, rollups, gathered, bounds)
         self.tables: Mapping[str, list[RawTable]] = self._tables
 
     def problems(self, *, complete: bool = False) -> list[Problem]:

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from zlens.inputs.source import SystemInfo
-from zlens.lake.lake_folder import Folder, part_of
-from zlens.lake.manifest import RULES, Input, Manifest, Part
+from zlens.lake.lake_folder import LakeFolder, part_of
+from zlens.lake.manifest import RULES, InputPart, LakeInput, Manifest
 
 DAY_US = 86_400_000_000
 _EPOCH = dt.date(1970, 1, 1)
@@ -30,7 +30,7 @@ def day_number(name: str) -> int:
     return (dt.date.fromisoformat(name) - _EPOCH).days
 
 
-class Machine(Struct):
+class LakeMachine(Struct):
     """The systems of a machine, or one system whose machine is unknown.
 
     offsets   seconds between local time and UTC, by system and source
@@ -40,7 +40,7 @@ class Machine(Struct):
 
     systems: list[str] = field(default_factory=list)
     offsets: dict[tuple[str, str], int] = field(default_factory=dict)
-    parts: list[tuple[Input, Part, tuple[int, ...]]] = field(default_factory=list)
+    parts: list[tuple[LakeInput, InputPart, tuple[int, ...]]] = field(default_factory=list)
     gaps: dict[int, int] = field(default_factory=dict)
 
     def days(self) -> set[tuple[str, int]]:
@@ -65,7 +65,7 @@ class Machine(Struct):
         return {day for _, part, days in self.parts if not part.raw for day in days}
 
 
-def machines(into: Folder, manifest: Manifest) -> list[Machine]:
+def machines(into: LakeFolder, manifest: Manifest) -> list[LakeMachine]:
     """The machines of a lake with the days that each part has data of, in order of their first system."""
     infos: dict[tuple[str, str], SystemInfo] = {}
     for imported, part in manifest.parts():
@@ -84,10 +84,10 @@ def machines(into: Folder, manifest: Manifest) -> list[Machine]:
             first = _group(groups, of_system.setdefault(part.system, name))
             groups[_group(groups, name)] = first
     of_system = {system: _group(groups, name) for system, name in of_system.items()}
-    found: dict[tuple[bool, str], Machine] = {}
+    found: dict[tuple[bool, str], LakeMachine] = {}
     for (system, source), info in sorted(infos.items()):
         known = of_system.get(system)
-        machine = found.setdefault((known is not None, known or system), Machine())
+        machine = found.setdefault((known is not None, known or system), LakeMachine())
         if system not in machine.systems:
             machine.systems.append(system)
         machine.offsets[system, source] = info.utc_offset_s or 0
@@ -114,9 +114,9 @@ def _group(groups: dict[str, str], machine: str) -> str:
     return machine
 
 
-def together(machines: list[Machine]) -> Machine:
+def together(machines: list[LakeMachine]) -> LakeMachine:
     """Machines as one, whose measures are computed together; they do not depend on each other."""
-    joined = Machine()
+    joined = LakeMachine()
     for machine in machines:
         joined.systems += machine.systems
         joined.offsets |= machine.offsets
@@ -131,7 +131,7 @@ def half_us(info: SystemInfo) -> int:
     return round((info.nominal_s or 0) * 500_000)
 
 
-def _gap(last_end_us: int | None, part: Part, info: SystemInfo) -> tuple[int, int] | None:
+def _gap(last_end_us: int | None, part: InputPart, info: SystemInfo) -> tuple[int, int] | None:
     """The local day of the row of the gap before a part, and when the gap ends; None if there is none."""
     first_us = part.first_end_us
     # Up to half a usual interval more is no gap.
@@ -141,7 +141,7 @@ def _gap(last_end_us: int | None, part: Part, info: SystemInfo) -> tuple[int, in
     return (middle - 1) // DAY_US, first_us
 
 
-def _days(part: Part, info: SystemInfo) -> tuple[int, ...]:
+def _days(part: InputPart, info: SystemInfo) -> tuple[int, ...]:
     """The local days that the rows of a part may be in; the middle of an interval decides."""
     offset = (info.utc_offset_s or 0) * 1_000_000
     times = [*_times(part)]
@@ -152,7 +152,7 @@ def _days(part: Part, info: SystemInfo) -> tuple[int, ...]:
     return tuple(range((first - 1) // DAY_US, (last - 1) // DAY_US + 1))
 
 
-def _times(part: Part) -> Iterator[int]:
+def _times(part: InputPart) -> Iterator[int]:
     # Records before the first interval end, as a configuration is, are in no bucket of their own.
     yield from part.ends_us() or (time for time in (part.first_us, part.last_us) if time is not None)
     yield from part.open_us or ()

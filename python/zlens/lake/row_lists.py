@@ -16,21 +16,21 @@ from zlens.lake import validators
 from zlens.schema.validators import (
     LARGEST,
     SMALLEST,
+    FixedTuple,
     Integer,
     Key,
-    Kind,
-    Maybe,
+    Nullable,
     Number,
-    Row,
     Spec,
     Text,
+    Validator,
 )
 
 
-class Lists(Struct, frozen=True, dict=True):
+class RowLists(Struct, frozen=True, dict=True):
     """The lists of a file by name, each with the kind of its rows; `into`: what they become."""
 
-    rows: Mapping[str, Row]
+    rows: Mapping[str, FixedTuple]
     into: Callable[..., Any] = dict
 
     def load(self, data: bytes, file: str) -> Any:
@@ -62,15 +62,15 @@ class Lists(Struct, frozen=True, dict=True):
         return [_form(whole)] if short == whole else [_form(whole), _form(short)]
 
 
-def _form(places: Mapping[str, tuple[Kind, ...]]) -> type:
+def _form(places: Mapping[str, tuple[Validator, ...]]) -> type:
     """The type of a file whose rows have these places."""
     lists = [(name, list[tuple[tuple(map(_type, row))]]) for name, row in places.items()]  # type: ignore[misc]
     return msgspec.defstruct("Lists", lists, forbid_unknown_fields=True)
 
 
-def _type(kind: Kind) -> Any:
+def _type(kind: Validator) -> Any:
     """The type of values of a kind."""
-    if isinstance(kind, Maybe):
+    if isinstance(kind, Nullable):
         return _type(kind.of) | None
     if isinstance(kind, Integer):
         return Annotated[int, msgspec.Meta(ge=kind.low, le=kind.high)]
@@ -81,7 +81,7 @@ def _type(kind: Kind) -> Any:
     raise TypeError(f"rows have no place for {kind}")
 
 
-def _fit(rows: list[tuple[Any, ...]], row: Row) -> bool:
+def _fit(rows: list[tuple[Any, ...]], row: FixedTuple) -> bool:
     """Whether the numbers of rows are 0 or large enough."""
     numbers = [
         place for place, kind in enumerate(row.of) if Number in (type(kind), type(getattr(kind, "of", None)))

@@ -28,12 +28,12 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress, Source
 from zlens.lake import documents as document
 from zlens.lake import file_names, importer, lake_folder, validators
-from zlens.lake.importer import Added, Origin
-from zlens.lake.lake_folder import Folder, Staging
-from zlens.lake.manifest import INPUT, Input, Manifest, input_facts, input_of
+from zlens.lake.importer import DecodingOptions, ImportResult
+from zlens.lake.lake_folder import LakeFolder, Staging
+from zlens.lake.manifest import INPUT, LakeInput, Manifest, input_facts, input_of
 from zlens.lake.parquet_engine import ParquetEngine
-from zlens.lake.table_writer import Draft
-from zlens.schema.validators import Integer, Key, Maybe, Named, Row, Spec
+from zlens.lake.table_writer import InputDraft
+from zlens.schema.validators import FixedTuple, Integer, Key, MapOf, Nullable, Spec
 from zlens.schema.wording import say
 
 #: Describes a staged input; the folder has it when everything else is there.
@@ -48,11 +48,13 @@ _BLOCK = 1 << 20
 _STAGED = Spec(
     (
         Key("zlens_staged", Integer(VERSION, VERSION)),
-        Key("zone", Maybe(validators.TEXT), default=None),
+        Key("zone", Nullable(validators.TEXT), default=None),
         Key("input", INPUT),
         Key(
             "files",
-            Named(Row((validators.COUNT, validators.SHA256), "bytes and SHA-256"), 1, validators.LONGEST),
+            MapOf(
+                FixedTuple((validators.COUNT, validators.SHA256), "bytes and SHA-256"), 1, validators.LONGEST
+            ),
         ),
     )
 )
@@ -64,8 +66,8 @@ def stage(
     *,
     options: Options | None = None,
     progress: Progress | None = None,
-    report: Callable[[Added], None] | None = None,
-) -> tuple[list[Added], list[Problem]]:
+    report: Callable[[ImportResult], None] | None = None,
+) -> tuple[list[ImportResult], list[Problem]]:
     """Decode files, folders and patterns into an area, one folder each; the area is created if needed.
 
     Any number of processes may stage into one area, also the same input. Results and errors are those of
@@ -75,23 +77,23 @@ def stage(
     if file_names.is_lake(base):
         raise LakeError("this is a lake", file=str(base), cure="name another folder to stage in")
 
-    def stage_one(module: Any, path: str) -> Added:
-        with lake_folder.typed(Folder(area)):
+    def stage_one(module: Any, path: str) -> ImportResult:
+        with lake_folder.typed(LakeFolder(area)):
             return _stage_file(base, module, path, options or Options(), progress or importer.no_progress)
 
     files = importer.found(inputs)
-    with lake_folder.typed(Folder(area)):
+    with lake_folder.typed(LakeFolder(area)):
         base.mkdir(parents=True, exist_ok=True)
     return importer.each(files, stage_one, report)
 
 
-def _stage_file(base: Path, module: Any, path: str, options: Options, progress: Progress) -> Added:
+def _stage_file(base: Path, module: Any, path: str, options: Options, progress: Progress) -> ImportResult:
     before = os.stat(path)
     sha256 = importer.digest(path, before.st_size, progress)
     target = base / sha256
     zone = None if options.tz is None else str(options.tz)
     if (target / NAME).exists():
-        earlier = _Staged.load(target)
+        earlier = _StagedInput.load(target)
         if (earlier.input.leap, earlier.zone) != (options.leap or 0, zone):
             raise LakeError(
                 f"this input is staged with {earlier.input.leap} leap seconds and the zone {earlier.zone}",
@@ -116,7 +118,7 @@ def _stage_file(base: Path, module: Any, path: str, options: Options, progress: 
             place = ready / name
             place.parent.mkdir(parents=True, exist_ok=True)
             os.rename(file, place)
-        _Staged(ready, zone, draft.input, listed).dump()
+        _StagedInput(ready, zone, draft.input, listed).dump()
         try:
             os.rename(ready, target)
         except OSError:
@@ -153,11 +155,11 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-class Committed(Struct):
+class CommitResult(Struct):
     """The result for one staged input: `again` if the lake had it, `error` if it cannot be in this lake."""
 
     path: str
-    input: Input
+    input: LakeInput
     again: bool = False
     error: LakeError | InputError | None = None
 
@@ -168,8 +170,8 @@ def commit(
     *,
     keep: bool = False,
     progress: Progress | None = None,
-    report: Callable[[Committed], None] | None = None,
-) -> list[Committed]:
+    report: Callable[[CommitResult], None] | None = None,
+) -> list[CommitResult]:
     """Make staged inputs part of a lake, in order of time, and remove their folders unless `keep`.
 
     `areas` are folders that `stage` wrote into, or those of single inputs. Inputs become part of the lake in
@@ -198,10 +200,10 @@ def commit(
     return results
 
 
-def _found(areas: Iterable[str | os.PathLike[str]]) -> tuple[list[_Staged], list[Committed]]:
+def _found(areas: Iterable[str | os.PathLike[str]]) -> tuple[list[_StagedInput], list[CommitResult]]:
     """The staged inputs in order of time, each once, and those that are there twice."""
-    by_digest: dict[str, _Staged] = {}
-    twice: list[Committed] = []
+    by_digest: dict[str, _StagedInput] = {}
+    twice: list[CommitResult] = []
     for area in areas:
         base = Path(area)
         try:
@@ -214,14 +216,14 @@ def _found(areas: Iterable[str | os.PathLike[str]]) -> tuple[list[_Staged], list
             if not (path / NAME).exists():
                 continue
             try:
-                staged = _Staged.load(path)
+                staged = _StagedInput.load(path)
             except InputError:
                 if path.exists():
                     raise
                 # Another call has just committed it.
                 continue
             if staged.input.sha256 in by_digest:
-                twice.append(Committed(str(path), staged.input, again=True))
+                twice.append(CommitResult(str(path), staged.input, again=True))
             else:
                 by_digest[staged.input.sha256] = staged
     if not by_digest:
@@ -230,23 +232,23 @@ def _found(areas: Iterable[str | os.PathLike[str]]) -> tuple[list[_Staged], list
             file=", ".join(map(str, areas)),
             cure=say("lake_stage"),
         )
-    return sorted(by_digest.values(), key=_Staged.order), twice
+    return sorted(by_digest.values(), key=_StagedInput.order), twice
 
 
-def _commit(into: Folder, batch: list[_Staged]) -> list[Committed]:
+def _commit(into: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
     """Join a batch in one step. What cannot be in this lake stays where it is."""
     with into.locked():
         into.clean(into.load())
     with into.staging() as staging:
         current = into.load()
         results = [
-            Committed(str(staged.path), staged.input, again=True)
+            CommitResult(str(staged.path), staged.input, again=True)
             for staged in batch
             if _is_in(current, staged.input.sha256)
         ]
         known = {result.input.sha256 for result in results}
-        copies: list[tuple[_Staged, Draft, dict[str, Origin]]] = []
-        failures: list[tuple[_Staged, InputError]] = []
+        copies: list[tuple[_StagedInput, InputDraft, dict[str, DecodingOptions]]] = []
+        failures: list[tuple[_StagedInput, InputError]] = []
         for staged in batch:
             if staged.input.sha256 in known:
                 continue
@@ -260,8 +262,8 @@ def _commit(into: Folder, batch: list[_Staged]) -> list[Committed]:
         try:
             with into.locked():
                 manifest = into.load()
-                drafts: list[Draft] = []
-                beside: dict[tuple[str, str], tuple[int, Origin]] = {}
+                drafts: list[InputDraft] = []
+                beside: dict[tuple[str, str], tuple[int, DecodingOptions]] = {}
                 for staged, draft, origins in copies:
                     again = _is_in(manifest, staged.input.sha256)
                     conflict = None if again else _conflict(into, manifest, draft.input, origins, beside)
@@ -270,12 +272,12 @@ def _commit(into: Folder, batch: list[_Staged]) -> list[Committed]:
                         conflict = importer.stranger(there, draft.input)
                     if not again and conflict is None:
                         drafts.append(draft)
-                    results.append(Committed(str(staged.path), staged.input, again, conflict))
+                    results.append(CommitResult(str(staged.path), staged.input, again, conflict))
                 for staged, failure in failures:
                     # What another call has committed meanwhile it has also removed.
                     again = _is_in(manifest, staged.input.sha256)
                     results.append(
-                        Committed(str(staged.path), staged.input, again, None if again else failure)
+                        CommitResult(str(staged.path), staged.input, again, None if again else failure)
                     )
                 if drafts:
                     importer.commit(into, manifest, drafts, staging, shop)
@@ -290,11 +292,11 @@ def _is_in(manifest: Manifest, sha256: str) -> bool:
 
 
 def _conflict(
-    into: Folder,
+    into: LakeFolder,
     manifest: Manifest,
-    draft: Input,
-    origins: dict[str, Origin],
-    beside: dict[tuple[str, str], tuple[int, Origin]],
+    draft: LakeInput,
+    origins: dict[str, DecodingOptions],
+    beside: dict[tuple[str, str], tuple[int, DecodingOptions]],
 ) -> LakeError | None:
     """Why an input cannot be in this lake, or beside the others of its batch, which it then joins."""
     if draft.sha256 in manifest.inputs:
@@ -319,16 +321,16 @@ def _conflict(
     return None
 
 
-class _Staged(Struct):
+class _StagedInput(Struct):
     """A staged input: its folder, the zone of its local times, its facts, and its files by name in a lake."""
 
     path: Path
     zone: str | None
-    input: Input
+    input: LakeInput
     files: dict[str, tuple[int, str]]
 
     @classmethod
-    def load(cls, path: Path) -> _Staged:
+    def load(cls, path: Path) -> _StagedInput:
         """The staged input of a folder; InputError if zlens cannot have written it."""
         file = path / NAME
         try:
@@ -369,9 +371,9 @@ class _Staged(Struct):
         times = [part.first_us for part in self.input.parts.values() if part.first_us is not None]
         return min(times, default=0), self.input.sha256
 
-    def copied(self, staging: Staging) -> Draft:
+    def copied(self, staging: Staging) -> InputDraft:
         """A draft of copies in the staging of a lake; InputError if a file is not the one listed."""
-        draft = Draft(self.input)
+        draft = InputDraft(self.input)
         base = staging.path / self.input.sha256
         for name, (size, sha256) in self.files.items():
             target = base / name
@@ -386,9 +388,9 @@ class _Staged(Struct):
             draft.moves[name] = os.fspath(target)
         return draft
 
-    def origins(self) -> dict[str, Origin]:
+    def origins(self) -> dict[str, DecodingOptions]:
         """How the rows of each system were decoded."""
-        origins: dict[str, Origin] = {}
+        origins: dict[str, DecodingOptions] = {}
         for key in self.input.documents:
             name = self.path / file_names.document(self.input.sha256, key) / document.NAME
             try:
@@ -398,7 +400,7 @@ class _Staged(Struct):
                     f"cannot be read: {error.strerror or error}", file=str(name), cure="stage the input again"
                 ) from None
             for part in document.load(data, str(name)).parts:
-                origins[part.info.system] = Origin(part.info.local_time, part.info.release == SIM)
+                origins[part.info.system] = DecodingOptions(part.info.local_time, part.info.release == SIM)
         if origins.keys() != self.input.parts.keys():
             problem = validators.problem(str(self.path / NAME))
             raise problem.wrong("input.parts is wrong", expected="the systems of its documents")

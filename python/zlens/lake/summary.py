@@ -14,7 +14,7 @@ from zlens.lake.lake_folder import part_of
 from zlens.schema.wording import say
 
 
-class Amount(Struct):
+class FileTotals(Struct):
     """Parquet files, their rows and bytes."""
 
     files: int = 0
@@ -35,9 +35,9 @@ class SystemContents(Struct):
     inputs: int = 0
     first_us: int | None = None
     last_us: int | None = None
-    amount: Amount = field(default_factory=Amount)
-    days: dict[str, Amount] = field(default_factory=dict)
-    tables: dict[str, Amount] = field(default_factory=dict)
+    amount: FileTotals = field(default_factory=FileTotals)
+    days: dict[str, FileTotals] = field(default_factory=dict)
+    tables: dict[str, FileTotals] = field(default_factory=dict)
 
 
 class InputContents(Struct):
@@ -52,10 +52,10 @@ class InputContents(Struct):
     forgotten: list[str]
     first_us: int | None
     last_us: int | None
-    amount: Amount
+    amount: FileTotals
 
 
-class Contents(Struct):
+class LakeContents(Struct):
     """The contents of a lake. `waiting` files are removed when nobody reads the lake any more."""
 
     path: str
@@ -67,7 +67,7 @@ class Contents(Struct):
     measures_only: int
 
 
-def contents(lake: str | os.PathLike[str]) -> Contents:
+def contents(lake: str | os.PathLike[str]) -> LakeContents:
     """The contents of a lake. Only the manifest and its documents are read."""
     path = os.fspath(lake)
     if not is_lake(path):
@@ -78,7 +78,7 @@ def contents(lake: str | os.PathLike[str]) -> Contents:
     systems: dict[tuple[str, str], SystemContents] = {}
     inputs = []
     for imported in manifest.inputs.values():
-        total = Amount()
+        total = FileTotals()
         documents = {key: opened.document(imported, key) for key in imported.documents}
         for part in imported.parts.values():
             key = (part.system, imported.source)
@@ -91,8 +91,8 @@ def contents(lake: str | os.PathLike[str]) -> Contents:
                 for amount in (
                     total,
                     system_contents.amount,
-                    system_contents.days.setdefault(file.day, Amount()),
-                    system_contents.tables.setdefault(file.table, Amount()),
+                    system_contents.days.setdefault(file.day, FileTotals()),
+                    system_contents.tables.setdefault(file.table, FileTotals()),
                 ):
                     amount.add(file.rows, file.bytes)
         inputs.append(
@@ -115,7 +115,9 @@ def contents(lake: str | os.PathLike[str]) -> Contents:
     without_raw = sum(
         not any(part.raw for part in imported.parts.values()) for imported in manifest.inputs.values()
     )
-    return Contents(path, sorted_systems, inputs, len(manifest.retired), len(manifest.rollups), without_raw)
+    return LakeContents(
+        path, sorted_systems, inputs, len(manifest.retired), len(manifest.rollups), without_raw
+    )
 
 
 def _first(times: Iterable[int | None]) -> int | None:

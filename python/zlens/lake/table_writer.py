@@ -15,15 +15,15 @@ from msgspec import Struct, field
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.source import InventoryRow, RawTable, Source, Stretched, SystemInfo
 from zlens.lake import documents, duplicates, file_names, lake_folder
-from zlens.lake.documents import Document, File, Intervals, PartDocument, Span
+from zlens.lake.documents import InputDocument, LakeFile, PartDocument, PartIntervals, SourceTimeRange
 from zlens.lake.lake_folder import Staging
-from zlens.lake.manifest import Input, Part
-from zlens.lake.parquet_engine import ParquetEngine, Written
+from zlens.lake.manifest import InputPart, LakeInput
+from zlens.lake.parquet_engine import ParquetEngine, WrittenFile
 from zlens.lake.parquet_streams import parquet
-from zlens.readers.boundaries import Joints, joints
+from zlens.readers.boundaries import BoundaryReader, joints
 
 #: Days of one input that get a folder of their own; damaged clocks may produce more.
 MAX_DAYS = 1_000
@@ -33,23 +33,23 @@ _DAY_US = 86_400_000_000
 EVIDENCE = (("moment", "text"), ("us", "int"), ("tables", "text"), ("subject", "text"), ("kind", "text"))
 
 
-class Draft(Struct):
+class InputDraft(Struct):
     """An input in staging: its entry in the manifest, and the targets of its files."""
 
-    input: Input
+    input: LakeInput
     moves: dict[str, str] = field(default_factory=dict)
     rows: int = 0
     bytes: int = 0
     tables: set[str] = field(default_factory=set)
 
 
-class Writer:
+class InputWriter:
     """Writes one source, opened from one file, and everything else that the lake stores about it."""
 
     def __init__(
         self,
         source: Source,
-        draft: Draft,
+        draft: InputDraft,
         staged: Staging,
         engine: ParquetEngine,
         progress: Callable[[int, int, str], None],
@@ -63,7 +63,7 @@ class Writer:
         #: All systems of the source; rows of unwanted ones are left out.
         self.infos = source.systems
         self.wanted = systems
-        self.joints: dict[str, Joints | None] = {name: joints(source, name) for name in systems}
+        self.joints: dict[str, BoundaryReader | None] = {name: joints(source, name) for name in systems}
         #: The facts of each wanted system, one for each of its sources.
         self.sources: dict[str, list[SystemInfo]] = {}
         for info in self.infos:
@@ -73,7 +73,8 @@ class Writer:
         for system, infos in self.sources.items():
             if len(infos) > 1:
                 self.parts[system].spans = [
-                    Span(info.source, info.nominal_s, info.first_us, info.last_us) for info in infos
+                    SourceTimeRange(info.source, info.nominal_s, info.first_us, info.last_us)
+                    for info in infos
                 ]
         self.subjects: dict[str, str] = {}
         self.inventory = [row for row in source.inventory() if row.system is None or row.system in systems]
@@ -133,11 +134,11 @@ class Writer:
         # A table without rows can still be queried.
         for part in self.parts.values():
             part.schemas[name] = schema
-        by_system: dict[str, list[Written]] = {}
+        by_system: dict[str, list[WrittenFile]] = {}
         for written in written_files:
             place, day, kind = written.key.split(" ")
             system = self.infos[int(place) - 1].system
-            file = File(
+            file = LakeFile(
                 name,
                 day,
                 kind,
@@ -203,14 +204,14 @@ class Writer:
             return "'main'"
         return "if(seconds IS NULL OR interval_end IS NULL, 'edge', 'main')"
 
-    def _file(self, part: PartDocument, file: File, path: str) -> None:
+    def _file(self, part: PartDocument, file: LakeFile, path: str) -> None:
         part.files.append(file)
         self.draft.moves[file.name(self.draft.input.sha256, part.info.system)] = path
         self.draft.rows += file.rows
         self.draft.bytes += file.bytes
         self.draft.tables.add(file.table)
 
-    def _schema(self, columns: tuple[Column, ...]) -> str:
+    def _schema(self, columns: tuple[RawColumn, ...]) -> str:
         data = documents.dump_schema(columns)
         key = hashlib.sha256(data).hexdigest()[:16]
         name = file_names.schema(key)
@@ -219,7 +220,7 @@ class Writer:
             self.draft.moves[name] = os.fspath(self.staged.path / name)
         return key
 
-    def _subjects(self, system: str, table: str, files: list[Written]) -> None:
+    def _subjects(self, system: str, table: str, files: list[WrittenFile]) -> None:
         """Record the first and the last record of every subject of a table."""
         part_joints = self.joints[system]
         columns = part_joints.subject(table) if part_joints else None
@@ -267,9 +268,9 @@ class Writer:
             part_joints = self.joints[system]
             info = self.parts[system].info
             marks = part_joints.marks() if part_joints else []
-            stored = [Intervals(list(one.intervals)) for one in self.sources[system]]
+            stored = [PartIntervals(list(one.intervals)) for one in self.sources[system]]
             if marks:
-                stored = [Intervals([], marks)]
+                stored = [PartIntervals([], marks)]
             for number, intervals in enumerate(stored):
                 add(documents.intervals_name(place, number), intervals.dump())
             self._part(place, info, stored)
@@ -298,7 +299,7 @@ class Writer:
         resets = [reset for reset in self.source.resets() if reset[0] in systems]
         if resets:
             add(documents.RESETS, documents.dump({"rows": resets}))
-        contents = Document(_plain_values(self.source.info()), list(self.parts.values()), side)
+        contents = InputDocument(_plain_values(self.source.info()), list(self.parts.values()), side)
         data = contents.dump()
         digest = hashlib.sha256(data).hexdigest()
         key = digest[:16]
@@ -311,7 +312,7 @@ class Writer:
         for name, path in paths.items():
             self.draft.moves[f"{file_names.document(imported.sha256, key)}/{name}"] = os.fspath(path)
 
-    def _part(self, place: int, info: SystemInfo, stored: list[Intervals]) -> None:
+    def _part(self, place: int, info: SystemInfo, stored: list[PartIntervals]) -> None:
         times = [
             time
             for one in self.sources[info.system]
@@ -319,7 +320,7 @@ class Writer:
             if time is not None
         ]
         first_us, last_us = min(times, default=None), max(times, default=None)
-        part = Part(info.system, "", place, first_us, last_us, local_time=info.local_time)
+        part = InputPart(info.system, "", place, first_us, last_us, local_time=info.local_time)
         if info.machine is not None and first_us is not None:
             part.machines = [(first_us, info.machine), *info.moves]
         source = self.source
@@ -352,7 +353,7 @@ class Writer:
         )
         return None if first is None else (first, last)
 
-    def _pieces(self, place: int, system: str, part_joints: Joints) -> Iterator[str]:
+    def _pieces(self, place: int, system: str, part_joints: BoundaryReader) -> Iterator[str]:
         """Write subjects, evidence, and the pieces that seams are made of; yields their names."""
         area = self.staged.path / "side"
         table = self.subjects[system]
@@ -393,7 +394,7 @@ def subject_sql(columns: list[str]) -> str:
     return " || '/' || ".join(texts) or "''"
 
 
-def _group_evidence(part_joints: Joints) -> list[tuple[str, int, str, str | None, str]]:
+def _group_evidence(part_joints: BoundaryReader) -> list[tuple[str, int, str, str | None, str]]:
     """Evidence with all tables it applies to in one row."""
     tables: dict[tuple[int, int, str | None, str], list[str]] = {}
     for evidence in part_joints.evidence():
@@ -406,8 +407,8 @@ def _group_evidence(part_joints: Joints) -> list[tuple[str, int, str, str | None
     ]
 
 
-def _merge_columns(parts: list[RawTable]) -> tuple[Column, ...]:
-    columns: dict[str, Column] = {}
+def _merge_columns(parts: list[RawTable]) -> tuple[RawColumn, ...]:
+    columns: dict[str, RawColumn] = {}
     for part in parts:
         for column in part.columns:
             columns.setdefault(column.name, column)

@@ -7,7 +7,16 @@ from typing import Any
 from zlens.errors import InputError
 from zlens.lake import file_names
 from zlens.schema import document
-from zlens.schema.validators import Integer, Kind, Many, Maybe, Named, Problem, Row, Text
+from zlens.schema.validators import (
+    DocumentErrors,
+    FixedTuple,
+    Integer,
+    ListOf,
+    MapOf,
+    Nullable,
+    Text,
+    Validator,
+)
 
 #: Lists are as long as what was imported, such as years of a thousand systems; a file's size bounds them.
 LONGEST = 1_000_000_000
@@ -18,27 +27,27 @@ WHOLE = Integer()
 TEXT = Text()
 SHA256 = Text(64, 64, file_names.SHA256, "a SHA-256 in hexadecimal digits")
 KEY = Text(16, 16, file_names.KEY, "a key of 16 hexadecimal digits")
-MAYBE_TEXT, MAYBE_WHOLE = Maybe(TEXT), Maybe(WHOLE)
-MOMENTS = Row((WHOLE, WHOLE), "the first and the last moment, in microseconds since 1970")
+MAYBE_TEXT, MAYBE_WHOLE = Nullable(TEXT), Nullable(WHOLE)
+MOMENTS = FixedTuple((WHOLE, WHOLE), "the first and the last moment, in microseconds since 1970")
 
 
-def many(of: Kind) -> Many:
+def many(of: Validator) -> ListOf:
     """A list as long as what was imported."""
-    return Many(of, most=LONGEST)
+    return ListOf(of, most=LONGEST)
 
 
-def named(of: Kind) -> Named:
+def named(of: Validator) -> MapOf:
     """Values by name, as many as what was imported."""
-    return Named(of, 0, most=LONGEST)
+    return MapOf(of, 0, most=LONGEST)
 
 
-def problem(file: str) -> Problem:
+def problem(file: str) -> DocumentErrors:
     """Builds the errors of one of the lake's files."""
     cure = "import the data into a new lake, or put the file back from a copy"
-    return Problem(file, InputError, cure=cure, json=True)
+    return DocumentErrors(file, InputError, cure=cure, json=True)
 
 
-def loaded(data: bytes, file: str, kind: Kind) -> Any:
+def loaded(data: bytes, file: str, kind: Validator) -> Any:
     """The contents of a lake's file; InputError if zlens cannot have written it."""
     errors = problem(file)
     return kind.check(document.from_json(data, errors), "", errors)

@@ -12,17 +12,17 @@ from zlens.catalog import rules
 from zlens.errors import CatalogError, QueryError
 from zlens.findings import Finding
 from zlens.findings.evaluate import evaluate
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 
 if TYPE_CHECKING:
-    from zlens.live.measure_store import Measures
+    from zlens.live.measure_store import MeasureStore
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Rule, system and subject.
 Key = tuple[str, str, str]
 
 
-class Interval(Protocol):
+class ClosedIntervalLike(Protocol):
     @property
     def system(self) -> str: ...
     @property
@@ -31,7 +31,7 @@ class Interval(Protocol):
     def end_us(self) -> int: ...
 
 
-class Alert(Struct, frozen=True):
+class FindingAlert(Struct, frozen=True):
     """A finding that is or was there: since when, and until when, in microseconds since 1970, UTC."""
 
     finding: Finding
@@ -46,11 +46,11 @@ class Alert(Struct, frozen=True):
         return {**self.finding.row(), "since_us": self.since_us, "until_us": self.until_us}
 
 
-class Alerts:
+class FindingAlerts:
     """Findings over time. Several intervals that close together are checked together."""
 
     def __init__(self) -> None:
-        self.open: dict[Key, Alert] = {}
+        self.open: dict[Key, FindingAlert] = {}
         #: Why the rules could not be checked at the last step.
         self.error: str | None = None
         self.reload()
@@ -60,14 +60,14 @@ class Alerts:
         self._rules = rules.load()
 
     def renew(
-        self, session: Session, measures: Measures, step: int, closed: Sequence[Interval]
-    ) -> tuple[list[Alert], list[Alert]]:
+        self, session: CoreSession, measures: MeasureStore, step: int, closed: Sequence[ClosedIntervalLike]
+    ) -> tuple[list[FindingAlert], list[FindingAlert]]:
         """Check intervals that closed; returns the findings that appeared, and those that cleared."""
         ends = [(interval.system, interval.source, interval.end_us) for interval in closed]
         newest: dict[str, int] = {}
         for system, _, end_us in ends:
             newest[system] = max(newest.get(system, end_us), end_us)
-        own = Session.over(session.sources, session.options, computed=measures.tables(step, ends))
+        own = CoreSession.over(session.sources, session.options, computed=measures.tables(step, ends))
         own.brief = True
         try:
             found = evaluate(own, self._rules).rows
@@ -90,16 +90,16 @@ class Alerts:
             since_us = known.since_us if known is not None else _us(finding.first, end_us)
             last_us = _us(finding.last, end_us)
             if known is None:
-                opened.append(Alert(finding, since_us))
+                opened.append(FindingAlert(finding, since_us))
             if last_us < end_us:
-                cleared.append(Alert(finding, since_us, _next(last_us, ends, finding.system)))
+                cleared.append(FindingAlert(finding, since_us, _next(last_us, ends, finding.system)))
                 self.open.pop(key, None)
             else:
-                self.open[key] = Alert(finding, since_us)
+                self.open[key] = FindingAlert(finding, since_us)
         for key, alert in [*self.open.items()]:
             if key[1] in newest and key not in seen:
                 first_us = min(end_us for system, _, end_us in ends if system == key[1])
-                cleared.append(Alert(alert.finding, alert.since_us, first_us))
+                cleared.append(FindingAlert(alert.finding, alert.since_us, first_us))
                 del self.open[key]
         return opened, cleared
 

@@ -35,7 +35,7 @@ _DIGITS = re.compile(r"\d+")
 Position = Mapping[str, Any]
 
 
-class Arrived(Struct, frozen=True):
+class FeedChunk(Struct, frozen=True):
     """New bytes, the position behind them, and what is to be said of them: a gap, a replaced file."""
 
     data: bytes
@@ -54,7 +54,7 @@ class Feed(Protocol):
 
     def seek(self, position: Position) -> None: ...
 
-    def read(self) -> Arrived | None:
+    def read(self) -> FeedChunk | None:
         """What is new; None: nothing."""
         ...
 
@@ -62,7 +62,7 @@ class Feed(Protocol):
 
 
 @runtime_checkable
-class Settling(Protocol):
+class ReleasableFeed(Protocol):
     """A source that need not keep what is never read again."""
 
     def settle(self, position: Position) -> None:
@@ -70,7 +70,7 @@ class Settling(Protocol):
         ...
 
 
-class Many(ABC):
+class FeedGroup(ABC):
     """Something with sources, of which there may be more later."""
 
     @abstractmethod
@@ -78,7 +78,7 @@ class Many(ABC):
         """Its sources by now."""
 
 
-class Files:
+class FileFeed:
     """Files that are read one after the other: one that grows, or those that appear in a folder."""
 
     seekable = True
@@ -96,7 +96,7 @@ class Files:
         self._path, self._inode = position["file"], position["inode"]
         self._offset, self._done = position["offset"], {*position["done"]}
 
-    def read(self) -> Arrived | None:
+    def read(self) -> FeedChunk | None:
         notes: list[str] = []
         while True:
             if self._path is None and not self._next():
@@ -122,7 +122,7 @@ class Files:
                 os.close(handle)
             if data:
                 self._offset += len(data)
-                return Arrived(data, self._position(), tuple(notes))
+                return FeedChunk(data, self._position(), tuple(notes))
             settled = time.time() - status.st_mtime > SETTLED_S
             if not (settled and self._next()):
                 return None
@@ -151,24 +151,24 @@ class Files:
         return None
 
 
-def growing(path: str) -> Files:
+def growing(path: str) -> FileFeed:
     """A file that grows, or is replaced by a new one of its name."""
-    return Files(path, lambda: [path])
+    return FileFeed(path, lambda: [path])
 
 
-class Folder(Many):
+class FolderFeeds(FeedGroup):
     """A folder that fills up. Files whose names differ in digits only are one source."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._feeds: dict[str, Files] = {}
+        self._feeds: dict[str, FileFeed] = {}
 
-    def feeds(self) -> list[Files]:
+    def feeds(self) -> list[FileFeed]:
         """A source for each form of name."""
         for key in self._groups():
             if key not in self._feeds:
                 name = os.path.join(self.path, key)
-                self._feeds[key] = Files(name, lambda key=key: self._groups().get(key, []))  # type: ignore[misc]
+                self._feeds[key] = FileFeed(name, lambda key=key: self._groups().get(key, []))  # type: ignore[misc]
         return [*self._feeds.values()]
 
     def _groups(self) -> dict[str, list[str]]:
@@ -185,7 +185,7 @@ class Folder(Many):
         return groups
 
 
-class Handover:
+class ThreadHandover:
     """What a reading thread passes to the program: bytes, each with a note.
 
     what   what is left out when the program is behind
@@ -222,7 +222,7 @@ class Handover:
         return self._queue.qsize()
 
 
-class Reading:
+class ReaderThreadFeed:
     """A pipe or the device, read by a thread of its own that waits for nothing but the data."""
 
     seekable = False
@@ -233,14 +233,14 @@ class Reading:
         self._handle = handle
         self._device = device
         # A pipe waits when the program is behind; the device would overflow, which it must tell itself.
-        self._handover = Handover(_WAITING if device else MOST // _READ, "sets of data")
+        self._handover = ThreadHandover(_WAITING if device else MOST // _READ, "sets of data")
         self._thread = threading.Thread(target=self._run, name="zlens-reading", daemon=True)
         self._thread.start()
 
     def seek(self, position: Position) -> None:
         return None
 
-    def read(self) -> Arrived | None:
+    def read(self) -> FeedChunk | None:
         parts: list[bytes] = []
         notes: list[str] = []
         size = 0
@@ -255,7 +255,7 @@ class Reading:
             size += len(data)
             if note:
                 notes.append(note)
-        return Arrived(b"".join(parts), {}, tuple(notes)) if size or notes else None
+        return FeedChunk(b"".join(parts), {}, tuple(notes)) if size or notes else None
 
     def _run(self) -> None:
         if self._device:
@@ -302,7 +302,7 @@ class Reading:
         return None
 
 
-class Clock:
+class ReplayClock:
     """The time of replays: that of the records, `speed` times as fast; 0: as fast as possible."""
 
     def __init__(self, speed: float, now: Callable[[], float] = time.monotonic) -> None:
@@ -325,7 +325,7 @@ class Clock:
         return us - first <= (self._now() - begun) * self._speed * 1e6
 
 
-class Replay:
+class ReplayFeed:
     """A recording that is given as it was written, by a clock.
 
     moments   times in microseconds, and how many bytes of the file were there then, both rising
@@ -333,7 +333,7 @@ class Replay:
 
     seekable = True
 
-    def __init__(self, path: str, moments: list[tuple[int, int]], clock: Clock) -> None:
+    def __init__(self, path: str, moments: list[tuple[int, int]], clock: ReplayClock) -> None:
         self.name = path
         self.ended = False
         self._moments = moments
@@ -348,7 +348,7 @@ class Replay:
         while self._at < len(self._moments) and self._moments[self._at][1] <= self._offset:
             self._at += 1
 
-    def read(self) -> Arrived | None:
+    def read(self) -> FeedChunk | None:
         end = self._offset
         while self._at < len(self._moments) and self._clock.has_come(self._moments[self._at][0]):
             if self._moments[self._at][1] - self._offset > MOST and end > self._offset:
@@ -362,19 +362,19 @@ class Replay:
                 data = file.read(end - self._offset)
             self._offset += len(data)
         self.ended = self._at == len(self._moments)
-        return Arrived(data, {"offset": self._offset}) if data else None
+        return FeedChunk(data, {"offset": self._offset}) if data else None
 
     def close(self) -> None:
         return None
 
 
-def recording(path: str, clock: Clock) -> Replay:
+def recording(path: str, clock: ReplayClock) -> ReplayFeed:
     """A recording to be played by a clock; InputError if no stream of its format can be followed."""
     files = recognition.find([path]).files
     for reader, paths in files.items():
         form = streaming.form(reader)
         if form is not None and paths == [path]:
-            return Replay(path, form.moments(path), clock)
+            return ReplayFeed(path, form.moments(path), clock)
     raise InputError(
         "this recording cannot be played",
         file=path,

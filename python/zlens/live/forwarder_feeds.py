@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from zlens.live.feeds import MOST, Arrived, Many, Position
-from zlens.live.received_files import Keep, Place, Received
+from zlens.live.feeds import MOST, FeedChunk, FeedGroup, Position
+from zlens.live.received_files import ReadPosition, ReceivedFiles, RetentionPolicy
 from zlens.live.receiver import Receiver
 
 
-class Forwarded(Many):
+class ForwarderFeeds(FeedGroup):
     """All sources of a receiver, which listens as long as its owner lets it."""
 
-    def __init__(self, receiver: Receiver, keep: Keep | None = None) -> None:
+    def __init__(self, receiver: Receiver, keep: RetentionPolicy | None = None) -> None:
         """keep: what stays of files once their intervals are closed; None: everything."""
         self._receiver = receiver
-        self._keep = keep or Keep()
+        self._keep = keep or RetentionPolicy()
         self._feeds: dict[str, _Source] = {}
 
     def feeds(self) -> list[_Source]:
@@ -34,28 +34,28 @@ class _Source:
     #: A forwarder may come again.
     ended = False
 
-    def __init__(self, received: Received, keep: Keep) -> None:
+    def __init__(self, received: ReceivedFiles, keep: RetentionPolicy) -> None:
         self.name = f"forwarder {received.name}"
         self._keep = keep
         self._received = received
-        self._place = Place()
+        self._place = ReadPosition()
         self._gaps = 0
 
     def seek(self, position: Position) -> None:
-        self._place = Place(position["file"], position["offset"])
+        self._place = ReadPosition(position["file"], position["offset"])
         self._gaps = position["gaps"]
 
-    def read(self) -> Arrived | None:
+    def read(self) -> FeedChunk | None:
         data, place = self._received.read(self._place, MOST)
         if not data:
             return None
         notes = [_note(gap) for gap in islice(self._received.gaps(), self._gaps, None)]
         self._place = place
         self._gaps += len(notes)
-        return Arrived(data, {"file": place.file, "offset": place.offset, "gaps": self._gaps}, tuple(notes))
+        return FeedChunk(data, {"file": place.file, "offset": place.offset, "gaps": self._gaps}, tuple(notes))
 
     def settle(self, position: Position) -> None:
-        self._received.forget(Place(position["file"], position["offset"]), self._keep)
+        self._received.forget(ReadPosition(position["file"], position["offset"]), self._keep)
 
     def close(self) -> None:
         return None

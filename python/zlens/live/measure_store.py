@@ -17,13 +17,13 @@ from msgspec import Struct, field
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions, measures
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import SQL_TYPES
 from zlens.engine.connection import Connection, connect
-from zlens.engine.results import Stream
+from zlens.engine.results import ResultStream
 
 
-class Streams(Protocol):
+class ArrowStreamable(Protocol):
     """Rows as an Arrow stream."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -46,7 +46,7 @@ class _Table(Struct):
     ends: set[End] = field(default_factory=set)
 
 
-class Measures:
+class MeasureStore:
     """The rows, added step by step. `stream` gives those up to a step, also while others are added."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Measures:
     def add(
         self,
         name: str,
-        rows: Streams,
+        rows: ArrowStreamable,
         step: int,
         known: Iterable[End],
         limits: Mapping[tuple[str, str], int],
@@ -134,7 +134,7 @@ class Measures:
             gone = self._run(f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE {_among(ends)}')
             self.rows -= gone[0][0]
 
-    def add_events(self, rows: Streams, step: int) -> None:
+    def add_events(self, rows: ArrowStreamable, step: int) -> None:
         """Add the rows of `event` that are not there yet."""
         name = "event"
         with self._lock:
@@ -150,7 +150,7 @@ class Measures:
                 of_hour = f"{_is('system', system)} AND {hour} = {number}"
                 self._insert(name, (system or "", number), f"FROM fresh WHERE {of_hour}", step)
 
-    def _bring(self, rows: Streams) -> None:
+    def _bring(self, rows: ArrowStreamable) -> None:
         self._connection.register("stream", rows)
         self._connection.execute("CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM stream")
         self._connection.unregister("stream")
@@ -224,7 +224,7 @@ class Measures:
                 condition += f" AND epoch_us({_time(name)}) IN ({listed})"
             if not self._tables[name].hours:
                 return ArrowTable([(c.name, c.type) for c in _columns(name, columns)], [])
-            return Stream(_relation(cursor, self._union(name, columns, condition, ends, since_us)))
+            return ResultStream(_relation(cursor, self._union(name, columns, condition, ends, since_us)))
 
     def values(self, name: str, column: str, ends: Collection[End]) -> dict[End, float | None]:
         """A column of a measure with one row per interval."""
@@ -240,10 +240,10 @@ class Measures:
     def _run(self, query: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(query).fetchall()
 
-    def tables(self, step: int, ends: Iterable[End] | None = None) -> dict[str, Kept]:
+    def tables(self, step: int, ends: Iterable[End] | None = None) -> dict[str, RetainedMeasure]:
         """The measures as tables of a session; with `ends`, rows of these intervals only."""
         chosen = None if ends is None else [*ends]
-        return {name: Kept(self, name, step, chosen) for name in self.names()}
+        return {name: RetainedMeasure(self, name, step, chosen) for name in self.names()}
 
 
 def _among(ends: Iterable[End]) -> str:
@@ -271,30 +271,36 @@ def _time(name: str) -> str:
     return "time" if name == "event" else "interval_end"
 
 
-def _columns(name: str, columns: list[str]) -> list[Column]:
+def _columns(name: str, columns: list[str]) -> list[RawColumn]:
     by_name = {column.name: column for column in measures.table(name).columns}
-    return [Column(column, by_name[column].type, "", "") for column in columns]
+    return [RawColumn(column, by_name[column].type, "", "") for column in columns]
 
 
-def columns_of(name: str) -> tuple[Column, ...]:
+def columns_of(name: str) -> tuple[RawColumn, ...]:
     """The columns of a measure as those of a table."""
     return tuple(
-        Column(column.name, column.type, column.unit, column.text) for column in measures.table(name).columns
+        RawColumn(column.name, column.type, column.unit, column.text)
+        for column in measures.table(name).columns
     )
 
 
-class Kept:
+class RetainedMeasure:
     """A measure as a table of a session: columns are read as they are needed."""
 
     def __init__(
-        self, measures: Measures, name: str, step: int, ends: list[End] | None, since_us: int | None = None
+        self,
+        measures: MeasureStore,
+        name: str,
+        step: int,
+        ends: list[End] | None,
+        since_us: int | None = None,
     ) -> None:
         self.name = name
         self.columns = columns_of(name)
         self._measures, self._step, self._ends, self._since_us = measures, step, ends, since_us
 
-    def since(self, us: int) -> Kept:
-        return Kept(self._measures, self.name, self._step, self._ends, us)
+    def since(self, us: int) -> RetainedMeasure:
+        return RetainedMeasure(self._measures, self.name, self._step, self._ends, us)
 
     def stream(self, columns: list[str]) -> Any:
         return self._measures.stream(self.name, columns, self._step, self._ends, self._since_us)

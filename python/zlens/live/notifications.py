@@ -39,14 +39,14 @@ Row = Mapping[str, Any]
 Message = dict[str, Any]
 
 
-class Receiver(Protocol):
+class MessageReceiver(Protocol):
     """Something that takes messages."""
 
     def send(self, message: bytes) -> str | None:
         """Hand over a message, JSON; what went wrong, in words without data, or None."""
 
 
-class Command(Struct, frozen=True):
+class CommandHook(Struct, frozen=True):
     """A program that is run for each message, which it reads from its standard input. No shell is involved.
 
     words      the program and its arguments
@@ -57,7 +57,7 @@ class Command(Struct, frozen=True):
     timeout_s: float = 30.0
 
     @classmethod
-    def of(cls, text: str) -> Command:
+    def of(cls, text: str) -> CommandHook:
         """The command of a line such as `notify --to ops`; QueryError if there is no such program."""
         try:
             words = shlex.split(text)
@@ -139,17 +139,17 @@ class Webhook(Struct, frozen=True):
             return f"the webhook cannot be reached: {reason}", True
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Follows no redirect: the findings go where the user said, and nowhere else."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 
-_OPENER = urllib.request.build_opener(_Stay)
+_OPENER = urllib.request.build_opener(_NoRedirects)
 
 
-class _Seen(Struct):
+class _KnownFinding(Struct):
     """A finding that is open, or that receivers know of."""
 
     row: Row
@@ -159,7 +159,7 @@ class _Seen(Struct):
     told: bool = False
 
 
-class Hooks(Struct):
+class Notifier(Struct):
     """Sends findings to receivers when they appear and clear.
 
     receivers  what gets the messages
@@ -168,11 +168,11 @@ class Hooks(Struct):
     problem    is told what went wrong with a receiver, in words without data
     """
 
-    receivers: Sequence[Receiver]
+    receivers: Sequence[MessageReceiver]
     hold_s: float = 0.0
     pause_s: float = 60.0
     problem: Callable[[str], None] = lambda _: None
-    _seen: dict[Key, _Seen] = field(default_factory=dict)
+    _seen: dict[Key, _KnownFinding] = field(default_factory=dict)
     _opened: dict[Key, Row] = field(default_factory=dict)
     _cleared: dict[Key, Row] = field(default_factory=dict)
     _sent_s: float | None = None
@@ -188,7 +188,7 @@ class Hooks(Struct):
         for key, row in findings.items():
             seen = self._seen.get(key)
             if seen is None:
-                seen = self._seen[key] = _Seen(row, now_s)
+                seen = self._seen[key] = _KnownFinding(row, now_s)
             elif not seen.there:
                 seen.there, seen.since_s = True, now_s
             seen.row = row

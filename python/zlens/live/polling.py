@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from zlens.catalog.openmetrics import EXPORTERS
 from zlens.errors import InputError, QueryError
-from zlens.live.feeds import Arrived, Handover, Position
+from zlens.live.feeds import FeedChunk, Position, ThreadHandover
 from zlens.readers.openmetrics.source import detect
 from zlens.readers.openmetrics.streaming import has_samples, interval_s, stamped
 from zlens.version import VERSION
@@ -45,7 +45,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _ACCEPT = "text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5, */*;q=0.1"
 
 
-class Missed(Exception):  # noqa: N818
+class PollError(Exception):
     """A poll failed. `why` has no data and no secrets; `again` says whether another try may help."""
 
     def __init__(self, why: str, *, again: bool = False) -> None:
@@ -53,7 +53,7 @@ class Missed(Exception):  # noqa: N818
         self.why, self.again = why, again
 
 
-class Place(Protocol):
+class PollTarget(Protocol):
     """A place to poll."""
 
     @property
@@ -87,7 +87,7 @@ class Login(Struct, frozen=True):
         return "Basic " + base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
 
 
-class Address(Struct):
+class PolledAddress(Struct):
     """An address of HTTP or HTTPS. Redirects are not followed: a login goes where the user said.
 
     timeout_s  until a whole answer is there
@@ -100,7 +100,7 @@ class Address(Struct):
     now: Callable[[], float] = time.time
 
     @classmethod
-    def of(cls, text: str, login: Login | None = None, ca: str | None = None) -> Address:
+    def of(cls, text: str, login: Login | None = None, ca: str | None = None) -> PolledAddress:
         """Parse an address. Raises QueryError if it is not one, InputError if `ca` cannot be used."""
         try:
             url = urlsplit(text)
@@ -144,18 +144,18 @@ class Address(Struct):
             timer.daemon = True
             timer.start()
             data = self._ask(connection)
-        except Missed:
+        except PollError:
             raise
         except (OSError, http.client.HTTPException, ValueError) as error:
             if late.is_set() or isinstance(error, TimeoutError):
-                raise Missed(f"no whole answer within {self.timeout_s:g} s", again=True) from None
-            raise Missed(f"it cannot be reached: {_reason(error)}", again=True) from None
+                raise PollError(f"no whole answer within {self.timeout_s:g} s", again=True) from None
+            raise PollError(f"it cannot be reached: {_reason(error)}", again=True) from None
         finally:
             if timer is not None:
                 timer.cancel()
             connection.close()
         if late.is_set():
-            raise Missed(f"no whole answer within {self.timeout_s:g} s", again=True)
+            raise PollError(f"no whole answer within {self.timeout_s:g} s", again=True)
         return data, round(self.now() * 1000)
 
     def _ask(self, connection: http.client.HTTPConnection) -> bytes:
@@ -166,12 +166,12 @@ class Address(Struct):
         connection.request("GET", target, headers=headers)
         with connection.getresponse() as answer:
             if answer.status != 200:
-                raise Missed(f"it answered {answer.status}", again=answer.status in _LATER)
+                raise PollError(f"it answered {answer.status}", again=answer.status in _LATER)
             data = answer.read(MOST + 1)
             if len(data) > MOST:
-                raise Missed(f"its text is longer than {MOST:,} bytes")
+                raise PollError(f"its text is longer than {MOST:,} bytes")
             if answer.length:
-                raise Missed("its answer was cut short", again=True)
+                raise PollError("its answer was cut short", again=True)
             return data
 
 
@@ -201,7 +201,7 @@ def _context(ca: str | None) -> ssl.SSLContext:
     return context
 
 
-class File(Struct):
+class PolledFile(Struct):
     """A file that a program rewrites or replaces. Its time is the time of its last change."""
 
     path: str
@@ -218,18 +218,18 @@ class File(Struct):
             with os.fdopen(handle, "rb") as file:
                 status = os.fstat(handle)
                 if not stat.S_ISREG(status.st_mode):
-                    raise Missed("it is not a regular file")
+                    raise PollError("it is not a regular file")
                 mark = (status.st_ino, status.st_mtime_ns, status.st_size)
                 if mark == self._seen:
                     return None
                 data = file.read(MOST + 1)
                 after = os.fstat(handle)
         except OSError as error:
-            raise Missed(f"it cannot be read: {error.strerror}", again=True) from None
+            raise PollError(f"it cannot be read: {error.strerror}", again=True) from None
         if len(data) > MOST:
-            raise Missed(f"its text is longer than {MOST:,} bytes")
+            raise PollError(f"its text is longer than {MOST:,} bytes")
         if mark != (after.st_ino, after.st_mtime_ns, after.st_size) or not data.endswith(b"\n"):
-            raise Missed("it is being written", again=True)
+            raise PollError("it is being written", again=True)
         self._seen = mark
         return data, status.st_mtime_ns // 1_000_000
 
@@ -244,7 +244,7 @@ def is_text(path: str) -> bool:
     return any(detect(name, head) for name in EXPORTERS)
 
 
-class Polled:
+class PollingFeed:
     """A polled source. Its scrapes have time stamps.
 
     every_s   seconds between two polls; None: as long as the intervals of the text are, else EVERY_S
@@ -256,7 +256,7 @@ class Polled:
 
     def __init__(
         self,
-        place: Place,
+        place: PollTarget,
         every_s: float | None = None,
         *,
         tries: int = 3,
@@ -268,7 +268,7 @@ class Polled:
         self._place, self._tries, self._pause_s = place, tries, pause_s
         self._every_s, self._adapts = (EVERY_S, True) if every_s is None else (every_s, False)
         self._clock = clock
-        self._handover = Handover(_WAITING, "polls")
+        self._handover = ThreadHandover(_WAITING, "polls")
         self._stop = threading.Event()
         #: Failed polls since the last scrape, and those that found the same text again.
         self._missed = self._same = 0
@@ -280,12 +280,12 @@ class Polled:
     def seek(self, position: Position) -> None:
         return None
 
-    def read(self) -> Arrived | None:
+    def read(self) -> FeedChunk | None:
         passed = self._handover.take()
         if passed is None:
             return None
         data, note = passed
-        return Arrived(data, {}, (note,) if note else ())
+        return FeedChunk(data, {}, (note,) if note else ())
 
     def close(self) -> None:
         self._stop.set()
@@ -306,7 +306,7 @@ class Polled:
     def _poll(self) -> None:
         try:
             found = self._try()
-        except Missed as missed:
+        except PollError as missed:
             self._missed += 1
             if self._missed == 1:
                 # Reported once; the end of the gap has the count.
@@ -336,12 +336,12 @@ class Polled:
         for number in range(self._tries):
             try:
                 found = self._place.fetch()
-            except Missed as missed:
+            except PollError as missed:
                 last = number + 1 == self._tries
                 if last or not missed.again or self._stop.wait(self._pause_s * 2**number):
                     raise
                 continue
             if found is not None and not has_samples(found[0]):
-                raise Missed("it gave no sample of an HMC exporter or of RMF")
+                raise PollError("it gave no sample of an HMC exporter or of RMF")
             return found
         return None

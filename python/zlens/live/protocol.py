@@ -25,7 +25,7 @@ _MOST_FIELDS = 32
 ENDS_SET = 1
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """What a frame is. The forwarder sends the first six, the receiver the others."""
 
     HELLO = 1
@@ -40,7 +40,7 @@ class Kind(IntEnum):
 
 
 class Frame(Struct, frozen=True):
-    kind: Kind
+    kind: FrameKind
     sequence: int = 0
     payload: bytes = b""
     flags: int = 0
@@ -80,7 +80,7 @@ def read(take: Callable[[int], bytes], most: int = MOST) -> Frame:
     """
     header = take(_HEADER.size)
     magic, kind, flags, length, sequence, checksum = _HEADER.unpack(header)
-    if magic != _MAGIC or kind not in Kind.__members__.values():
+    if magic != _MAGIC or kind not in FrameKind.__members__.values():
         raise ReceiverError(
             "what arrived is no frame of a forwarder", cure="is this the port of something else?"
         )
@@ -89,4 +89,4 @@ def read(take: Callable[[int], bytes], most: int = MOST) -> Frame:
     payload = take(length) if length else b""
     if zlib.crc32(payload, zlib.crc32(header[:_CHECKED])) != checksum:
         raise ReceiverError("a frame was damaged on its way", expected=f"checksum {checksum:08x}")
-    return Frame(Kind(kind), sequence, payload, flags)
+    return Frame(FrameKind(kind), sequence, payload, flags)

@@ -16,13 +16,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.catalog.expressions import quote
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.engine.connection import write_parquet
-from zlens.inputs.source import ArrowSource, KeptTable, RawTable
-from zlens.lake.parquet_streams import Stream, parquet
+from zlens.inputs.source import ArrowSource, PrecomputedTable, RawTable
+from zlens.lake.parquet_streams import ParquetStream, parquet
 from zlens.live.measure_store import columns_of
-from zlens.live.retained_source import KeptSource, NoFiles, Parts
-from zlens.session.session import Session
+from zlens.live.retained_source import NoFiles, Parts, RetainedSource
+from zlens.session.session import CoreSession
 
 #: Fetches rows of a measure: the Parquet file they are in now.
 Fetch = Callable[[dict[str, Any]], str]
@@ -31,7 +31,7 @@ Fetch = Callable[[dict[str, Any]], str]
 class Published:
     """A session over kept sources, seen from the process that has it."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: CoreSession) -> None:
         self._session = session
 
     def description(self) -> bytes:
@@ -43,19 +43,19 @@ class Published:
                 source.problems(),
             )
             for source in self._session.sources
-            if isinstance(source, KeptSource)
+            if isinstance(source, RetainedSource)
         ]
         return pickle.dumps((self._session.options, sources, [*self._session.computed]))
 
     def write(self, request: dict[str, Any], path: str) -> None:
         """Write the rows of a measure that a process asked for as a Parquet file."""
         table = self._session.computed[request["name"]]
-        if request["since_us"] is not None and isinstance(table, KeptTable):
+        if request["since_us"] is not None and isinstance(table, PrecomputedTable):
             table = table.since(request["since_us"])
         write_parquet(table.stream(request["columns"]), path)
 
 
-def opened(description: bytes, folder: str, fetch: Fetch) -> Session:
+def opened(description: bytes, folder: str, fetch: Fetch) -> CoreSession:
     """The session of a description, in another process.
 
     A part that has grown since is read up to where it ended then, from a copy in a folder. Raises
@@ -74,9 +74,9 @@ def opened(description: bytes, folder: str, fetch: Fetch) -> Session:
                 now = _files(parts, copies)
             if now == paths:
                 break
-        kept.append(KeptSource(source, parts, systems, problems))
+        kept.append(RetainedSource(source, parts, systems, problems))
     computed: dict[str, RawTable] = {name: Fetched(name, fetch) for name in names}
-    return Session.over(kept, options, computed=computed)
+    return CoreSession.over(kept, options, computed=computed)
 
 
 def _files(parts: Parts, copies: Path) -> list[str]:
@@ -106,14 +106,14 @@ class Fetched:
 
     def stream(self, columns: list[str]) -> ArrowSource:
         path = self._fetch({"name": self.name, "columns": columns, "since_us": self._since_us})
-        return Stream(_File(self.name, self.columns, path), columns)
+        return ParquetStream(_File(self.name, self.columns, path), columns)
 
 
 class _File(Struct, frozen=True):
     """Rows of a measure in a Parquet file."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[RawColumn, ...]
     path: str
 
     @property
@@ -124,4 +124,4 @@ class _File(Struct, frozen=True):
         return f"SELECT {', '.join(map(quote, columns))} FROM {parquet(self.paths)}"
 
     def stream(self, columns: list[str]) -> ArrowSource:
-        return Stream(self, columns)
+        return ParquetStream(self, columns)

@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from zlens.errors import ReceiverError
-from zlens.live.protocol import ENDS_SET, Frame, Kind
+from zlens.live.protocol import ENDS_SET, Frame, FrameKind
 
 STATE = "state.json"
 GAPS = "gaps.jsonl"
@@ -42,7 +42,7 @@ def is_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-class State(Struct):
+class DurableState(Struct):
     """What is durable."""
 
     #: monreader, file or stdin.
@@ -63,21 +63,21 @@ class State(Struct):
     ended: bool = False
 
 
-class Place(Struct, frozen=True):
+class ReadPosition(Struct, frozen=True):
     """Where in the files of a source somebody reads: a file's name, and the next byte."""
 
     file: str = ""
     offset: int = 0
 
 
-class Keep(Struct, frozen=True):
+class RetentionPolicy(Struct, frozen=True):
     """What stays of files that were read: those younger than so many seconds, and so many bytes of them."""
 
     age_s: float | None = None
     bytes: int | None = None
 
 
-class Received:
+class ReceivedFiles:
     """The folder of a source. One connection writes at a time, under `lock`; reading needs none."""
 
     def __init__(self, folder: Path, *, rotate_bytes: int, rotate_s: float) -> None:
@@ -105,7 +105,7 @@ class Received:
         found = sorted(path for path in self.folder.iterdir() if _FILE.match(path.name))
         return [path for path in found if _number(path) <= self.durable.number]
 
-    def read(self, place: Place, most: int) -> tuple[bytes, Place]:
+    def read(self, place: ReadPosition, most: int) -> tuple[bytes, ReadPosition]:
         """What is durable behind a place, at most so many bytes of one file, and the place behind that.
 
         Nothing if nothing is new. A place in a file that was removed is taken as its end.
@@ -120,10 +120,10 @@ class Received:
                 if size > offset:
                     file.seek(offset)
                     data = file.read(min(size - offset, most))
-                    return data, Place(path.name, offset + len(data))
+                    return data, ReadPosition(path.name, offset + len(data))
         return b"", place
 
-    def forget(self, before: Place, keep: Keep) -> list[Path]:
+    def forget(self, before: ReadPosition, keep: RetentionPolicy) -> list[Path]:
         """Removes files before the one of a place, the oldest first, as far as they need not stay.
 
         The file that grows stays in any case, and so does the one of the place. Returns what was removed;
@@ -191,10 +191,10 @@ class Received:
                 f"record {frame.sequence} arrived", expected=f"record {now.streams[stream]} of {self.name}"
             )
         following = frame.sequence + 1
-        if frame.kind is Kind.BEGIN:
+        if frame.kind is FrameKind.BEGIN:
             self._end_file()
             now.title = _UNSAFE.sub("_", frame.fields.get("file", ""))[-64:]
-        elif frame.kind is Kind.DATA:
+        elif frame.kind is FrameKind.DATA:
             self._write(frame.payload)
             now.whole = bool(frame.flags & ENDS_SET)
             if now.whole and now.kind == MONREADER and self._is_full():
@@ -249,18 +249,20 @@ class Received:
                 self._file.close()
             self._file = None
 
-    def _load(self) -> State:
+    def _load(self) -> DurableState:
         path = self.folder / STATE
         try:
             document = json.loads(path.read_bytes())
-            state = State(**document)
+            state = DurableState(**document)
             if not (isinstance(state.streams, dict) and all(type(n) is int for n in state.streams.values())):
                 raise TypeError
             return state
         except FileNotFoundError:
             numbers = [_number(path) for path in self.folder.iterdir() if _FILE.match(path.name)]
             gaps = self.folder / GAPS
-            return State(number=max(numbers, default=0), gaps=gaps.stat().st_size if gaps.exists() else 0)
+            return DurableState(
+                number=max(numbers, default=0), gaps=gaps.stat().st_size if gaps.exists() else 0
+            )
         except (ValueError, TypeError):
             raise ReceiverError(
                 "the state of a received source cannot be read",
@@ -324,7 +326,7 @@ def _sync(folder: Path) -> None:
         os.close(handle)
 
 
-def _copy(state: State) -> State:
+def _copy(state: DurableState) -> DurableState:
     return replace(state, streams=dict(state.streams))
 
 
@@ -332,7 +334,7 @@ def _number(path: Path) -> int:
     return int(path.name[:8])
 
 
-def _ending(state: State) -> str:
+def _ending(state: DurableState) -> str:
     return f".{MONREADER}" if state.kind == MONREADER else f"-{state.title}" if state.title else ""
 
 

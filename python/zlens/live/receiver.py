@@ -38,10 +38,10 @@ from msgspec import Struct
 
 from zlens.errors import ReceiverError
 from zlens.live import protocol
-from zlens.live.protocol import Frame, Kind
-from zlens.live.received_files import Place, Received, is_name
+from zlens.live.protocol import Frame, FrameKind
+from zlens.live.received_files import ReadPosition, ReceivedFiles, is_name
 
-__all__ = ["PORT", "Access", "Limits", "Place", "Received", "Receiver"]
+__all__ = ["PORT", "AccessPolicy", "ReadPosition", "ReceivedFiles", "Receiver", "ReceiverLimits"]
 
 PORT = 4739
 _LOCK = ".lock"
@@ -52,7 +52,7 @@ _READ = 256 * 1024
 Report = Callable[[str, Mapping[str, object]], None]
 
 
-class Access(Struct, frozen=True):
+class AccessPolicy(Struct, frozen=True):
     """Who may connect, and how."""
 
     #: PEM files of the receiver's certificate, with those that signed it, and of its key: TLS 1.3.
@@ -64,7 +64,7 @@ class Access(Struct, frozen=True):
     token: str | None = None
 
 
-class Limits(Struct, frozen=True):
+class ReceiverLimits(Struct, frozen=True):
     """What bounds memory, threads and waiting."""
 
     connections: int = 32
@@ -89,21 +89,21 @@ class Receiver:
         host: str = "127.0.0.1",
         port: int = PORT,
         *,
-        access: Access | None = None,
-        limits: Limits | None = None,
+        access: AccessPolicy | None = None,
+        limits: ReceiverLimits | None = None,
         report: Report | None = None,
     ) -> None:
         """`folder` is made if it is missing; port 0 takes a free one; `report` is called from threads."""
         self.folder = Path(folder)
-        self.limits = limits or Limits()
-        self._access = access or Access()
+        self.limits = limits or ReceiverLimits()
+        self._access = access or AccessPolicy()
         self._host, self._port = host, port
         self._report: Report = report or (lambda event, facts: None)
-        self._sources: dict[str, Received] = {}
+        self._sources: dict[str, ReceivedFiles] = {}
         self._changed = threading.Condition()
         self._changes = self._seen = 0
-        self._open: dict[_Channel, threading.Thread] = {}
-        self._writing: dict[str, _Channel] = {}
+        self._open: dict[_FrameConnection, threading.Thread] = {}
+        self._writing: dict[str, _FrameConnection] = {}
         self._listener: socket.socket | None = None
         self._lock_file: BinaryIO | None = None
         self._stopped = threading.Event()
@@ -163,7 +163,7 @@ class Receiver:
             self._lock_file.close()
             self._lock_file = None
 
-    def sources(self) -> list[Received]:
+    def sources(self) -> list[ReceivedFiles]:
         """What was received, now or before, in the order of names."""
         with self._changed:
             return [self._sources[name] for name in sorted(self._sources)]
@@ -223,9 +223,9 @@ class Receiver:
             self.stop()
             raise
 
-    def _received(self, name: str) -> Received:
+    def _received(self, name: str) -> ReceivedFiles:
         limits = self.limits
-        return Received(self.folder / name, rotate_bytes=limits.rotate_bytes, rotate_s=limits.rotate_s)
+        return ReceivedFiles(self.folder / name, rotate_bytes=limits.rotate_bytes, rotate_s=limits.rotate_s)
 
     def _accept(self) -> None:
         assert self._listener is not None
@@ -236,7 +236,7 @@ class Receiver:
                 # Too many open files, or a peer that is gone; the end is told by the event.
                 self._stopped.wait(0.1)
                 continue
-            channel = _Channel(peer, str(address[0]), self.limits.handshake_s)
+            channel = _FrameConnection(peer, str(address[0]), self.limits.handshake_s)
             with self._changed:
                 if len(self._open) >= self.limits.connections or self._stopped.is_set():
                     peer.close()
@@ -246,7 +246,7 @@ class Receiver:
                 self._open[channel] = thread
                 thread.start()
 
-    def _serve(self, channel: _Channel) -> None:
+    def _serve(self, channel: _FrameConnection) -> None:
         try:
             channel.secure(self._context)
             self._receive(channel)
@@ -264,10 +264,10 @@ class Receiver:
             with contextlib.suppress(OSError):
                 channel.socket.close()
 
-    def _greeting(self, channel: _Channel) -> dict[str, str]:
+    def _greeting(self, channel: _FrameConnection) -> dict[str, str]:
         """What a forwarder says of itself, after it showed that it may connect."""
         hello = channel.read(protocol.MOST_TEXT)
-        if hello.kind is not Kind.HELLO:
+        if hello.kind is not FrameKind.HELLO:
             raise ReceiverError("a forwarder did not say who it is", expected="a greeting")
         fields = hello.fields
         if fields.get("version") != protocol.VERSION:
@@ -281,7 +281,7 @@ class Receiver:
             raise ReceiverError("the kind of the source is unknown", expected=", ".join(_KINDS))
         return fields
 
-    def _source(self, name: str) -> Received:
+    def _source(self, name: str) -> ReceivedFiles:
         with self._changed:
             source = self._sources.get(name)
             if source is None:
@@ -291,10 +291,10 @@ class Receiver:
                     source = self._sources[name] = self._received(name)
         return source
 
-    def _receive(self, channel: _Channel) -> None:
+    def _receive(self, channel: _FrameConnection) -> None:
         fields = self._greeting(channel)
         if "check" in fields:
-            channel.send(Frame(Kind.WELCOME))
+            channel.send(Frame(FrameKind.WELCOME))
             return
         source, stream = self._source(fields["name"]), fields.get("stream", "")
         with self._changed:
@@ -311,11 +311,11 @@ class Receiver:
                 self._commit(source)
             self._report("connected", {"peer": channel.peer, "source": source.name, "next": following})
             channel.idle_s = self.limits.idle_s
-            channel.send(Frame(Kind.WELCOME, following))
+            channel.send(Frame(FrameKind.WELCOME, following))
             ended = False
             while not ended:
                 ended = self._batch(channel, source)
-                channel.send(Frame(Kind.ACKNOWLEDGED, source.next_of(stream)))
+                channel.send(Frame(FrameKind.ACKNOWLEDGED, source.next_of(stream)))
             self._report("ended", {"peer": channel.peer, "source": source.name})
         finally:
             source.lock.release()
@@ -323,21 +323,21 @@ class Receiver:
                 if self._writing.get(source.name) is channel:
                     del self._writing[source.name]
 
-    def _batch(self, channel: _Channel, source: Received) -> bool:
+    def _batch(self, channel: _FrameConnection, source: ReceivedFiles) -> bool:
         """Takes what has arrived and makes it durable; whether the source ended."""
         taken, ended, begun = 0, False, None
         try:
             while True:
                 frame = channel.read()
                 with _storage(source):
-                    if frame.kind in {Kind.BEGIN, Kind.DATA, Kind.GAP}:
+                    if frame.kind in {FrameKind.BEGIN, FrameKind.DATA, FrameKind.GAP}:
                         source.take(frame)
-                    elif frame.kind is Kind.END:
+                    elif frame.kind is FrameKind.END:
                         source.end()
                         ended = True
-                    elif frame.kind is not Kind.ALIVE:
+                    elif frame.kind is not FrameKind.ALIVE:
                         raise ReceiverError(f"a forwarder does not send {frame.kind.name}")
-                if frame.kind is Kind.GAP:
+                if frame.kind is FrameKind.GAP:
                     self._report("gap", {"source": source.name, "reason": frame.fields.get("reason", "")})
                 taken += len(frame.payload)
                 begun = begun or time.monotonic()
@@ -349,7 +349,7 @@ class Receiver:
             with _storage(source):
                 self._commit(source)
 
-    def _commit(self, source: Received) -> None:
+    def _commit(self, source: ReceivedFiles) -> None:
         before = source.durable
         source.commit()
         if source.durable is not before:
@@ -359,7 +359,7 @@ class Receiver:
 
 
 @contextlib.contextmanager
-def _storage(source: Received | None = None) -> Iterator[None]:
+def _storage(source: ReceivedFiles | None = None) -> Iterator[None]:
     """A disk that cannot be written sends the forwarder away; it keeps what it has."""
     try:
         yield
@@ -370,7 +370,7 @@ def _storage(source: Received | None = None) -> Iterator[None]:
         raise ReceiverError(f"the receiver cannot write: {error.strerror or error}") from None
 
 
-class _Channel:
+class _FrameConnection:
     """A connection that frames are read from, each within a time."""
 
     def __init__(self, connection: socket.socket, peer: str, handshake_s: float) -> None:
@@ -402,7 +402,7 @@ class _Channel:
 
     def refuse(self, reason: str) -> None:
         with contextlib.suppress(OSError):
-            self.send(Frame(Kind.REFUSED, payload=protocol.text({"reason": reason})))
+            self.send(Frame(FrameKind.REFUSED, payload=protocol.text({"reason": reason})))
 
     def waiting(self) -> bool:
         """Whether more has arrived."""
@@ -429,7 +429,7 @@ class _Channel:
         return taken
 
 
-def _context(access: Access) -> ssl.SSLContext | None:
+def _context(access: AccessPolicy) -> ssl.SSLContext | None:
     if not access.certificate:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from zlens.inputs import record_intervals
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, InventoryRow, RawTable, Source, SystemInfo, WithoutFiles
+from zlens.inputs.source import FilelessSource, Interval, InventoryRow, RawTable, Source, SystemInfo
 from zlens.readers import recognition
 
 Intervals = Mapping[tuple[str, str], Mapping[int, Interval]]
@@ -28,7 +28,7 @@ class Parts(Struct, frozen=True):
         return source
 
 
-class KeptSource:
+class RetainedSource:
     """A source with the intervals that are kept. Its own problems were reported when they arrived."""
 
     def __init__(
@@ -48,7 +48,7 @@ class KeptSource:
         options: Options,
         infos: Mapping[tuple[str, str], SystemInfo],
         intervals: Intervals,
-    ) -> KeptSource:
+    ) -> RetainedSource:
         """The source of files, with the systems that are known."""
         source = parts.open([*parts.sizes], options)
         systems = [
@@ -59,7 +59,9 @@ class KeptSource:
         return cls(source, parts, systems, [])
 
     @classmethod
-    def alone(cls, infos: Iterable[SystemInfo], intervals: Intervals, problems: list[Problem]) -> KeptSource:
+    def alone(
+        cls, infos: Iterable[SystemInfo], intervals: Intervals, problems: list[Problem]
+    ) -> RetainedSource:
         """Systems of which there are no raw records, and the problems of all."""
         systems = [_with_intervals(info, intervals) for info in infos]
         return cls(NoFiles(), Parts("", {}), systems, problems)
@@ -81,7 +83,7 @@ class KeptSource:
         return self._source.info()
 
 
-class NoFiles(WithoutFiles):
+class NoFiles(FilelessSource):
     name = "live"
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ _BLOCK = 1024**2
 _VERSION = 1
 
 
-class State(Struct):
+class SpoolState(Struct):
     """Where a stream is.
 
     reader     of the format; `wrapped`: its bytes come in another form
@@ -55,7 +55,7 @@ class Spool:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        self.state = State()
+        self.state = SpoolState()
         self._load()
 
     def _load(self) -> None:
@@ -67,7 +67,7 @@ class Spool:
             values = json.loads(path.read_text("utf-8"))
             if values.pop("zlens_live") != _VERSION:
                 raise ValueError
-            self.state = State(**values)
+            self.state = SpoolState(**values)
         except (ValueError, TypeError, KeyError):
             raise LakeError(
                 "this is no state of zlens live",

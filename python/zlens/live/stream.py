@@ -12,11 +12,11 @@ from msgspec import Struct, field
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.live.feeds import Feed, Position, Settling
+from zlens.live.feeds import Feed, Position, ReleasableFeed
 from zlens.live.measure_store import End
 from zlens.live.spool import Spool
 from zlens.readers import recognition, streaming
-from zlens.readers.streaming import Cut, Form
+from zlens.readers.streaming import CutPoint, StreamFormat
 
 #: Bytes from which a format is recognized, unless no more come.
 _HEAD = 8192
@@ -24,7 +24,7 @@ _HEAD = 8192
 _LINES = 3
 
 
-class Segment(Struct, frozen=True):
+class ClosedSegment(Struct, frozen=True):
     """Bytes whose intervals are closed, behind the last records before them, as a file for the readers.
 
     begin   where in the file the new bytes begin
@@ -32,10 +32,10 @@ class Segment(Struct, frozen=True):
 
     path: Path
     begin: int
-    cut: Cut
+    cut: CutPoint
 
 
-class Stream(Struct):
+class LiveStream(Struct):
     """A stream, what is on disk of it, and the intervals of it that are closed."""
 
     feed: Feed
@@ -83,7 +83,7 @@ class Stream(Struct):
             return True
         return self.feed.ended and not self._fresh and (self._silence_told or not self._size)
 
-    def form(self) -> Form:
+    def form(self) -> StreamFormat:
         found = streaming.form(self.spool.state.reader)
         assert found is not None
         return found
@@ -106,7 +106,7 @@ class Stream(Struct):
             self._changed = time.monotonic()
         return True
 
-    def segment(self, say: Callable[[Problem], None]) -> Segment | None:
+    def segment(self, say: Callable[[Problem], None]) -> ClosedSegment | None:
         """What may be closed of what has arrived since the last cut; None: nothing yet."""
         silent = self.feed.ended or time.monotonic() - self._changed > self.grace_s
         if not self._size or not (self._fresh or (silent and not self._silence_told)):
@@ -128,7 +128,7 @@ class Stream(Struct):
         if cut is None:
             return None
         self._passed_us = cut.now_us
-        return Segment(*self.spool.open_window(cut.window), cut)
+        return ClosedSegment(*self.spool.open_window(cut.window), cut)
 
     def _leave_out_repeated(self, say: Callable[[Problem], None]) -> None:
         """Remove intervals from the tail that were closed before: a source may give them again."""
@@ -206,7 +206,7 @@ class Stream(Struct):
             self._size += len(heading)
             self._positions = [(size + len(heading), position) for size, position in self._positions]
 
-    def close(self, segment: Segment, oldest_us: int) -> int:
+    def close(self, segment: ClosedSegment, oldest_us: int) -> int:
         """Make a segment durable and forget its bytes; how many of its records came too late."""
         late = 0
         if not segment.cut.end:
@@ -238,7 +238,7 @@ class Stream(Struct):
         return late
 
     def _settle(self, position: Position) -> None:
-        if position and isinstance(self.feed, Settling):
+        if position and isinstance(self.feed, ReleasableFeed):
             self.feed.settle(position)
 
     def problem(self, kind: str, detail: str, *, system: str | None = None) -> Problem:

@@ -20,18 +20,18 @@ from msgspec.structs import replace
 
 from zlens.catalog import groups, measures
 from zlens.errors import LakeError, ZlensError
-from zlens.inputs.options import ALL, Moment, Options
+from zlens.inputs.options import ALL, Options, TimeSpec
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, Source, SystemInfo
 from zlens.lake.file_names import LIVE, is_lake
-from zlens.live.alerts import Alert, Alerts
-from zlens.live.feeds import Feed, Many
-from zlens.live.measure_store import End, Measures
-from zlens.live.retained_source import KeptSource, Parts
+from zlens.live.alerts import FindingAlert, FindingAlerts
+from zlens.live.feeds import Feed, FeedGroup
+from zlens.live.measure_store import End, MeasureStore
+from zlens.live.retained_source import Parts, RetainedSource
 from zlens.live.spool import Spool
-from zlens.live.stream import Segment, Stream
-from zlens.readers.streaming import Cut
-from zlens.session.session import Session
+from zlens.live.stream import ClosedSegment, LiveStream
+from zlens.readers.streaming import CutPoint
+from zlens.session.session import CoreSession
 
 #: Problems kept; older ones are forgotten.
 PROBLEMS = 10_000
@@ -41,7 +41,7 @@ _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _OWN = frozenset({"system", "interval", "problem"})
 
 
-class Limits(Struct, frozen=True):
+class RetentionLimits(Struct, frozen=True):
     """Bounds, in seconds of recorded time.
 
     raw       raw records that can be queried
@@ -56,7 +56,7 @@ class Limits(Struct, frozen=True):
     grace: float = 10.0
 
 
-class Closed(Struct, frozen=True):
+class ClosedInterval(Struct, frozen=True):
     """An interval that was closed: its length, mean busy of its processors, and what was found then."""
 
     system: str
@@ -66,25 +66,25 @@ class Closed(Struct, frozen=True):
     busy_pct: float | None
 
 
-class Step(Struct):
+class WatchStep(Struct):
     """What one step brought: the closed intervals, findings that appeared or cleared, problems of the data.
 
     errors   what zlens could not do, a sentence each
     """
 
     number: int
-    closed: list[Closed] = field(default_factory=list)
-    opened: list[Alert] = field(default_factory=list)
-    cleared: list[Alert] = field(default_factory=list)
+    closed: list[ClosedInterval] = field(default_factory=list)
+    opened: list[FindingAlert] = field(default_factory=list)
+    cleared: list[FindingAlert] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.closed or self.opened or self.cleared or self.problems or self.errors)
 
-    def then(self, other: Step) -> Step:
+    def then(self, other: WatchStep) -> WatchStep:
         """This step and a later one."""
-        return Step(
+        return WatchStep(
             other.number,
             self.closed + other.closed,
             self.opened + other.opened,
@@ -94,7 +94,7 @@ class Step(Struct):
         )
 
 
-class Live:
+class Watcher:
     """Sources that are watched.
 
     lake   a folder of which zlens makes a lake, and in which it remembers where it is; None: only memory
@@ -102,19 +102,19 @@ class Live:
 
     def __init__(
         self,
-        feeds: Iterable[Feed | Many],
+        feeds: Iterable[Feed | FeedGroup],
         options: Options | None = None,
         *,
         lake: str | None = None,
-        limits: Limits | None = None,
+        limits: RetentionLimits | None = None,
         findings: bool = True,
     ) -> None:
         # Measures of every source are kept; a session over them shows one.
         self.options = replace(options or Options(), source=ALL)
-        self.limits = limits or Limits()
+        self.limits = limits or RetentionLimits()
         self.lake = lake
-        self.measures = Measures()
-        self.alerts = Alerts() if findings else None
+        self.measures = MeasureStore()
+        self.alerts = FindingAlerts() if findings else None
         self.problems: deque[Problem] = deque(maxlen=PROBLEMS)
         self.step_number = 0
         self._newest: dict[tuple[str, str], int] = {}
@@ -127,7 +127,7 @@ class Live:
         #: Parts go into the lake beside the steps, so that these do not wait for it.
         self._importer = ThreadPoolExecutor(1, "zlens-import")
         self._importing: dict[str, Future[tuple[list[int], str | None]]] = {}
-        self._streams: dict[str, Stream] = {}
+        self._streams: dict[str, LiveStream] = {}
         self._infos: dict[tuple[str, str], SystemInfo] = {}
         self._intervals: dict[tuple[str, str], dict[int, Interval]] = {}
         self._said: list[Problem] = []
@@ -149,27 +149,27 @@ class Live:
     # -- sources -------------------------------------------------------------------------------------
 
     @property
-    def streams(self) -> list[Stream]:
+    def streams(self) -> list[LiveStream]:
         return [*self._streams.values()]
 
     @property
     def done(self) -> bool:
         """Whether nothing more will come of any source."""
-        more = any(isinstance(feed, Many) for feed in self._feeds)
+        more = any(isinstance(feed, FeedGroup) for feed in self._feeds)
         return not more and all(stream.done for stream in self._streams.values())
 
     @property
     def _useless(self) -> bool:
         """Whether there is nothing to follow: in a folder there may be something later."""
-        more = any(isinstance(feed, Many) for feed in self._feeds)
+        more = any(isinstance(feed, FeedGroup) for feed in self._feeds)
         return not more and all(stream.refused for stream in self.streams)
 
     def _find_streams(self) -> None:
         for feed in self._feeds:
-            for each in feed.feeds() if isinstance(feed, Many) else [feed]:
+            for each in feed.feeds() if isinstance(feed, FeedGroup) else [feed]:
                 if each.name not in self._streams:
                     spool = Spool(self._folder / _folder_name(each.name))
-                    stream = Stream(each, spool, self.options, self.limits.grace)
+                    stream = LiveStream(each, spool, self.options, self.limits.grace)
                     self._streams[each.name] = stream
                     self._restore(stream)
 
@@ -194,10 +194,10 @@ class Live:
 
     # -- steps ---------------------------------------------------------------------------------------
 
-    def step(self) -> Step | None:
+    def step(self) -> WatchStep | None:
         """Take what has arrived and close what can be closed; None: nothing was closed."""
         self._find_streams()
-        step = Step(self.step_number, errors=[*self._errors, *self._take_imported()])
+        step = WatchStep(self.step_number, errors=[*self._errors, *self._take_imported()])
         self._errors = []
         for stream in self.streams:
             if stream.refused:
@@ -220,9 +220,9 @@ class Live:
         step.problems, self._said = self._said, []
         return step if step else None
 
-    def _close_segment(self, stream: Stream, segment: Segment, step: Step) -> None:
+    def _close_segment(self, stream: LiveStream, segment: ClosedSegment, step: WatchStep) -> None:
         try:
-            session = Session([os.fspath(segment.path)], self.options)
+            session = CoreSession([os.fspath(segment.path)], self.options)
             session.brief = True
             try:
                 new = self._compute(stream, session, segment.begin, segment.cut)
@@ -240,7 +240,9 @@ class Live:
             step.errors.append(f"{stream.name}: an interval could not be computed: {error}")
         self._close(stream, segment, step)
 
-    def _compute(self, stream: Stream, session: Session, begin: int, cut: Cut | None) -> list[Closed]:
+    def _compute(
+        self, stream: LiveStream, session: CoreSession, begin: int, cut: CutPoint | None
+    ) -> list[ClosedInterval]:
         """Compute the measures of the intervals that are closed now, and of those that may have changed."""
         self.step_number += 1
         together = stream.form().together
@@ -273,15 +275,15 @@ class Live:
         return self._with_busy(closed)
 
     @staticmethod
-    def _names(session: Session) -> list[str]:
+    def _names(session: CoreSession) -> list[str]:
         """The measures that a session has rows of."""
         return [name for name in measures.tables() if name not in _OWN and session.fills(name)]
 
     def _tell_intervals(
-        self, session: Session, ends: set[End], limits: dict[tuple[str, str], int]
-    ) -> list[Closed]:
+        self, session: CoreSession, ends: set[End], limits: dict[tuple[str, str], int]
+    ) -> list[ClosedInterval]:
         """Note the intervals that are closed now: those of the systems, and those of rows of measures."""
-        closed: dict[End, Closed] = {}
+        closed: dict[End, ClosedInterval] = {}
         for info in session.systems:
             key = (info.system, info.source)
             told = self._intervals.setdefault(key, {})
@@ -295,17 +297,19 @@ class Live:
             for system, source, end_us in ends:
                 if (system, source) == key:
                     interval = told.get(end_us, Interval(end_us, None))
-                    closed[system, source, end_us] = Closed(system, source, end_us, interval.seconds, None)
+                    closed[system, source, end_us] = ClosedInterval(
+                        system, source, end_us, interval.seconds, None
+                    )
         ordered = sorted(closed, key=lambda end: (end[2], end))
         self._newest |= {(system, source): end_us for system, source, end_us in ordered}
         return [closed[end] for end in ordered]
 
-    def _with_busy(self, closed: list[Closed]) -> list[Closed]:
+    def _with_busy(self, closed: list[ClosedInterval]) -> list[ClosedInterval]:
         busy = self.measures.values(
             "load", "busy_pct", [(each.system, each.source, each.end_us) for each in closed]
         )
         return [
-            Closed(
+            ClosedInterval(
                 each.system,
                 each.source,
                 each.end_us,
@@ -315,7 +319,7 @@ class Live:
             for each in closed
         ]
 
-    def _tell_problems(self, stream: Stream, session: Session, begin: int) -> None:
+    def _tell_problems(self, stream: LiveStream, session: CoreSession, begin: int) -> None:
         """What is wrong with the new bytes; what is before them was told."""
         for source in session.sources:
             for problem in source.problems(complete=True):
@@ -331,7 +335,7 @@ class Live:
         self.problems.append(problem)
         self._said.append(problem)
 
-    def _close(self, stream: Stream, segment: Segment, step: Step) -> None:
+    def _close(self, stream: LiveStream, segment: ClosedSegment, step: WatchStep) -> None:
         oldest_us = segment.cut.now_us - round(self.limits.measures * _SECOND_US)
         late = stream.close(segment, oldest_us)
         if late:
@@ -363,7 +367,7 @@ class Live:
 
     def _prepare(self, lake: str) -> None:
         from zlens.lake.file_names import is_url
-        from zlens.lake.lake_folder import Folder as LakeFolder
+        from zlens.lake.lake_folder import LakeFolder as LakeFolder
 
         if is_url(lake):
             raise LakeError(
@@ -381,13 +385,13 @@ class Live:
                 "another zlens live writes to this lake", file=lake, cure="end it, or name another folder"
             ) from None
 
-    def _turn(self, stream: Stream) -> None:
+    def _turn(self, stream: LiveStream) -> None:
         """End the current part of a stream; with a lake, it is imported."""
         stream.spool.turn(pending=self.lake is not None)
         self._hand_over(stream)
         stream.spool.forget(max(round(self.limits.raw / self.limits.part), 1))
 
-    def _hand_over(self, stream: Stream) -> None:
+    def _hand_over(self, stream: LiveStream) -> None:
         """Import what must be beside the next steps; what cannot be now is tried again with the next part."""
         pending = stream.spool.state.pending
         if self.lake is not None and pending and stream.name not in self._importing:
@@ -419,7 +423,7 @@ class Live:
         for error in self._take_imported(wait=True):
             raise LakeError(error)
 
-    def _restore(self, stream: Stream) -> None:
+    def _restore(self, stream: LiveStream) -> None:
         """Go on with a stream: what is in the lake, and compute again what is not."""
         state = stream.spool.state
         if not state.step:
@@ -435,7 +439,7 @@ class Live:
         base = stream.spool.base_of(state.part)
         for path in base:
             stream.ends |= stream.form().ends(os.fspath(path), self.options)
-        session = Session([os.fspath(path) for path in (*base, stream.spool.part)], self.options)
+        session = CoreSession([os.fspath(path) for path in (*base, stream.spool.part)], self.options)
         try:
             self._compute(stream, session, 0, None)
         finally:
@@ -446,14 +450,14 @@ class Live:
         """Take the measures of the last intervals from the lake."""
         if self.lake is None or not is_lake(self.lake):
             return
-        with Session([self.lake], self.options) as whole:
+        with CoreSession([self.lake], self.options) as whole:
             newest = max((info.last_us for info in whole.systems if info.last_us is not None), default=None)
         if newest is None:
             return
         start = newest / 1e6 - self.limits.measures
         moment = dt.datetime.fromtimestamp(start, dt.UTC)
-        since = replace(self.options, start=Moment(moment.date(), moment.time(), dt.UTC))
-        with Session([self.lake], since) as session:
+        since = replace(self.options, start=TimeSpec(moment.date(), moment.time(), dt.UTC))
+        with CoreSession([self.lake], since) as session:
             for name in self._names(session):
                 answer = session.sql(f"SELECT * FROM {name}")
                 if name == "event":
@@ -471,24 +475,24 @@ class Live:
 
     # -- the page ------------------------------------------------------------------------------------
 
-    def session(self) -> Session:
+    def session(self) -> CoreSession:
         """A session over the raw records and the measures that are kept now."""
         sources: list[Source] = []
         for stream in self._streams.values():
             sizes = {os.fspath(path): path.stat().st_size for path in stream.spool.parts()}
             parts = Parts(stream.spool.state.reader, {path: size for path, size in sizes.items() if size})
             if parts.reader and parts.sizes:
-                sources.append(KeptSource.of(parts, self.options, self._infos, self._intervals))
+                sources.append(RetainedSource.of(parts, self.options, self._infos, self._intervals))
         shown = {(info.system, info.source) for source in sources for info in source.systems}
         sources.append(
-            KeptSource.alone(
+            RetainedSource.alone(
                 [info for key, info in self._infos.items() if key not in shown],
                 self._intervals,
                 [*self.problems],
             )
         )
         shown_options = replace(self.options, source=None)
-        return Session.over(sources, shown_options, computed=self.measures.tables(self.step_number))
+        return CoreSession.over(sources, shown_options, computed=self.measures.tables(self.step_number))
 
     def system(self, system: str, source: str) -> SystemInfo | None:
         """What is known of a system."""

@@ -49,15 +49,15 @@ def _level(capacity: float, weights: Sequence[float], caps: Sequence[float]) -> 
     return float("inf")
 
 
-class Group(Struct, frozen=True):
+class CapGroup(Struct, frozen=True):
     """Claimants with a limit on their sum. Members are claimants by index, or nested groups."""
 
-    members: tuple[int | Group, ...]
+    members: tuple[int | CapGroup, ...]
     limit: float
 
 
 def group_fill(
-    capacity: float, weights: Sequence[float], caps: Sequence[float], groups: Sequence[Group]
+    capacity: float, weights: Sequence[float], caps: Sequence[float], groups: Sequence[CapGroup]
 ) -> list[float]:
     """Like water_fill, but claimants of a group also stop when their sum reaches its limit.
 
@@ -70,7 +70,7 @@ def group_fill(
     return water_fill(capacity, weights, limited)
 
 
-def _limit_group(group: Group, weights: Sequence[float], caps: list[float]) -> list[int]:
+def _limit_group(group: CapGroup, weights: Sequence[float], caps: list[float]) -> list[int]:
     """Lower the caps of a group's claimants to what its limit allows; the claimants' indexes."""
     inside: list[int] = []
     for member in group.members:

@@ -14,7 +14,7 @@ from zlens.rendering.charts import Chart
 Value = str | int | float | bool | None
 
 
-class Column(Struct, frozen=True):
+class AnswerColumn(Struct, frozen=True):
     """key: its name in JSON and CSV. unit: "" for none. decimals: shown in text output."""
 
     key: str
@@ -24,12 +24,12 @@ class Column(Struct, frozen=True):
     decimals: int = 1
 
 
-class Table(Struct, frozen=True):
+class AnswerTable(Struct, frozen=True):
     """Rows with one value per column; None where a value cannot be computed."""
 
     key: str
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[AnswerColumn, ...]
     rows: Sequence[tuple[Value, ...]]
 
     def column(self, key: str) -> list[Value]:
@@ -47,7 +47,7 @@ class Table(Struct, frozen=True):
         return [f"{name}.{kind}" if count[name] > 1 else name for name, kind in kinds]
 
 
-class Figure(Struct, frozen=True):
+class AnswerFigure(Struct, frozen=True):
     """One number that answers the whole scenario; sweeps show it."""
 
     key: str
@@ -77,14 +77,14 @@ class Answer(Struct):
 
     model: str
     title: str
-    tables: list[Table]
-    figures: list[Figure] = field(default_factory=list)
+    tables: list[AnswerTable]
+    figures: list[AnswerFigure] = field(default_factory=list)
     charts: list[Chart] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     assumptions: list[Assumption] = field(default_factory=list)
     follow: tuple[str, str] | None = None
 
-    def table(self, key: str) -> Table:
+    def table(self, key: str) -> AnswerTable:
         """One of the tables by its key."""
         return next(table for table in self.tables if table.key == key)
 
@@ -103,7 +103,7 @@ class Answer(Struct):
         return replace(self, tables=tables, notes=[face(note) for note in self.notes])
 
 
-def by_name(table: Table) -> dict[Value, dict[str, Value]]:
+def by_name(table: AnswerTable) -> dict[Value, dict[str, Value]]:
     """Rows of a table as dictionaries, keyed by the value of the first column."""
     names = [column.key for column in table.columns]
     return {row[0]: dict(zip(names, row, strict=True)) for row in table.rows}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from zlens.models.answer import Answer, Table
+from zlens.models.answer import Answer, AnswerTable
 from zlens.models.text_format import printed
 from zlens.rendering import charts
 from zlens.rendering.html import page
@@ -40,7 +40,7 @@ def render(answer: Answer) -> str:
     return page(answer.title, "\n".join(parts), _STYLE)
 
 
-def drawn(table: Table) -> Iterator[str]:
+def drawn(table: AnswerTable) -> Iterator[str]:
     texts = [
         not column.unit and any(isinstance(row[at], str) for row in table.rows)
         for at, column in enumerate(table.columns)

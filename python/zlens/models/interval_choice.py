@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
-from zlens.inputs.options import Moment
+from zlens.inputs.options import TimeSpec
 from zlens.schema.wording import say
 
 
-class Asked(Protocol):
+class QuerySession(Protocol):
     """A session that runs queries."""
 
     def sql(self, query: str) -> Any: ...
@@ -33,13 +33,13 @@ def at_end(system: str, end: dt.datetime) -> str:
     return f"system = {literal(system)} AND interval_end = TIMESTAMPTZ '{end.isoformat()}'"
 
 
-def local_time(session: Asked, system: str, when: dt.datetime) -> str:
+def local_time(session: QuerySession, system: str, when: dt.datetime) -> str:
     """A time as answers show it and --at takes it back: 2024-05-14 10:24:00 (UTC+02:00), the system's own."""
     local = session.display(when.astimezone(dt.UTC), system)
     return f"{local:%Y-%m-%d %H:%M:%S} ({local.tzname() or 'UTC'})"
 
 
-def system(session: Asked, table: str, wanted: str | None) -> str:
+def system(session: QuerySession, table: str, wanted: str | None) -> str:
     """The only system with rows in a table; QueryError if there is none or more than one."""
     systems = [row[0] for row in session.sql(f'SELECT DISTINCT system FROM "{table}" ORDER BY 1').rows]
     if wanted is not None:
@@ -58,7 +58,7 @@ def system(session: Asked, table: str, wanted: str | None) -> str:
     return str(systems[0])
 
 
-class Interval(Struct, frozen=True):
+class BusyInterval(Struct, frozen=True):
     """A complete interval and how busy it was."""
 
     end: dt.datetime
@@ -70,21 +70,21 @@ class Interval(Struct, frozen=True):
         return self.end - dt.timedelta(seconds=self.seconds)
 
 
-def intervals(session: Asked, name: str, busy: str = BUSY) -> list[Interval]:
+def intervals(session: QuerySession, name: str, busy: str = BUSY) -> list[BusyInterval]:
     """The complete intervals of a system in order of time; `busy` as in `moment`."""
     rows = session.sql(
         f"SELECT interval_end, seconds, busy FROM ({busy}) WHERE system = {literal(name)} "
         "AND seconds IS NOT NULL AND flag IS NULL ORDER BY interval_end"
     ).rows
-    return [Interval(*row) for row in rows]
+    return [BusyInterval(*row) for row in rows]
 
 
-def busiest(rows: Sequence[Interval]) -> Interval:
+def busiest(rows: Sequence[BusyInterval]) -> BusyInterval:
     """The busiest interval, as models, plans and the overview choose it: the first with the largest busy."""
     return max(rows, key=lambda row: -1.0 if row.busy is None else row.busy)
 
 
-def moment(session: Asked, name: str, at: Moment | None, busy: str = BUSY) -> dt.datetime:
+def moment(session: QuerySession, name: str, at: TimeSpec | None, busy: str = BUSY) -> dt.datetime:
     """End of the interval that contains a time, or of the busiest interval; QueryError if there is none.
 
     busy: a query for the intervals that the model has, with the columns of BUSY. One rule decides which is

@@ -13,7 +13,7 @@ from zlens.schema.facts import FACTS
 _FILE = FACTS / "models" / "published.toml"
 
 
-class Published(Struct, frozen=True):
+class PublishedNumber(Struct, frozen=True):
     """A number in a rule that a model applies."""
 
     name: str
@@ -26,10 +26,10 @@ class Published(Struct, frozen=True):
 
 
 @cache
-def published() -> dict[str, Published]:
+def published() -> dict[str, PublishedNumber]:
     """All published numbers by name."""
     try:
-        return {name: Published(name=name, **facts) for name, facts in document.facts(_FILE).items()}
+        return {name: PublishedNumber(name=name, **facts) for name, facts in document.facts(_FILE).items()}
     except TypeError as error:
         raise CatalogError(
             f"models/published.toml is incomplete: {error}", file=str(_FILE), cure="copy a neighbor in it"

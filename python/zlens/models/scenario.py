@@ -11,21 +11,21 @@ from msgspec import Struct
 from zlens.errors import InputError, ScenarioError
 from zlens.models.answer import Assumption
 from zlens.models.constants import constant
-from zlens.models.scenario_errors import Problem
+from zlens.models.scenario_errors import ScenarioErrors
 from zlens.schema import toml, user_files
-from zlens.schema.validators import MOST, Key, Line, Many, Named, Spec
+from zlens.schema.validators import MOST, Key, ListOf, MapOf, SingleLine, Spec
 from zlens.schema.wording import say
 
 #: Longest scenario in bytes: some ten thousand users.
 LONGEST = 16_000_000
 #: Keys that every scenario may have.
 _COMMON = (
-    Key("model", Line(), "model that the scenario is for", default=None),
-    Key("title", Line(), "heading of the answer", default=None),
+    Key("model", SingleLine(), "model that the scenario is for", default=None),
+    Key("title", SingleLine(), "heading of the answer", default=None),
 )
 
 
-class Values(dict[str, Any]):
+class ScenarioValues(dict[str, Any]):
     """Contents of a scenario file, with its text, which gives errors their lines."""
 
     def __init__(self, values: Mapping[str, Any], text: str) -> None:
@@ -40,7 +40,7 @@ class Scenario(Struct):
     """A checked scenario with every key of its model."""
 
     values: dict[str, Any]
-    problem: Problem
+    problem: ScenarioErrors
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
@@ -66,13 +66,15 @@ class Scenario(Struct):
 
 
 def checked(
-    spec: Spec, values: Mapping[str, Any], *, file: str | None = None, problem: Problem | None = None
+    spec: Spec, values: Mapping[str, Any], *, file: str | None = None, problem: ScenarioErrors | None = None
 ) -> Scenario:
     """A scenario from parsed TOML; ScenarioError with the key, the value and what is allowed.
 
     problem   collects its assumptions with those of another scenario, which it was made from
     """
-    problem = problem or Problem(file, text=values.text if isinstance(values, Values) else None)
+    problem = problem or ScenarioErrors(
+        file, text=values.text if isinstance(values, ScenarioValues) else None
+    )
     complete = Spec((*_COMMON, *spec.keys))
     return Scenario(complete.check(dict(values), "", problem), problem)
 
@@ -88,21 +90,21 @@ def described(spec: Spec, indent: str = "") -> Iterator[str]:
             begin = f"default {constant(key.constant).default}, an assumption"
         else:
             begin = "optional" if key.default is None else f"default {key.default}"
-        inner = kind.of if isinstance(kind, Many | Named) else kind
+        inner = kind.of if isinstance(kind, ListOf | MapOf) else kind
         words = (
-            ("[[...]]" if isinstance(kind, Many) else "[...]") if isinstance(inner, Spec) else kind.words()
+            ("[[...]]" if isinstance(kind, ListOf) else "[...]") if isinstance(inner, Spec) else kind.words()
         )
         yield f"{indent}{key.name}: {key.text}; {words}{unit}; {begin}\n"
         if isinstance(inner, Spec):
             yield from described(inner, indent + "    ")
 
 
-def read(path: str) -> Values:
+def read(path: str) -> ScenarioValues:
     """Contents of a scenario file; ScenarioError if it cannot be read or is not TOML."""
     cure = say("scenario_example")
     try:
         text = user_files.decoded(user_files.content(path, LONGEST, "scenario", cure), path, cure)
-        return Values(user_files.toml(text, path, cure), text)
+        return ScenarioValues(user_files.toml(text, path, cure), text)
     except InputError as error:
         raise ScenarioError(
             error.message, file=error.file, offset=error.offset, expected=error.expected, cure=error.cure
@@ -130,8 +132,8 @@ def changed(values: _Table, setting: str) -> _Table:
 def put(values: _Table, path: str, value: Any) -> _Table:
     """A copy of the scenario with the value at a path changed; list entries go by name or from 1."""
     copy: Mapping[str, Any] = _put(values, path, value)
-    if isinstance(values, Values):
-        copy = Values(copy, values.text)
+    if isinstance(values, ScenarioValues):
+        copy = ScenarioValues(copy, values.text)
     return cast(_Table, copy)
 
 

@@ -14,7 +14,7 @@ from zlens.schema import validators
 from zlens.schema.validators import Spec
 
 
-class Problem(validators.Problem):
+class ScenarioErrors(validators.DocumentErrors):
     """Builds the errors of one scenario and collects its assumptions.
 
     assumed   those that its answer rests on
@@ -32,10 +32,10 @@ class Problem(validators.Problem):
         return assumption.default
 
 
-class Moving(Spec, frozen=True):
+class SimulationSpec(Spec, frozen=True):
     """A table that only a simulation uses: what it leaves out is no assumption of a solved answer."""
 
-    def check(self, value: Any, where: str, problem: validators.Problem) -> Any:
-        if isinstance(problem, Problem):
+    def check(self, value: Any, where: str, problem: validators.DocumentErrors) -> Any:
+        if isinstance(problem, ScenarioErrors):
             problem = replace(problem, assumed=problem.moving)
         return super().check(value, where, problem)

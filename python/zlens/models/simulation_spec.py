@@ -6,8 +6,19 @@ Every scenario may have these tables; solving ignores them.
 from __future__ import annotations
 
 from zlens.catalog import synthetic
-from zlens.models.scenario_errors import Moving
-from zlens.schema.validators import Choice, Flag, Integer, Key, Line, Many, Moment, Number, Row, Text
+from zlens.models.scenario_errors import SimulationSpec
+from zlens.schema.validators import (
+    Boolean,
+    Choice,
+    FixedTuple,
+    Integer,
+    Key,
+    ListOf,
+    Number,
+    SingleLine,
+    Text,
+    Timestamp,
+)
 
 _SECONDS = Number(0, 1e7)
 _MS = Number(0, 1e7)
@@ -18,22 +29,22 @@ _CYCLES = Number(0, 1e6)
 #: Squared coefficients of variation.
 VARIATION = Number(0, 100)
 #: Second and factor.
-PROFILE = Many(Row((_SECONDS, Number(0, 1000)), "a list of two numbers: second and factor"))
+PROFILE = ListOf(FixedTuple((_SECONDS, Number(0, 1000)), "a list of two numbers: second and factor"))
 
-SIMULATION = Moving(
+SIMULATION = SimulationSpec(
     (
         Key("seconds", Number(1, 1e7), "how long to record", "seconds", default=3600.0),
         Key("interval", Number(1, 3600), "monitor sample interval", "seconds", default=60.0),
         Key("high_frequency", Number(0.05, 60), "interval of high-frequency samples", "seconds", default=2.0),
         Key("warmup", _SECONDS, "simulated before the first sample", "seconds", default=60.0),
-        Key("start", Moment(), "begin of what is recorded", default="2026-03-02T08:00:00Z"),
+        Key("start", Timestamp(), "begin of what is recorded", default="2026-03-02T08:00:00Z"),
         Key("zone", Number(-24, 24), "how far local time is ahead of UTC", "hours", default=0.0),
         Key("seed", Integer(0, 2**63 - 1), "seed of all random numbers", default=1),
-        Key("checked", Flag(), "whether conservation laws are checked while it runs", default=False),
+        Key("checked", Boolean(), "whether conservation laws are checked while it runs", default=False),
     )
 )
 
-COUNTERS = Moving(
+COUNTERS = SimulationSpec(
     (
         Key("miss_core", _CYCLES, "cost of an L1 miss served by the L2 cache", "cycles",
             constant="sim_miss_core"),
@@ -54,7 +65,7 @@ COUNTERS = Moving(
     )
 )  # fmt: skip
 
-CHANNELS = Moving(
+CHANNELS = SimulationSpec(
     (
         Key("bus_cycles", _COUNT, "bus cycles per second", constant="sim_channel_bus_cycles"),
         Key("work_units", _COUNT, "operations per second", constant="sim_channel_work_units"),
@@ -64,12 +75,12 @@ CHANNELS = Moving(
     )
 )
 
-MACHINE = Moving(
+MACHINE = SimulationSpec(
     (
-        Key("type", Line(4), "machine type, of the generations that the catalog has", default="8561"),
-        Key("model", Line(16), "its model", default="T01"),
+        Key("type", SingleLine(4), "machine type, of the generations that the catalog has", default="8561"),
+        Key("model", SingleLine(16), "its model", default="T01"),
         Key("serial", Text(16, 1), "its serial number", default=synthetic.SERIAL),
-        Key("name", Line(8), "its name", default="ZLENSCPC"),
+        Key("name", SingleLine(8), "its name", default="ZLENSCPC"),
         Key("cores_per_chip", Integer(1, 1000), "cores on a chip", constant="sim_cores_per_chip"),
         Key("chips_per_drawer", Integer(1, 1000), "chips in a drawer", constant="sim_chips_per_drawer"),
         Key("move_chip", _US, "cost of going on on another core of the chip", "µs", constant="sim_move_chip"),
@@ -79,14 +90,14 @@ MACHINE = Moving(
             constant="sim_prsm_overhead"),
         Key("dispatch_management", _US, "PR/SM's time for itself per dispatch", "µs",
             constant="sim_prsm_management"),
-        Key("high_preempts", Flag(), "whether a ready vertical-high core takes back its physical core",
+        Key("high_preempts", Boolean(), "whether a ready vertical-high core takes back its physical core",
             constant="sim_high_preempts"),
         Key("cap_burst", _MS, "largest credit of a capped partition, on one core", "ms",
             constant="sim_cap_burst"),
         Key("lag", _MS, "how far in the past the claim of an idle partition may lie", "ms",
             constant="sim_prsm_lag"),
-        Key("caps", Flag(), "whether caps are enforced", default=True),
-        Key("hardware_counters", Flag(), "whether hardware counters (CPU MF) are simulated, z14 and later",
+        Key("caps", Boolean(), "whether caps are enforced", default=True),
+        Key("hardware_counters", Boolean(), "whether hardware counters (CPU MF) are simulated, z14 and later",
             default=True),
         Key("counters", COUNTERS, "what memory references cost", default=None),
         Key("capability", Integer(0, 2**32 - 1), "CPU capability (STSI); 0 is not reported", default=0),
@@ -94,7 +105,7 @@ MACHINE = Moving(
     )
 )  # fmt: skip
 
-INSTRUCTIONS = Moving(
+INSTRUCTIONS = SimulationSpec(
     (
         Key("diagnose", _PERCENT, "DIAGNOSE", "%", constant="sim_diagnose"),
         Key("diagnose_44", _PERCENT, "X'44', of these", "%", constant="sim_diagnose_44"),
@@ -108,7 +119,7 @@ INSTRUCTIONS = Moving(
     )
 )  # fmt: skip
 
-CP = Moving(
+CP = SimulationSpec(
     (
         Key("scheduler", Choice(("deadline", "memoryless")),
             "whether deadlines carry the debt of earlier slices", constant="sim_scheduler"),
@@ -128,19 +139,19 @@ CP = Moving(
             constant="sim_dispatch_user"),
         Key("dispatch_system", _US, "CP time per dispatch not charged to users", "µs",
             constant="sim_dispatch_system"),
-        Key("preempts", Flag(), "whether a virtual CPU takes the processor of one whose deadline is later "
+        Key("preempts", Boolean(), "whether a virtual CPU takes the processor of one whose deadline is later "
             "by a slice; never under multithreading", constant="sim_preempts"),
         Key("lock_hold", _US, "time per dispatch that the scheduler lock is held", "µs",
             constant="sim_lock_hold"),
         Key("lock_shared", _PERCENT, "part of these holds that are shared", "%", constant="sim_lock_shared"),
         Key("limit_burst", _MS, "largest credit of a limited user or pool", "ms",
             constant="sim_limit_burst"),
-        Key("limits", Flag(), "whether limits are enforced", default=True),
+        Key("limits", Boolean(), "whether limits are enforced", default=True),
         Key("smt_speedup", Number(50, 400), "work of two threads relative to one", "%",
             constant="smt_speedup"),
-        Key("idle_cores_first", Flag(), "whether virtual CPUs go to idle cores before idle threads",
+        Key("idle_cores_first", Boolean(), "whether virtual CPUs go to idle cores before idle threads",
             constant="sim_idle_cores_first"),
-        Key("parking", Flag(), "whether cores of vertical partitions are parked", default=True),
+        Key("parking", Boolean(), "whether cores of vertical partitions are parked", default=True),
         Key("unparking", Choice(("LARGE", "MEDIUM", "SMALL")), "SET SRM UNPARKING",
             constant="unparking_model"),
         Key("excessuse", Choice(("HIGH", "MEDIUM", "LOW", "NONE")), "SET SRM EXCESSUSE",
@@ -148,7 +159,7 @@ CP = Moving(
         Key("excessuse_high", _PERCENT, "part of the excess that HIGH takes", "%", constant="excessuse_high"),
         Key("excessuse_medium", _PERCENT, "part that MEDIUM takes", "%", constant="excessuse_medium"),
         Key("excessuse_low", _PERCENT, "part that LOW takes", "%", constant="excessuse_low"),
-        Key("global_performance_data", Flag(), "whether it sees other partitions", default=True),
+        Key("global_performance_data", Boolean(), "whether it sees other partitions", default=True),
         Key("cpupad", Number(0, 8000), "SET SRM CPUPAD, applies without that data", "% of one core",
             default=100.0),
         Key("projection_factor", Number(0, 10), "expected use for each percent used",

@@ -8,9 +8,9 @@ from typing import Any
 from zlens import models
 from zlens.engine.cancellation import tell
 from zlens.errors import ScenarioError
-from zlens.models.answer import Answer, Assumption, Column, Figure, Table, Value
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Assumption, Value
 from zlens.models.scenario import put, values_of
-from zlens.rendering.charts import Chart, Series
+from zlens.rendering.charts import Chart, ChartSeries
 from zlens.schema.wording import say
 
 #: Rows of an answer that a sweep follows; nobody would read more.
@@ -27,7 +27,7 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
             cure="write virtual_cpus=1:8",
         )
     places = list(values_of(texts))
-    results: list[dict[str, Figure]] = []
+    results: list[dict[str, AnswerFigure]] = []
     assumed: dict[str, Assumption] = {}
     notes: dict[str, None] = {}
     for done, place in enumerate(places):
@@ -40,8 +40,8 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
     if not kinds:
         raise ScenarioError(f"{model} has no number to show for each value", file=file, cure=say("no_sweep"))
     columns = (
-        Column("value", path, text="value of the key", decimals=3),
-        *(Column(kind.key, kind.text, kind.unit, decimals=kind.decimals) for kind in kinds.values()),
+        AnswerColumn("value", path, text="value of the key", decimals=3),
+        *(AnswerColumn(kind.key, kind.text, kind.unit, decimals=kind.decimals) for kind in kinds.values()),
     )
     rows: list[tuple[Value, ...]] = [
         (place, *(result[key].value if key in result else None for key in kinds))
@@ -51,17 +51,17 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
     charts = []
     for unit in dict.fromkeys(kind.unit for kind in kinds.values()):
         series = tuple(
-            Series(kind.text, [result[key].value if key in result else None for result in results])
+            ChartSeries(kind.text, [result[key].value if key in result else None for result in results])
             for key, kind in kinds.items()
             if kind.unit == unit
         )
         charts.append(Chart(f"By {path}", "lines", along, series, unit, path))
     title = f"{scenario.get('title') or model}: {path} from {places[0]} to {places[-1]}"
-    table = Table("sweep", "", columns, rows)
+    table = AnswerTable("sweep", "", columns, rows)
     return Answer(model, title, [table], [], charts, list(notes), list(assumed.values()))
 
 
-def _followed(answer: Answer) -> Iterator[Figure]:
+def _followed(answer: Answer) -> Iterator[AnswerFigure]:
     """One column of an answer's table as figures, named after its rows."""
     if answer.follow is None:
         return
@@ -71,4 +71,4 @@ def _followed(answer: Answer) -> Iterator[Figure]:
     for label, value in list(zip(table.labels(), table.column(name), strict=True))[:MOST_FOLLOWED]:
         number = None if value is None else float(value)
         text = f"{label} {column.heading.lower()}"
-        yield Figure(f"{name}_{label}", number, column.unit, text, column.decimals)
+        yield AnswerFigure(f"{name}_{label}", number, column.unit, text, column.decimals)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from textwrap import wrap
 
-from zlens.models.answer import Answer, Column, Table, Value
+from zlens.models.answer import Answer, AnswerColumn, AnswerTable, Value
 from zlens.rendering.charts import Chart
 from zlens.rendering.text_tables import line
 
@@ -53,7 +53,7 @@ def printed(value: Value, decimals: int) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: AnswerTable) -> Iterator[str]:
     if table.title:
         yield table.title
     heads = [(column.heading, f"({column.unit})" if column.unit else "") for column in table.columns]
@@ -84,7 +84,7 @@ def _table(table: Table) -> Iterator[str]:
             )
 
 
-def _is_text(column: Column, table: Table, at: int) -> bool:
+def _is_text(column: AnswerColumn, table: AnswerTable, at: int) -> bool:
     return not column.unit and any(isinstance(row[at], str) for row in table.rows)
 
 

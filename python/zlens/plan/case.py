@@ -14,13 +14,13 @@ from zlens.models import interval_choice
 from zlens.models.answer import Assumption, Value
 from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.measurement import Pair
-from zlens.models.scenario_errors import Problem
+from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.shares import measurement as shares
 from zlens.schema.validators import Integer, Number
 from zlens.schema.wording import say, sentence
 
 
-class Form(Struct, frozen=True):
+class WhatIfKey(Struct, frozen=True):
     """A key of what-ifs.
 
     scopes: what it applies to: own (the partition that the data are from), partition (by name), machine, user
@@ -50,12 +50,12 @@ class Form(Struct, frozen=True):
         return [before.get(scope, "") + self.field for scope in self.scopes]
 
 
-class Asked(Struct, frozen=True):
+class Setting(Struct, frozen=True):
     """One setting. name: partition or user; kind: type of cores."""
 
     key: str
     value: str
-    form: Form
+    form: WhatIfKey
     name: str | None = None
     kind: str | None = None
 
@@ -80,19 +80,19 @@ class Asked(Struct, frozen=True):
     def number(self, text: str, allowed: Integer, words: str) -> int:
         """A whole number from a value."""
         if not text.strip().isdecimal():
-            raise Problem(None).value(self.key, self.value, words)
-        return allowed.check(int(text), self.key, Problem(None))
+            raise ScenarioErrors(None).value(self.key, self.value, words)
+        return allowed.check(int(text), self.key, ScenarioErrors(None))
 
     def decimal(self, allowed: Number) -> float:
         """A number, with or without decimals."""
         try:
             value = float(self.value)
         except ValueError:
-            raise Problem(None).value(self.key, self.value, allowed.words()) from None
-        return allowed.check(value, self.key, Problem(None))
+            raise ScenarioErrors(None).value(self.key, self.value, allowed.words()) from None
+        return allowed.check(value, self.key, ScenarioErrors(None))
 
 
-class Situation(Struct, frozen=True):
+class MeasuredInterval(Struct, frozen=True):
     """A measured interval: scenarios of the machine and of the guests, None if the data do not report them.
 
     shown: the end in the system's local time; own: the partition that the data are from; threads: logical
@@ -103,12 +103,12 @@ class Situation(Struct, frozen=True):
     end: dt.datetime
     shown: str
     own: str | None
-    machine: partitions.Measured | None
-    guests: shares.Measured | None
+    machine: partitions.MeasuredPartitions | None
+    guests: shares.MeasuredShares | None
     threads: dict[str, int]
 
 
-def situation(session: interval_choice.Asked, system: str, end: dt.datetime) -> Situation:
+def situation(session: interval_choice.QuerySession, system: str, end: dt.datetime) -> MeasuredInterval:
     """The situation in an interval."""
     where = interval_choice.at_end(system, end)
 
@@ -128,10 +128,12 @@ def situation(session: interval_choice.Asked, system: str, end: dt.datetime) -> 
     query = f"SELECT cpu_type, max(threads) FROM core WHERE {where} AND threads > 0 GROUP BY cpu_type"
     threads = session.sql(query).rows if guests is not None else []
     shown = interval_choice.local_time(session, system, end)
-    return Situation(system, end, shown, str(lpar[0]) if lpar else None, machine, guests, dict(threads))
+    return MeasuredInterval(
+        system, end, shown, str(lpar[0]) if lpar else None, machine, guests, dict(threads)
+    )
 
 
-class Case(Struct):
+class WhatIfCase(Struct):
     """The scenarios that what-ifs change, and their changes.
 
     before   scenario of the machine as it was; machine and guests: those with the what-ifs
@@ -141,7 +143,7 @@ class Case(Struct):
     fields   field of each --set that changed something
     """
 
-    situation: Situation
+    situation: MeasuredInterval
     before: dict[str, Any] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
     guests: dict[str, Any] = field(default_factory=dict)
@@ -149,10 +151,10 @@ class Case(Struct):
     notes: list[str] = field(default_factory=list)
     assumptions: list[Assumption] = field(default_factory=list)
     parts: dict[Pair, list[Pair]] = field(default_factory=dict)
-    limited: dict[str, Asked] = field(default_factory=dict)
+    limited: dict[str, Setting] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
 
-    def record_change(self, asked: Asked, subject: str, unit: str, before: Value, after: Value) -> None:
+    def record_change(self, asked: Setting, subject: str, unit: str, before: Value, after: Value) -> None:
         """Record what a setting changes; each kind of what-if changes a subject only once."""
         if any(row[1] == subject and self.fields[str(row[0])] == asked.form.field for row in self.changes):
             raise asked.refused(f"the {subject} is already changed", "use a separate plan for each")
@@ -182,7 +184,7 @@ class Case(Struct):
         """Name of a partition in answers."""
         return list(partitions.shown(self.machine))[at]
 
-    def partitions(self, asked: Asked) -> list[int]:
+    def partitions(self, asked: Setting) -> list[int]:
         """Indexes of the requested partition: one for each of its types."""
         entries = self.machine["partition"]
         name = asked.name or self.own(asked)
@@ -205,7 +207,7 @@ class Case(Struct):
             raise asked.refused(f"{name} has no cores of type {asked.kind}", "name one it has", kinds)
         return places
 
-    def one_partition(self, asked: Asked) -> int:
+    def one_partition(self, asked: Setting) -> int:
         """Index of the requested partition if it has a single type; an error otherwise."""
         places = self.partitions(asked)
         if len(places) > 1:
@@ -219,7 +221,7 @@ class Case(Struct):
             )
         return places[0]
 
-    def one_type(self, asked: Asked) -> str:
+    def one_type(self, asked: Setting) -> str:
         """The requested type of physical cores; by default that of the own partition."""
         kinds = list(self.machine["processors"])
         if asked.kind in kinds:
@@ -237,7 +239,7 @@ class Case(Struct):
             )
         return str(own[0])
 
-    def own(self, asked: Asked) -> str:
+    def own(self, asked: Setting) -> str:
         """Name of the partition that the data are from."""
         names: Sequence[str] = list(dict.fromkeys(entry["name"] for entry in self.machine["partition"]))
         if self.situation.own in names:

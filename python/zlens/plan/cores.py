@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from zlens.plan.case import Asked, Case, Form
+from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
 from zlens.schema.validators import Integer
 
 NEEDS = "machine"
 _VALUE = "+1 or -2: more or fewer; 8: that many"
 FORMS = (
-    Form("logical_cores", ("own", "partition"), "logical cores of a partition", "+1", _VALUE),
-    Form("physical_cores", ("machine",), "physical cores of the machine", "+1", _VALUE),
+    WhatIfKey("logical_cores", ("own", "partition"), "logical cores of a partition", "+1", _VALUE),
+    WhatIfKey("physical_cores", ("machine",), "physical cores of the machine", "+1", _VALUE),
 )
 _CORES = Integer(1, 1000)
 
 
-def change(case: Case, asked: Asked) -> None:
+def change(case: WhatIfCase, asked: Setting) -> None:
     """Change the number of cores."""
     if asked.form.field == "physical_cores":
         _physical(case, asked)
@@ -31,7 +31,7 @@ def change(case: Case, asked: Asked) -> None:
         )
 
 
-def _physical(case: Case, asked: Asked) -> None:
+def _physical(case: WhatIfCase, asked: Setting) -> None:
     kind = case.one_type(asked)
     current = case.machine["processors"][kind]
     after = asked.amount(_CORES, current)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from zlens.models.scenario_errors import Problem
-from zlens.plan.case import Asked, Case, Form
+from zlens.models.scenario_errors import ScenarioErrors
+from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
 from zlens.schema.validators import Choice, Integer, Number
 from zlens.schema.wording import say
 
@@ -17,11 +17,11 @@ _REL, _ABS = "a whole number, 1 to 10,000", "percent of all processors, 0.1 to 1
 _MAXIMUM = "maximum share, with limit"
 _HOW = "hard or soft, with a maximum share; or none"
 FORMS = (
-    Form("relative", _ONLY, "relative share of a guest", "200", _REL),
-    Form("absolute", _ONLY, "absolute share of a guest", "20", _ABS),
-    Form("maximum_relative", _ONLY, _MAXIMUM, "300", _REL, "limit=hard"),
-    Form("maximum_absolute", _ONLY, _MAXIMUM, "25", _ABS, "limit=hard"),
-    Form("limit", _ONLY, "how its maximum share is enforced", "hard", _HOW, "maximum_absolute=25"),
+    WhatIfKey("relative", _ONLY, "relative share of a guest", "200", _REL),
+    WhatIfKey("absolute", _ONLY, "absolute share of a guest", "20", _ABS),
+    WhatIfKey("maximum_relative", _ONLY, _MAXIMUM, "300", _REL, "limit=hard"),
+    WhatIfKey("maximum_absolute", _ONLY, _MAXIMUM, "25", _ABS, "limit=hard"),
+    WhatIfKey("limit", _ONLY, "how its maximum share is enforced", "hard", _HOW, "maximum_absolute=25"),
 )
 #: The share that each share replaces.
 _EXCLUDES = {
@@ -33,7 +33,7 @@ _EXCLUDES = {
 _UNITS = {"absolute": "% of all", "maximum_absolute": "% of all"}
 
 
-def change(case: Case, asked: Asked) -> None:
+def change(case: WhatIfCase, asked: Setting) -> None:
     """Set a share, maximum or limit; a relative share replaces an absolute one and vice versa.
 
     As SET SHARE without a type, it applies to virtual processors of all types.
@@ -45,7 +45,7 @@ def change(case: Case, asked: Asked) -> None:
     before = own.get(field, "none" if field == "limit" else None)
     after: Any
     if field == "limit":
-        after = Choice(("hard", "soft", "none")).check(asked.value, asked.key, Problem(None))
+        after = Choice(("hard", "soft", "none")).check(asked.value, asked.key, ScenarioErrors(None))
     elif field.endswith("relative"):
         after = asked.amount(_RELATIVE, before)
     else:
@@ -69,7 +69,7 @@ def change(case: Case, asked: Asked) -> None:
     case.limited[own["name"]] = asked
 
 
-def check_limits(case: Case) -> None:
+def check_limits(case: WhatIfCase) -> None:
     """Check after all changes that every limit has a maximum share and vice versa."""
     for own in case.guests.get("user", ()):
         asked = case.limited.get(own["name"])
@@ -84,7 +84,7 @@ def check_limits(case: Case) -> None:
         )
 
 
-def _places(case: Case, asked: Asked) -> list[int]:
+def _places(case: WhatIfCase, asked: Setting) -> list[int]:
     names = [user["name"] for user in case.guests["user"]]
     for wanted in (asked.name, (asked.name or "").upper()):
         if wanted in names:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.models.scenario_errors import Problem
-from zlens.plan.case import Asked, Case, Form
+from zlens.models.scenario_errors import ScenarioErrors
+from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
 from zlens.schema.validators import Choice, Number
 
 NEEDS = "machine"
 _SCOPES = ("partition",)
 _FACT = "fact to add to the data, before and after:"
 FORMS = (
-    Form("polarization", _SCOPES, f"{_FACT} polarization", "horizontal", "vertical or horizontal"),
-    Form("capped", _SCOPES, f"{_FACT} initial capping", "true", "true or false"),
-    Form("absolute_cap", _SCOPES, f"{_FACT} absolute capping", "2.5", "cores, above 0"),
+    WhatIfKey("polarization", _SCOPES, f"{_FACT} polarization", "horizontal", "vertical or horizontal"),
+    WhatIfKey("capped", _SCOPES, f"{_FACT} initial capping", "true", "true or false"),
+    WhatIfKey("absolute_cap", _SCOPES, f"{_FACT} absolute capping", "2.5", "cores, above 0"),
 )
 
 
-def change(case: Case, asked: Asked) -> None:
+def change(case: WhatIfCase, asked: Setting) -> None:
     """Put the fact into both scenarios."""
     at = case.one_partition(asked)
     own = case.machine["partition"][at]
@@ -29,8 +29,8 @@ def change(case: Case, asked: Asked) -> None:
     if field == "absolute_cap":
         value = asked.decimal(Number(0, 1000, above=True))
     elif field == "capped":
-        value = Choice(("true", "false")).check(asked.value, asked.key, Problem(None)) == "true"
+        value = Choice(("true", "false")).check(asked.value, asked.key, ScenarioErrors(None)) == "true"
     else:
-        value = Choice(("vertical", "horizontal")).check(asked.value, asked.key, Problem(None))
+        value = Choice(("vertical", "horizontal")).check(asked.value, asked.key, ScenarioErrors(None))
     case.set_facts(at, **{field: value})
     case.notes.append(f"{asked.key}={asked.value} applies before and after: assumed")

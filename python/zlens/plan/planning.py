@@ -20,22 +20,22 @@ from zlens.catalog.reports import definition
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import parse_moment
 from zlens.models import interval_choice
-from zlens.models.answer import Answer, Column, Table
+from zlens.models.answer import Answer, AnswerColumn, AnswerTable
 from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.model import TYPES
 from zlens.models.shares import measurement as shares
 from zlens.plan import FAMILIES, guest_shares, smt
 from zlens.plan import tables as plan_tables
-from zlens.plan.case import Asked, Case, Form, Situation, situation
+from zlens.plan.case import MeasuredInterval, Setting, WhatIfCase, WhatIfKey, situation
 from zlens.schema.wording import say
 
 #: The measure that each of the two scenarios is built from.
 TABLES = {"machine": "partition", "guests": "guest"}
 _FORMS = (
-    Column("key", "Key"),
-    Column("example", "Example"),
-    Column("values", "Value"),
-    Column("what", "What if: new value for"),
+    AnswerColumn("key", "Key"),
+    AnswerColumn("example", "Example"),
+    AnswerColumn("values", "Value"),
+    AnswerColumn("what", "What if: new value for"),
 )
 
 
@@ -44,7 +44,7 @@ def families() -> list[ModuleType]:
     return [import_module(f"zlens.plan.{name}") for name in FAMILIES]
 
 
-def forms() -> Iterator[tuple[ModuleType, Form]]:
+def forms() -> Iterator[tuple[ModuleType, WhatIfKey]]:
     """All keys with their families."""
     # Facts that the user adds are listed last.
     facts, *changing = families()
@@ -53,7 +53,7 @@ def forms() -> Iterator[tuple[ModuleType, Form]]:
             yield family, form
 
 
-def asked(setting: str) -> tuple[ModuleType, Asked]:
+def asked(setting: str) -> tuple[ModuleType, Setting]:
     """A parsed setting and its family; ScenarioError if there is none."""
     key, equals, value = (part.strip() for part in setting.partition("="))
     if not equals or not key or not value:
@@ -75,7 +75,7 @@ def asked(setting: str) -> tuple[ModuleType, Asked]:
             field = key
     for family, form in forms():
         if form.field == field and scopes & set(form.scopes):
-            return family, Asked(key, value, form, name, kind)
+            return family, Setting(key, value, form, name, kind)
     keys = [form_key for _, form in forms() for form_key in form.full_keys()]
     plain = ".".join((first, "NAME", field)) if name is not None else field
     near = difflib.get_close_matches(plain, keys, 1)
@@ -86,22 +86,22 @@ def asked(setting: str) -> tuple[ModuleType, Asked]:
     )
 
 
-class Question(Struct, frozen=True):
+class PlanRequest(Struct, frozen=True):
     """The settings: what-ifs with their families, or threads per core with their settings."""
 
-    wanted: Sequence[tuple[ModuleType, Asked]] = ()
+    wanted: Sequence[tuple[ModuleType, Setting]] = ()
     threads: int | None = None
     beside: Sequence[str] = ()
 
 
-def parse_question(settings: Sequence[str]) -> Question:
+def parse_question(settings: Sequence[str]) -> PlanRequest:
     """The settings, checked as far as possible without data; ScenarioError if they are invalid."""
     switch = [setting for setting in settings if setting.partition("=")[0].strip() == smt.KEY]
     if switch:
         return _parse_switch(settings, switch)
     wanted = [asked(setting) for setting in settings]
     _check_combinations(wanted)
-    return Question(wanted)
+    return PlanRequest(wanted)
 
 
 def plan(
@@ -118,7 +118,7 @@ def plan(
     interval = situation(session, name, end)
     for family, request in wanted:
         _check_reported(interval, family.NEEDS, request)
-    case = Case(interval)
+    case = WhatIfCase(interval)
     if interval.machine is not None:
         case.before = case.machine = interval.machine.scenario
     if interval.guests is not None:
@@ -131,7 +131,7 @@ def plan(
     return plan_tables.answer(case, machine=any(family.NEEDS == "machine" for family, _ in wanted))
 
 
-def _parse_switch(settings: Sequence[str], switch: Sequence[str]) -> Question:
+def _parse_switch(settings: Sequence[str], switch: Sequence[str]) -> PlanRequest:
     """Multithreading on or off, which is a plan by itself."""
     others = [setting for setting in settings if setting not in switch]
     fields = {form.field for _, form in forms()}
@@ -142,10 +142,10 @@ def _parse_switch(settings: Sequence[str], switch: Sequence[str]) -> Question:
             expected=f"only {', '.join(smt.BESIDE)} with it",
             cure="use a separate plan for each",
         )
-    return Question(threads=smt.threads(switch[0]), beside=others)
+    return PlanRequest(threads=smt.threads(switch[0]), beside=others)
 
 
-def _check_combinations(wanted: Sequence[tuple[ModuleType, Asked]]) -> None:
+def _check_combinations(wanted: Sequence[tuple[ModuleType, Setting]]) -> None:
     """Refuse duplicate and contradictory settings."""
     seen: set[str] = set()
     for _, request in wanted:
@@ -166,7 +166,7 @@ def _check_combinations(wanted: Sequence[tuple[ModuleType, Asked]]) -> None:
 
 
 def chosen(
-    session: Any, wanted: Sequence[tuple[ModuleType, Asked]], system: str | None, at: str | None
+    session: Any, wanted: Sequence[tuple[ModuleType, Setting]], system: str | None, at: str | None
 ) -> tuple[str, dt.datetime]:
     """System and end of the interval."""
     guests = any(family.NEEDS == "guests" for family, _ in wanted)
@@ -200,7 +200,7 @@ def _explain(table: str) -> str:
     return say("explain", name=table)
 
 
-def _check_reported(interval: Situation, needed: str, request: Asked) -> None:
+def _check_reported(interval: MeasuredInterval, needed: str, request: Setting) -> None:
     """Refuse settings for which the interval has no data."""
     measured = interval.machine if needed == "machine" else interval.guests
     entries = () if measured is None else measured.scenario["partition" if needed == "machine" else "user"]
@@ -227,7 +227,7 @@ def listed(session: Any | None = None, *, system: str | None = None, at: str | N
             for key in form.full_keys()
         ]
         every.append((smt.KEY, say("set", what=f"{smt.KEY}=on"), smt.VALUE, smt.TEXT))
-        table = Table("whatifs", "", _FORMS, every)
+        table = AnswerTable("whatifs", "", _FORMS, every)
         return Answer("plan", "What-ifs for a measured interval", [table], notes=list(_NOTES))
     name, end = chosen(session, (), system, at)
     interval = situation(session, name, end)
@@ -247,7 +247,7 @@ def listed(session: Any | None = None, *, system: str | None = None, at: str | N
     if _has_rows(session, "cpu"):
         rows.append((smt.KEY, say("set", what=f"{smt.KEY}=on"), smt.VALUE, None))
     title = f"What-ifs for {name}, interval that ended {interval.shown}"
-    columns = (*_FORMS[:3], Column("now", "Current, measured"))
+    columns = (*_FORMS[:3], AnswerColumn("now", "Current, measured"))
     if interval.machine is not None:
         names = list(partitions.shown(interval.machine.scenario))
         notes.append(f"Partitions: {', '.join(names)}; that of {name} is {interval.own or 'unknown'}")
@@ -255,11 +255,11 @@ def listed(session: Any | None = None, *, system: str | None = None, at: str | N
         users_ = list(dict.fromkeys(user["name"] for user in interval.guests.scenario["user"]))
         more = f" and {len(users_) - _MOST} others" if len(users_) > _MOST else ""
         notes.append(f"Guests: {', '.join(users_[:_MOST])}{more}")
-    return Answer("plan", title, [Table("whatifs", "", columns, rows)], notes=[*notes, *_NOTES])
+    return Answer("plan", title, [AnswerTable("whatifs", "", columns, rows)], notes=[*notes, *_NOTES])
 
 
 def _keys_of_interval(
-    interval: Situation, form: Form, needed: str
+    interval: MeasuredInterval, form: WhatIfKey, needed: str
 ) -> Iterator[tuple[str, str | None, str | None]]:
     """Keys of a form with names of an interval: key, value to try (None: no data), current value."""
     machine = None if interval.machine is None else interval.machine.scenario

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from zlens.models import interval_choice
 from zlens.models.answer import Answer
-from zlens.models.scenario_errors import Problem
+from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.smt import measurement
 from zlens.schema.validators import Choice
 
@@ -22,11 +22,15 @@ BESIDE = ("max_capacity_factor", "path", "guest.NAME.path", "guest.NAME.serial",
 def threads(setting: str) -> int:
     """Requested threads per core."""
     value = setting.partition("=")[2].strip()
-    return THREADS[Choice(tuple(THREADS)).check(value, KEY, Problem(None))]
+    return THREADS[Choice(tuple(THREADS)).check(value, KEY, ScenarioErrors(None))]
 
 
 def answer(
-    session: interval_choice.Asked, system: str, end: dt.datetime, threads: int, settings: Sequence[str]
+    session: interval_choice.QuerySession,
+    system: str,
+    end: dt.datetime,
+    threads: int,
+    settings: Sequence[str],
 ) -> Answer:
     """Bounds on throughput, and IBM's published range."""
     return measurement.switched(session, system, end, threads, settings)

@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from zlens.models.answer import Assumption
-from zlens.models.scenario_errors import Problem
-from zlens.plan.case import Asked, Case, Form
+from zlens.models.scenario_errors import ScenarioErrors
+from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
 from zlens.schema.validators import Integer
 
 NEEDS = "machine"
 _VALUE = "2 equal parts or more, or weights 250,125, or with cores 250:4,125:2"
-FORMS = (Form("split", ("own", "partition"), "a partition split into several", "2", _VALUE),)
+FORMS = (WhatIfKey("split", ("own", "partition"), "a partition split into several", "2", _VALUE),)
 _WEIGHT, _CORES = Integer(1, 999), Integer(1, 1000)
 
 
-def change(case: Case, asked: Asked) -> None:
+def change(case: WhatIfCase, asked: Setting) -> None:
     """Replace a partition by its parts."""
     parts_of = _given_parts if "," in asked.value or ":" in asked.value else _equal_parts
     places = case.partitions(asked)
@@ -67,7 +67,7 @@ def change(case: Case, asked: Asked) -> None:
         )
 
 
-def _equal_parts(asked: Asked, own: dict[str, Any]) -> tuple[list[int], list[int]]:
+def _equal_parts(asked: Setting, own: dict[str, Any]) -> tuple[list[int], list[int]]:
     """Weights and cores of equal parts."""
     largest = own["cores"] if own.get("dedicated") else min(own["cores"], own["weight"])
     if largest < 2:
@@ -76,11 +76,11 @@ def _equal_parts(asked: Asked, own: dict[str, Any]) -> tuple[list[int], list[int
     return _apportion(own.get("weight") or 0, [1] * number), _apportion(own["cores"], [1] * number)
 
 
-def _given_parts(asked: Asked, own: dict[str, Any]) -> tuple[list[int], list[int]]:
+def _given_parts(asked: Setting, own: dict[str, Any]) -> tuple[list[int], list[int]]:
     """Weights and cores as given; without cores, those of the partition are apportioned by weight."""
     parts = [part.partition(":") for part in asked.value.split(",")]
     if len(parts) < 2 or len({bool(colon) for _, colon, _ in parts}) > 1:
-        raise Problem(None).value(asked.key, asked.value, _VALUE)
+        raise ScenarioErrors(None).value(asked.key, asked.value, _VALUE)
     weights = [asked.number(weight, _WEIGHT, _VALUE) for weight, _, _ in parts]
     if own.get("dedicated"):
         raise asked.refused("its cores are dedicated, so it has no weight", "split it into equal parts: 2")

@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens import models
-from zlens.models.answer import Answer, Assumption, Column, Figure, Table, Value, by_name
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Assumption, Value, by_name
 from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.measurement import Pair
 from zlens.models.shares import measurement as measured_shares
-from zlens.plan.case import Case
+from zlens.plan.case import WhatIfCase
 from zlens.schema.wording import say, sentence
 
 Row = tuple[Value, ...]
@@ -23,31 +23,31 @@ _NEGLIGIBLE = 5e-4
 _GIVEN, _MEASURED, _SOLVED = "given", "measured", "solved"
 
 _CHANGES = (
-    Column("asked", "Setting"),
-    Column("what", "Changes"),
-    Column("unit", "Unit"),
-    Column("before", "Before", text="measured: as it was", decimals=2),
-    Column("after", "After", text="assumed: as set", decimals=2),
-    Column("difference", "Difference", text="assumed: after less before", decimals=2),
+    AnswerColumn("asked", "Setting"),
+    AnswerColumn("what", "Changes"),
+    AnswerColumn("unit", "Unit"),
+    AnswerColumn("before", "Before", text="measured: as it was", decimals=2),
+    AnswerColumn("after", "After", text="assumed: as set", decimals=2),
+    AnswerColumn("difference", "Difference", text="assumed: after less before", decimals=2),
 )
-_NAMES = (Column("name", "Partition"), Column("type", "Type"))
+_NAMES = (AnswerColumn("name", "Partition"), AnswerColumn("type", "Type"))
 
 
-def _three(unit: str, text: str, decimals: int = 2, difference: str = "") -> tuple[Column, ...]:
+def _three(unit: str, text: str, decimals: int = 2, difference: str = "") -> tuple[AnswerColumn, ...]:
     """Columns before, after and difference of a solved value."""
     return (
-        Column("before", "Before", unit, f"solved: {text}", decimals),
-        Column("after", "After", unit, f"solved: {text}, with the what-ifs", decimals),
-        Column("difference", "Difference", difference or unit, "solved: after less before", decimals),
+        AnswerColumn("before", "Before", unit, f"solved: {text}", decimals),
+        AnswerColumn("after", "After", unit, f"solved: {text}, with the what-ifs", decimals),
+        AnswerColumn("difference", "Difference", difference or unit, "solved: after less before", decimals),
     )
 
 
-def _two(key: str, head: str, unit: str, kind: str, text: str, decimals: int = 1) -> tuple[Column, ...]:
+def _two(key: str, head: str, unit: str, kind: str, text: str, decimals: int = 1) -> tuple[AnswerColumn, ...]:
     """Columns before and after of a value."""
     after = kind if kind == _SOLVED else _GIVEN
     return (
-        Column(f"{key}_before", f"{head} before", unit, f"{kind}: {text}", decimals),
-        Column(f"{key}_after", f"{head} after", unit, f"{after}: {text}", decimals),
+        AnswerColumn(f"{key}_before", f"{head} before", unit, f"{kind}: {text}", decimals),
+        AnswerColumn(f"{key}_after", f"{head} after", unit, f"{after}: {text}", decimals),
     )
 
 
@@ -59,7 +59,7 @@ _ENTITLED = (
 )
 _EXPECTED = (
     *_NAMES,
-    Column("used", "Used", "cores", "measured: including PR/SM's time on its behalf", 2),
+    AnswerColumn("used", "Used", "cores", "measured: including PR/SM's time on its behalf", 2),
     *_three("cores", "what it gets if it wants what it used"),
 )
 _COULD = (*_NAMES, *_three("cores", "what it gets if it wants all and the others what they used"), *_LIMIT)
@@ -71,19 +71,19 @@ _POLARITY = (
     *_two("each", "Each Vm", "% of 1", _SOLVED, "entitlement of each medium core, of one core"),
 )
 _MACHINE = (
-    Column("type", "Type"),
+    AnswerColumn("type", "Type"),
     *_two("physical", "Physical", "cores", _MEASURED, "cores of the machine"),
     *_two("logical", "Logical", "cores", _MEASURED, "logical cores that share them"),
     *_two("crowding", "Not Vh per left", "cores", _SOLVED, "logical cores per physical core not taken by Vh"),
     *_two("idle", "Idle", "cores", _SOLVED, "of the shared cores, if all want what they used", 2),
 )
 _PROCESSORS = (
-    Column("type", "Type"),
-    Column("before", "Before", "processors", "measured: online and not parked, less CP's own time", 2),
-    Column("after", "After", "processors", "solved: adjusted by what the partition could get", 2),
-    Column("difference", "Difference", "processors", "solved: after less before", 2),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("before", "Before", "processors", "measured: online and not parked, less CP's own time", 2),
+    AnswerColumn("after", "After", "processors", "solved: adjusted by what the partition could get", 2),
+    AnswerColumn("difference", "Difference", "processors", "solved: after less before", 2),
 )
-_USERS = (Column("name", "User"), Column("type", "Type"))
+_USERS = (AnswerColumn("name", "User"), AnswerColumn("type", "Type"))
 _SHARES = (
     *_USERS,
     *_two("share", "Share", "", _MEASURED, "SET SHARE"),
@@ -91,19 +91,19 @@ _SHARES = (
 )
 _GETS = (
     *_USERS,
-    Column("waited", "Waited", "% of 1", "measured: CPU wait and limit wait of its samples"),
-    Column("used", "Used", "% of 1", "measured: of one logical processor"),
+    AnswerColumn("waited", "Waited", "% of 1", "measured: CPU wait and limit wait of its samples"),
+    AnswerColumn("used", "Used", "% of 1", "measured: of one logical processor"),
     *_three("% of 1", "what it should get", 1, "points"),
     *_LIMIT,
 )
 _KINDS = (
-    Column("table", "Table"),
-    Column("kind", "Kind"),
-    Column("columns", "Columns"),
+    AnswerColumn("table", "Table"),
+    AnswerColumn("kind", "Kind"),
+    AnswerColumn("columns", "Columns"),
 )
 
 
-class Solved(Struct):
+class SolvedPartitions(Struct):
     """A solved scenario of partitions, by name and type of partition."""
 
     answer: Answer
@@ -112,9 +112,9 @@ class Solved(Struct):
     could: dict[Pair, tuple[Value, Value]] = field(default_factory=dict)
 
 
-def solved(values: dict[str, Any]) -> Solved:
+def solved(values: dict[str, Any]) -> SolvedPartitions:
     """Solve a scenario, and again for each partition as if it wanted all."""
-    result = Solved(models.solve("partitions", values))
+    result = SolvedPartitions(models.solve("partitions", values))
     rows, polarity = (by_name(result.answer.table(key)) for key in ("partitions", "polarization"))
     for at, (name, pair) in enumerate(partitions.shown(values).items()):
         result.partitions[pair], result.polarity[pair] = rows[name], polarity[name]
@@ -122,13 +122,13 @@ def solved(values: dict[str, Any]) -> Solved:
     return result
 
 
-def answer(case: Case, *, machine: bool) -> Answer:
+def answer(case: WhatIfCase, *, machine: bool) -> Answer:
     """The answer before and after. machine: whether partitions or cores are affected."""
     interval = case.situation
     title = f"Plan for {interval.system}, interval that ended {interval.shown}"
     result = Answer("plan", title, [])
     if case.changes:
-        result.tables.append(Table("changes", "Settings", _CHANGES, case.changes))
+        result.tables.append(AnswerTable("changes", "Settings", _CHANGES, case.changes))
     else:
         result.notes.append("No setting changes anything: before and after are the same")
     before = after = None
@@ -139,12 +139,14 @@ def answer(case: Case, *, machine: bool) -> Answer:
     result.notes = [*case.notes, *result.notes]
     result.assumptions += case.assumptions
     result.tables.append(
-        Table("kinds", "Which numbers are measured, solved or assumed", _KINDS, list(_kinds(result.tables)))
+        AnswerTable(
+            "kinds", "Which numbers are measured, solved or assumed", _KINDS, list(_kinds(result.tables))
+        )
     )
     return result
 
 
-def _kinds(tables: Sequence[Table]) -> Iterator[Row]:
+def _kinds(tables: Sequence[AnswerTable]) -> Iterator[Row]:
     """Rows that list the measured, solved and assumed columns of each table."""
     for table in tables:
         headings: dict[str, list[str]] = {"measured": [], "solved": [], "assumed": []}
@@ -172,7 +174,7 @@ def _merge_headings(heads: Sequence[str]) -> list[str]:
     ]
 
 
-def _add_machine(result: Answer, case: Case, before: Solved, after: Solved) -> None:
+def _add_machine(result: Answer, case: WhatIfCase, before: SolvedPartitions, after: SolvedPartitions) -> None:
     """Add tables, figures and notes on partitions and cores."""
     entitled: list[Row] = []
     expected: list[Row] = []
@@ -196,13 +198,13 @@ def _add_machine(result: Answer, case: Case, before: Solved, after: Solved) -> N
             columns = ("high", "medium", "low", "medium_pct")
             polarity.append((*begin, *(side.get(key) for key in columns for side in (old, new))))
     result.tables += [
-        Table("entitled", "Entitled: by weights", _ENTITLED, entitled),
-        Table("expected", "Expected: what each gets if it wants what it used", _EXPECTED, expected),
-        Table("could", "Could get: if it wanted all and the others what they used", _COULD, could),
+        AnswerTable("entitled", "Entitled: by weights", _ENTITLED, entitled),
+        AnswerTable("expected", "Expected: what each gets if it wants what it used", _EXPECTED, expected),
+        AnswerTable("could", "Could get: if it wanted all and the others what they used", _COULD, could),
     ]
     if polarity:
-        result.tables.append(Table("polarity", "Polarity of logical cores", _POLARITY, polarity))
-    result.tables.append(Table("machine", "Physical cores", _MACHINE, list(_pools(before, after))))
+        result.tables.append(AnswerTable("polarity", "Polarity of logical cores", _POLARITY, polarity))
+    result.tables.append(AnswerTable("machine", "Physical cores", _MACHINE, list(_pools(before, after))))
     result.assumptions += [
         assumption
         for assumption in after.answer.assumptions
@@ -212,11 +214,11 @@ def _add_machine(result: Answer, case: Case, before: Solved, after: Solved) -> N
         shown, kind, more = str(row[0]), str(row[1]), row[4]
         if pairs[shown] == (case.situation.own, kind) and more is not None:
             text = f"{shown} could get of {kind}, after less before"
-            result.figures.append(Figure(f"could_{kind.lower()}", _number(more), "cores", text))
+            result.figures.append(AnswerFigure(f"could_{kind.lower()}", _number(more), "cores", text))
     _add_notes(result, case, before, after, expected)
 
 
-def _before_and_parts(case: Case) -> dict[str, Any]:
+def _before_and_parts(case: WhatIfCase) -> dict[str, Any]:
     """Partitions before and their parts, each split one followed by its parts."""
     by_pair = {(entry["name"], entry.get("type", "CP")): entry for entry in case.machine["partition"]}
     every: list[dict[str, Any]] = []
@@ -228,7 +230,7 @@ def _before_and_parts(case: Case) -> dict[str, Any]:
     return {"partition": every}
 
 
-def _pools(before: Solved, after: Solved) -> Iterator[Row]:
+def _pools(before: SolvedPartitions, after: SolvedPartitions) -> Iterator[Row]:
     old, new = (by_name(side.answer.table("machine")) for side in (before, after))
     for kind in old:
         idle = f"idle_{str(kind).lower()}"
@@ -237,7 +239,13 @@ def _pools(before: Solved, after: Solved) -> Iterator[Row]:
         yield (kind, *values, before.answer.figure(idle), after.answer.figure(idle))
 
 
-def _add_notes(result: Answer, case: Case, before: Solved, after: Solved, expected: Sequence[Row]) -> None:
+def _add_notes(
+    result: Answer,
+    case: WhatIfCase,
+    before: SolvedPartitions,
+    after: SolvedPartitions,
+    expected: Sequence[Row],
+) -> None:
     """Add notes on the machine."""
     measured = case.situation.machine
     if measured is not None:
@@ -270,7 +278,9 @@ def _add_notes(result: Answer, case: Case, before: Solved, after: Solved, expect
     result.notes += [f"Only before the what-ifs: {note}" for note in gone]
 
 
-def _add_guests(result: Answer, case: Case, before: Solved | None, after: Solved | None) -> None:
+def _add_guests(
+    result: Answer, case: WhatIfCase, before: SolvedPartitions | None, after: SolvedPartitions | None
+) -> None:
     """Add guests of the own partition, on its processors after the what-ifs."""
     interval = case.situation
     if interval.guests is None:
@@ -306,7 +316,7 @@ def _add_guests(result: Answer, case: Case, before: Solved | None, after: Solved
         (kind, number, processors[kind], processors[kind] - number)
         for kind, number in old["processors"].items()
     ]
-    result.tables.append(Table("processors", "Processors for guests", _PROCESSORS, rows))
+    result.tables.append(AnswerTable("processors", "Processors for guests", _PROCESSORS, rows))
     first, then = (measured_shares.by_user(models.solve("shares", values)) for values in (old, new))
     shares: list[Row] = []
     gets: list[Row] = []
@@ -327,7 +337,7 @@ def _add_guests(result: Answer, case: Case, before: Solved | None, after: Solved
     )
     more = sum(_number(row[6]) for row in gets)
     result.figures.append(
-        Figure("guests", more, "% of 1", "Guests should get in total, after less before", 1)
+        AnswerFigure("guests", more, "% of 1", "Guests should get in total, after less before", 1)
     )
     if more > _NEGLIGIBLE and before is not None:
         result.notes.append(
@@ -337,8 +347,8 @@ def _add_guests(result: Answer, case: Case, before: Solved | None, after: Solved
     shares.sort(key=lambda row: -abs(_number(row[-1])))
     gets.sort(key=lambda row: -abs(_number(row[6])))
     result.tables += [
-        Table("shares", "Guests, entitled: by shares", _SHARES, shares),
-        Table("guests", "Guests, expected: what each should get", _GETS, gets),
+        AnswerTable("shares", "Guests, entitled: by shares", _SHARES, shares),
+        AnswerTable("guests", "Guests, expected: what each should get", _GETS, gets),
     ]
     result.notes += interval.guests.notes
     result.notes.append(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from zlens import models
 from zlens.models.answer import by_name
 from zlens.models.partitions import measurement as partitions
-from zlens.models.scenario_errors import Problem
-from zlens.plan.case import Asked, Case, Form
+from zlens.models.scenario_errors import ScenarioErrors
+from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
 from zlens.schema.validators import Choice
 
 NEEDS = "machine"
 FORMS = (
-    Form(
+    WhatIfKey(
         "vertical_lows",
         ("machine", "partition"),
         "vertical-low cores: logical cores without entitlement",
@@ -21,9 +21,9 @@ FORMS = (
 )
 
 
-def change(case: Case, asked: Asked) -> None:
+def change(case: WhatIfCase, asked: Setting) -> None:
     """Leave vertical partitions only the high and medium cores of their entitlement."""
-    Choice(("removed",)).check(asked.value, asked.key, Problem(None))
+    Choice(("removed",)).check(asked.value, asked.key, ScenarioErrors(None))
     wanted = range(len(case.machine["partition"])) if asked.name is None else case.partitions(asked)
     rows = by_name(models.solve("partitions", case.machine).table("polarization"))
     names = list(partitions.shown(case.machine))

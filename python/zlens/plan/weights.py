@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from zlens.plan.case import Asked, Case, Form
+from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
 from zlens.schema.validators import Integer
 
 NEEDS = "machine"
 FORMS = (
-    Form(
+    WhatIfKey(
         "weight", ("own", "partition"), "processing weight of a partition", "300", "a whole number, 1 to 999"
     ),
 )
 _WEIGHT = Integer(1, 999)
 
 
-def change(case: Case, asked: Asked) -> None:
+def change(case: WhatIfCase, asked: Setting) -> None:
     """Set the weight. PR/SM allows whole numbers from 1 to 999."""
     at = case.one_partition(asked)
     own = case.machine["partition"][at]

@@ -31,7 +31,7 @@ WHOLE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc", "dds"})
 BY_TABLE = frozenset({"rmf-text", "listing", "listing-means"})
 
 
-class Evidence(Struct, frozen=True):
+class ResetEvidence(Struct, frozen=True):
     """That counters of a table were reset at a moment; subject None: those of every subject.
 
     `moment` is the reader's own stamp, `us` about the same in microseconds since 1970, UTC. A subject is
@@ -45,14 +45,14 @@ class Evidence(Struct, frozen=True):
     kind: str
 
 
-class Digest(Struct, frozen=True):
+class IntervalDigest(Struct, frozen=True):
     """What the records of an interval are, in any order: digests of its samples and of its events."""
 
     samples: int
     events: int
     event_sum: int
 
-    def repeats(self, known: Digest, *, first: bool) -> bool:
+    def repeats(self, known: IntervalDigest, *, first: bool) -> bool:
         """Whether an interval has no record that one already read lacks.
 
         first   a recording begins within this interval, so that it lacks the events before that
@@ -63,7 +63,7 @@ class Digest(Struct, frozen=True):
         return fewer or (self.events, self.event_sum) == (known.events, known.event_sum)
 
 
-class Mark(Struct, frozen=True):
+class IntervalMark(Struct, frozen=True):
     """The end of an interval: microseconds since 1970, UTC, samples in it, where its record begins.
 
     begin    where its first record is; None: behind the end before
@@ -74,10 +74,10 @@ class Mark(Struct, frozen=True):
     samples: int
     offset: int
     begin: int | None = None
-    digest: Digest | None = None
+    digest: IntervalDigest | None = None
 
 
-class Repeat(Struct):
+class RepeatedRange(Struct):
     """Intervals in a row that were already read: their bytes, how many, the first and the last end."""
 
     begin: int
@@ -101,7 +101,7 @@ class Repeat(Struct):
         return "duplicate" if self.agrees else "conflict"
 
 
-def add_repeat(repeats: list[Repeat], repeat: Repeat) -> None:
+def add_repeat(repeats: list[RepeatedRange], repeat: RepeatedRange) -> None:
     """Add intervals that were already read to those before them."""
     if repeats and repeats[-1].end == repeat.begin and repeats[-1].agrees == repeat.agrees:
         repeats[-1].end, repeats[-1].last = repeat.end, repeat.last
@@ -110,7 +110,7 @@ def add_repeat(repeats: list[Repeat], repeat: Repeat) -> None:
         repeats.append(repeat)
 
 
-class Joints(Protocol):
+class BoundaryReader(Protocol):
     """One system of an opened file."""
 
     #: Whether seams need all records, not those of the first and the last sample only.
@@ -124,14 +124,14 @@ class Joints(Protocol):
         """The first and the last interval end, shown or not, in microseconds since 1970, UTC."""
         ...
 
-    def marks(self) -> list[Mark]:
+    def marks(self) -> list[IntervalMark]:
         """Interval ends in the order of the file, those too that close no samples.
 
         The records between two of them are an interval; one that ends as another file's did is that again.
         """
         ...
 
-    def evidence(self) -> Iterable[Evidence]:
+    def evidence(self) -> Iterable[ResetEvidence]:
         """What the file knows of counters that were reset."""
         ...
 
@@ -144,7 +144,7 @@ class Joints(Protocol):
         ...
 
 
-class Rejoined(Protocol):
+class StitchedRecords(Protocol):
     """Pieces of several files, of which one is of interest."""
 
     #: Where a record of that piece stood in its whole file, by where it stands in the piece.
@@ -171,12 +171,12 @@ class Rejoined(Protocol):
         ...
 
 
-def joints(source: Source, system: str) -> Joints | None:
+def joints(source: Source, system: str) -> BoundaryReader | None:
     """The joints of a system of a source with one file; None where no row depends on another file."""
     name = JOINTS.get(source.name)
     if name is None:
         return None
-    found: Joints = import_module(f"zlens.readers.{name}").joints(source, system)
+    found: BoundaryReader = import_module(f"zlens.readers.{name}").joints(source, system)
     return found
 
 
@@ -196,9 +196,11 @@ def rejoin(
     *,
     leap: int,
     nominal_s: float | None,
-    evidence: Iterable[Evidence],
-) -> Rejoined:
+    evidence: Iterable[ResetEvidence],
+) -> StitchedRecords:
     """Open pieces that `cut` made, in the order of time; `offsets` are those of piece `own`."""
     module: Any = import_module(f"zlens.readers.{JOINTS[source]}")
-    found: Rejoined = module.rejoin(pieces, own, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence)
+    found: StitchedRecords = module.rejoin(
+        pieces, own, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence
+    )
     return found

@@ -20,12 +20,12 @@ NO_END = (
 Step = Callable[[int, int], None]
 
 
-class Sized(Protocol):
+class SizedFile(Protocol):
     @property
     def size(self) -> int: ...
 
 
-File = TypeVar("File", bound=Sized)
+File = TypeVar("File", bound=SizedFile)
 
 
 def total_size(paths: Sequence[str]) -> int:

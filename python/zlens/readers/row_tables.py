@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from zlens._native import ArrowTable
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.problems import printable
 from zlens.inputs.source import ArrowSource
 
@@ -18,7 +18,7 @@ Rows = Callable[[list[str]], Iterable[tuple[Any, ...]]]
 class RowTable:
     """A raw table over rows that are dictionaries; what a row lacks is NULL."""
 
-    def __init__(self, name: str, columns: tuple[Column, ...], rows: Sequence[Row]) -> None:
+    def __init__(self, name: str, columns: tuple[RawColumn, ...], rows: Sequence[Row]) -> None:
         self.name = name
         self.columns = columns
         self.rows = rows
@@ -30,10 +30,10 @@ class RowTable:
         return (tuple(row.get(name) for name in columns) for row in self.rows)
 
 
-class ComputedTable:
+class RecomputedTable:
     """A raw table whose rows are computed each time they are read."""
 
-    def __init__(self, name: str, columns: tuple[Column, ...], rows: Rows) -> None:
+    def __init__(self, name: str, columns: tuple[RawColumn, ...], rows: Rows) -> None:
         self.name = name
         self.columns = columns
         self._rows = rows
@@ -71,7 +71,7 @@ def arrow(schema: list[tuple[str, str]], rows: list[tuple[Any, ...]]) -> ArrowTa
         return ArrowTable(schema, texts)
 
 
-def typed(columns: Iterable[Column], names: Iterable[str]) -> list[tuple[str, str]]:
+def typed(columns: Iterable[RawColumn], names: Iterable[str]) -> list[tuple[str, str]]:
     """The named columns with their types."""
     types = {column.name: column.type for column in columns}
     return [(name, types[name]) for name in names]

@@ -23,7 +23,7 @@ FOLLOWED = {
 }
 
 
-class Cut(Struct, frozen=True):
+class CutPoint(Struct, frozen=True):
     """What can be done with a stream so far. Times are microseconds since 1970, in the records' own zone.
 
     window      bytes that are decoded now
@@ -40,14 +40,14 @@ class Cut(Struct, frozen=True):
     held_us: int
 
 
-class Last(Struct, frozen=True):
+class RetainedTail(Struct, frozen=True):
     """What was kept: how many records, and how many of the others belong to intervals closed before."""
 
     records: int
     late: int
 
 
-class Form(Protocol):
+class StreamFormat(Protocol):
     """A format whose streams can be followed."""
 
     #: Whether all tables have rows of the same intervals.
@@ -79,7 +79,7 @@ class Form(Protocol):
 
     def cut(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
-    ) -> Cut | None:
+    ) -> CutPoint | None:
         """What can be done with a stream so far; None: nothing new.
 
         passed_us   `now_us` of what was decoded before
@@ -90,7 +90,7 @@ class Form(Protocol):
 
     def last(
         self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
-    ) -> Last:
+    ) -> RetainedTail:
         """Keep the last records before `end`, but none that are older.
 
         begin   what is before was kept the last time
@@ -107,10 +107,10 @@ class Form(Protocol):
         ...
 
 
-def form(reader: str) -> Form | None:
+def form(reader: str) -> StreamFormat | None:
     """How streams of a reader are followed; None: only whole files of it are read."""
     name = FOLLOWED.get(reader)
     if name is None:
         return None
-    found: Form = import_module(f"zlens.readers.{name}").FORM
+    found: StreamFormat = import_module(f"zlens.readers.{name}").FORM
     return found

@@ -16,7 +16,7 @@ _TAG = re.compile(
 _PAGE = "\f"
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line of a file: its number from 1, the offset of its first byte, its text without trailing blanks."""
 
     number: int

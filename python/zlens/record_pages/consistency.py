@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from zlens.record_pages.table import Bit, Page, Reference, Row, Structure
+from zlens.record_pages.table import Bit, FieldRow, RecordPage, Reference, Structure
 
 
-def findings(page: Page) -> list[str]:
+def findings(page: RecordPage) -> list[str]:
     """The inconsistencies on a page, one sentence each, in the order of the table."""
     problems = list(page.findings)
     if page.null:
@@ -27,12 +27,12 @@ def findings(page: Page) -> list[str]:
     return problems
 
 
-def confirmed(page: Page, row: Row) -> bool:
+def confirmed(page: RecordPage, row: FieldRow) -> bool:
     """Whether the cross reference confirms the offset and length of this field."""
     return any(_same(row, ref) for ref in page.references.get(row.name, ()))
 
 
-def _structure(structure: Structure, page: Page) -> list[str]:
+def _structure(structure: Structure, page: RecordPage) -> list[str]:
     problems = []
     refs = page.references.get(structure.name)
     if refs and all(ref.length != structure.length for ref in refs):
@@ -64,7 +64,7 @@ def _structure(structure: Structure, page: Page) -> list[str]:
     return problems
 
 
-def _row(row: Row, page: Page) -> list[str]:
+def _row(row: FieldRow, page: RecordPage) -> list[str]:
     refs = page.references.get(row.name)
     if refs is None:
         return [f"{row.name} (line {row.line}) is not in the cross reference"]
@@ -87,10 +87,10 @@ def _row(row: Row, page: Page) -> list[str]:
     return problems
 
 
-def _same(row: Row, ref: Reference) -> bool:
+def _same(row: FieldRow, ref: Reference) -> bool:
     # Some tables give the length of one element of an array, some that of the array.
     return ref.offset == row.offset and ref.length in (row.length, row.length * row.count)
 
 
-def _same_bit(row: Row, bit: Bit, ref: Reference) -> bool:
+def _same_bit(row: FieldRow, bit: Bit, ref: Reference) -> bool:
     return ref.value == bit.value and row.offset <= ref.offset <= row.offset + max(row.length - 1, 0)

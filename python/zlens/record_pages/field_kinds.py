@@ -19,7 +19,7 @@ from zlens.catalog.layouts import (
     KINDS,
     SIM,
     TYPES,
-    Field,
+    MonitorField,
     RecordFile,
     file_name,
     monitor_root,
@@ -27,7 +27,7 @@ from zlens.catalog.layouts import (
     sim_root,
 )
 from zlens.errors import CatalogError
-from zlens.record_pages.table import Bit, Row
+from zlens.record_pages.table import Bit, FieldRow
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
@@ -36,7 +36,7 @@ _WORDS = re.compile(r"[a-z0-9]+")
 _CARRIED = ("kind", "kind_status", "unit", "direction", "note")
 
 
-class Rule(Struct, frozen=True):
+class KindRule(Struct, frozen=True):
     """Words that allow only one reading of what a field is."""
 
     name: str
@@ -55,10 +55,10 @@ class KnownRecord(Struct, frozen=True):
 
     file: RecordFile | None
     #: By names in upper case: some pages have names in mixed case.
-    by_name: dict[str, Field]
-    by_short: dict[str, Field]
+    by_name: dict[str, MonitorField]
+    by_short: dict[str, MonitorField]
 
-    def field(self, name: str) -> Field | None:
+    def field(self, name: str) -> MonitorField | None:
         """The known field with that name, with the record's prefix or without it."""
         return self.by_name.get(name.upper()) or self.by_short.get(short(name.upper()))
 
@@ -83,7 +83,7 @@ def known(record: str) -> KnownRecord:
             reset_on=file.reset_on or sim_file.reset_on,
             layouts=(*sim_file.layouts, *file.layouts),
         )
-    by_name: dict[str, Field] = {}
+    by_name: dict[str, MonitorField] = {}
     for layout in reversed(file.layouts):
         for fields in (layout.fields, *(section.fields for section in layout.sections)):
             for field in fields:
@@ -95,13 +95,13 @@ def known(record: str) -> KnownRecord:
 
 
 @cache
-def rules() -> tuple[Rule, ...]:
+def rules() -> tuple[KindRule, ...]:
     """The rules of the catalog, read once."""
     path = FACTS / "zvm" / "page_words.toml"
     data = document.facts(path)
     rule_list = []
     for item in data["rule"]:
-        rule = Rule(
+        rule = KindRule(
             name=item["name"],
             kind=item["kind"],
             phrases=tuple(plain(phrase) for phrase in item["any"]),
@@ -126,7 +126,7 @@ def plain(text: str) -> str:
     return f" {' '.join(_WORDS.findall(text.lower()))} "
 
 
-def by_words(text: str, type_: str, length: int) -> Rule | None:
+def by_words(text: str, type_: str, length: int) -> KindRule | None:
     """The rule that the words of a description match; None if none does or two disagree."""
     words = plain(text)
     matching = [
@@ -140,13 +140,15 @@ def by_words(text: str, type_: str, length: int) -> Rule | None:
     return matching[0] if matching and len({rule.kind for rule in matching}) == 1 else None
 
 
-def field(row: Row, knowledge: KnownRecord) -> tuple[Field, bool]:
+def field(row: FieldRow, knowledge: KnownRecord) -> tuple[MonitorField, bool]:
     """A row as a field, and whether the catalog knows it by name."""
     if row.name == "*":
         # The content of a reserved area is unknown: it is bytes, whatever type the page gives.
-        reserved = Field("*", row.offset, row.length, text=row.text or None, count=row.count, first=row.first)
+        reserved = MonitorField(
+            "*", row.offset, row.length, text=row.text or None, count=row.count, first=row.first
+        )
         return reserved, True
-    result = Field(
+    result = MonitorField(
         name=row.name,
         offset=row.offset,
         length=row.length,
@@ -164,7 +166,7 @@ def field(row: Row, knowledge: KnownRecord) -> tuple[Field, bool]:
     return _with_bits(result, row.bits), known_field is not None
 
 
-def _from_page(result: Field, row: Row) -> Field:
+def _from_page(result: MonitorField, row: FieldRow) -> MonitorField:
     """What the page itself shows about a field of unknown kind."""
     if any(bit.name != "*" for bit in row.bits):
         return replace(result, kind="flags", kind_status="stated", note="by the named bits on the page")
@@ -181,7 +183,7 @@ def _from_page(result: Field, row: Row) -> Field:
     )
 
 
-def _with_bits(result: Field, bits: list[Bit]) -> Field:
+def _with_bits(result: MonitorField, bits: list[Bit]) -> MonitorField:
     names = [f"{bit.byte}:{bit.value:02X} {bit.name}" for bit in bits if bit.name != "*"]
     if not names:
         return result

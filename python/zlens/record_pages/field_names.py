@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
-from zlens.catalog.layouts import Field, Layout
+from zlens.catalog.layouts import MonitorField, RecordLayout
 from zlens.record_pages.field_kinds import known, short
 from zlens.record_pages.page_layout import carried
 
 
-def called(layout: Layout, names: Mapping[str, str], refuse: Callable[[str], None]) -> Layout:
+def called(layout: RecordLayout, names: Mapping[str, str], refuse: Callable[[str], None]) -> RecordLayout:
     """The layout with fields of the page under zlens names, too; `refuse` is called with each problem."""
     knowledge = known(layout.record)
     page_fields = {field.name: field for field in layout.fields if not field.reserved}
@@ -52,5 +52,5 @@ def called(layout: Layout, names: Mapping[str, str], refuse: Callable[[str], Non
     return replace(layout, fields=fields, sections=(*layout.sections, *derived), subject=subject)
 
 
-def _names(fields: Iterable[Field]) -> list[str]:
+def _names(fields: Iterable[MonitorField]) -> list[str]:
     return [field.name for field in fields if not field.reserved]

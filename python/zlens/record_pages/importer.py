@@ -22,7 +22,7 @@ from zlens.record_pages import page_files as page_files
 from zlens.record_pages import table as page_table
 from zlens.record_pages.packs import PageEntry
 from zlens.record_pages.page_files import PageFile, Skipped
-from zlens.record_pages.page_layout import Built, build
+from zlens.record_pages.page_layout import BuiltLayout, build
 from zlens.schema.wording import say
 
 
@@ -129,7 +129,7 @@ def import_pages(
 
 
 #: A page and its layout, by release and record.
-_Chosen = dict[tuple[str, str], tuple[page_table.Page, Built]]
+_Chosen = dict[tuple[str, str], tuple[page_table.RecordPage, BuiltLayout]]
 
 
 def _read_all(
@@ -164,7 +164,7 @@ def _read_all(
 
 def _read(
     source: PageFile, release_wanted: str | None, seen: dict[str, str]
-) -> tuple[page_table.Page, Built, str]:
+) -> tuple[page_table.RecordPage, BuiltLayout, str]:
     text = source.read()
     if text.sha256 in seen:
         raise CatalogError(f"the same page as {seen[text.sha256]}", file=source.name)
@@ -182,7 +182,7 @@ def _read(
     return page, built, release
 
 
-def _no_loss(built: Built, release: str, pack_root: Path | None, file: str) -> None:
+def _no_loss(built: BuiltLayout, release: str, pack_root: Path | None, file: str) -> None:
     """Refuses a truncated page if the pack already has the whole of it."""
     pack_file = (pack_root or packs.root()) / release / file_name(built.record)
     if not built.file.layouts or built.file.layouts[0].complete or not pack_file.is_file():
@@ -197,11 +197,13 @@ def _no_loss(built: Built, release: str, pack_root: Path | None, file: str) -> N
 
 
 def _choose_longer(
-    page: tuple[page_table.Page, Built], previous: tuple[page_table.Page, Built], skipped: list[Skipped]
-) -> tuple[page_table.Page, Built]:
+    page: tuple[page_table.RecordPage, BuiltLayout],
+    previous: tuple[page_table.RecordPage, BuiltLayout],
+    skipped: list[Skipped],
+) -> tuple[page_table.RecordPage, BuiltLayout]:
     """Of two pages of one record, the one that describes more: service adds fields at the end."""
 
-    def reach(pair: tuple[page_table.Page, Built]) -> tuple[int, int]:
+    def reach(pair: tuple[page_table.RecordPage, BuiltLayout]) -> tuple[int, int]:
         return max((layout.length for layout in pair[1].file.layouts), default=0), pair[1].fields
 
     longer, shorter = (page, previous) if reach(page) > reach(previous) else (previous, page)
@@ -234,7 +236,7 @@ def _no_pages_error(errors: list[CatalogError], skipped: list[Skipped]) -> Catal
     )
 
 
-def _entry(page: page_table.Page, built: Built) -> PageEntry:
+def _entry(page: page_table.RecordPage, built: BuiltLayout) -> PageEntry:
     return PageEntry(
         record=built.record,
         name=page.record,
@@ -249,7 +251,7 @@ def _entry(page: page_table.Page, built: Built) -> PageEntry:
     )
 
 
-def _imported(name: str, page: page_table.Page, built: Built) -> Imported:
+def _imported(name: str, page: page_table.RecordPage, built: BuiltLayout) -> Imported:
     layouts = built.file.layouts
     return Imported(
         release=name,

@@ -31,7 +31,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.catalog import layouts, user_roles
-from zlens.catalog.layouts import DIFFERENCED, DIRECTIONS, KINDS, Field, Layout, RecordFile, Section
+from zlens.catalog.layouts import (
+    DIFFERENCED,
+    DIRECTIONS,
+    KINDS,
+    MonitorField,
+    MonitorSection,
+    RecordFile,
+    RecordLayout,
+)
 from zlens.errors import CatalogError
 from zlens.record_pages import record_file_writer
 from zlens.schema import toml
@@ -100,7 +108,7 @@ class PageEntry(Struct, frozen=True):
     findings: tuple[str, ...]
 
 
-class Pack(Struct, frozen=True):
+class LayoutPack(Struct, frozen=True):
     """One pack: its release and the pages it was made from."""
 
     release: str
@@ -131,18 +139,18 @@ def release_name(text: str) -> str:
     return f"{int(match[1])}.{int(match[2])}"
 
 
-def listed(base: Path | None = None) -> list[Pack]:
+def listed(base: Path | None = None) -> list[LayoutPack]:
     """The user's imported packs, oldest release first; packs made otherwise have no list of pages."""
     base_folder = root() if base is None else base
     names = [name for name in layouts.packs(base_folder) if _FOLDER.fullmatch(name)]
     return [load(name, base_folder) for name in names if (base_folder / name / PACK_FILE).is_file()]
 
 
-def load(release: str, base: Path | None = None) -> Pack:
+def load(release: str, base: Path | None = None) -> LayoutPack:
     """A pack with its list of pages."""
     name = release_name(release)
     pack_folder = (root() if base is None else base) / name
-    return Pack(name, pack_folder, _pages(pack_folder))
+    return LayoutPack(name, pack_folder, _pages(pack_folder))
 
 
 def _pages(folder: Path) -> tuple[PageEntry, ...]:
@@ -313,7 +321,7 @@ def _apply_user(folder: Path) -> list[str]:
             problems.append(f"{_location(text, record)}{record} is not a table such as [{record}.FIELD]")
             continue
         file = layouts.parse(target.read_text(encoding="utf-8"), path=str(target))
-        changed = _User(record, table, problems, text).record_file(file)
+        changed = _UserSettings(record, table, problems, text).record_file(file)
         imported.mkdir(exist_ok=True)
         target.replace(imported / target.name)
         record_file_writer.save(changed, target)
@@ -328,7 +336,7 @@ def _location(text: str, where: str) -> str:
     return f"{USER_FILE}:{line}: " if line is not None else ""
 
 
-class _User:
+class _UserSettings:
     """The user's settings for one record."""
 
     def __init__(self, record: str, table: dict[str, Any], wrong: list[str], text: str) -> None:
@@ -396,7 +404,7 @@ class _User:
             file = replace(file, subject=fields) if key == "subject" else replace(file, reset_on=fields)
         return replace(file, layouts=changed)
 
-    def layout(self, layout: Layout) -> Layout:
+    def layout(self, layout: RecordLayout) -> RecordLayout:
         return replace(
             layout,
             fields=tuple(self.field(old) for old in layout.fields),
@@ -404,7 +412,7 @@ class _User:
             callevel=layout.callevel if self.callevel is None else self.callevel,
         )
 
-    def field(self, field: Field, *, certain: bool = False) -> Field:
+    def field(self, field: MonitorField, *, certain: bool = False) -> MonitorField:
         self.used.add(field.name)
         if (
             (certain or self.lists.get("subject"))
@@ -432,7 +440,7 @@ class _User:
             changed = replace(changed, direction="learn")
         return changed
 
-    def allowed(self, field: Field, key: str, value: Any) -> bool:
+    def allowed(self, field: MonitorField, key: str, value: Any) -> bool:
         values = {"kind": KINDS, "direction": DIRECTIONS, "unit": (), "text": ()}.get(key)
         if values is None:
             self.refuse(
@@ -446,7 +454,7 @@ class _User:
             return True
         return False
 
-    def section(self, section: Section, layout: Layout) -> Section:
+    def section(self, section: MonitorSection, layout: RecordLayout) -> MonitorSection:
         self.used.add(section.name)
         changes = dict(self.sections.get(section.name, {}))
         place = f"section {section.name}"

@@ -13,20 +13,28 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import layouts
-from zlens.catalog.layouts import DIFFERENCED, HEADER_LENGTH, Field, Head, Layout, RecordFile, Section
+from zlens.catalog.layouts import (
+    DIFFERENCED,
+    HEADER_LENGTH,
+    MonitorField,
+    MonitorSection,
+    RecordFile,
+    RecordInfo,
+    RecordLayout,
+)
 from zlens.catalog.plans import SAMPLED_CLASSES
 from zlens.errors import CatalogError
 from zlens.record_pages.consistency import confirmed, findings
 from zlens.record_pages.field_kinds import KnownRecord, known, plain, short
 from zlens.record_pages.field_kinds import field as make_field
-from zlens.record_pages.table import MAX_RECORD, Page, Row, Structure
+from zlens.record_pages.table import MAX_RECORD, FieldRow, RecordPage, Structure
 
 #: More disagreements than this on a page are summed up.
 MAX_FINDINGS = 40
 _MAX_WORDS = 2_000
 
 
-class Built(Struct):
+class BuiltLayout(Struct):
     """A page as a record file, with its new fields and inconsistencies."""
 
     record: str
@@ -45,14 +53,14 @@ class Built(Struct):
         )
 
 
-def build(page: Page, release: str) -> Built:
+def build(page: RecordPage, release: str) -> BuiltLayout:
     """The layout that a page gives for a release."""
     problems = findings(page)
     domain, number = _key(page, problems)
     record = layouts.record_id(domain, number)
     knowledge = known(record)
     known_head = knowledge.file.head if knowledge.file else None
-    head = Head(
+    head = RecordInfo(
         record=record,
         domain=domain,
         number=number,
@@ -64,7 +72,7 @@ def build(page: Page, release: str) -> Built:
         note=None,
         pack=release,
     )
-    built = Built(record, RecordFile(head, (), None, (), ()), findings=problems)
+    built = BuiltLayout(record, RecordFile(head, (), None, (), ()), findings=problems)
     if not page.null:
         _table(page, release, knowledge, built)
     if page.release and page.release != release:
@@ -84,7 +92,7 @@ def _numbers() -> dict[str, tuple[int, int]]:
     return keys
 
 
-def _key(page: Page, problems: list[str]) -> tuple[int, int]:
+def _key(page: RecordPage, problems: list[str]) -> tuple[int, int]:
     """Domain and number: from the catalog if it knows the page's name, otherwise from the prolog."""
     from_prolog = None if page.domain is None or page.number is None else (page.domain, page.number)
     from_catalog = _numbers().get(page.record)
@@ -114,7 +122,7 @@ def _key(page: Page, problems: list[str]) -> tuple[int, int]:
     return from_catalog
 
 
-def _table(page: Page, release: str, knowledge: KnownRecord, built: Built) -> None:
+def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltLayout) -> None:
     main, *others = page.structures
     names = frozenset(short(structure.name) for structure in others)
     length, rows = _usable_rows(main, page, built, HEADER_LENGTH, names)
@@ -131,7 +139,7 @@ def _table(page: Page, release: str, knowledge: KnownRecord, built: Built) -> No
     if sampled and not certain and any(page_field.differenced for page_field in fields):
         fields = _undifferenced(fields)
         built.findings.append("its counters are not differenced: give the record's `subject` in user.toml")
-    layout = Layout(
+    layout = RecordLayout(
         record=built.record,
         domain=built.file.head.domain,
         number=built.file.head.number,
@@ -156,7 +164,7 @@ def _table(page: Page, release: str, knowledge: KnownRecord, built: Built) -> No
     built.file = RecordFile(head, subject, layout.subject_kind, layout.reset_on, (layout,))
 
 
-def _holes(rows: list[Row], begin: int) -> list[tuple[int, int]]:
+def _holes(rows: list[FieldRow], begin: int) -> list[tuple[int, int]]:
     """Bytes between rows that no row describes, not even as reserved: lines are missing on the page."""
     holes = []
     for row in sorted(rows, key=lambda row: row.offset):
@@ -166,14 +174,14 @@ def _holes(rows: list[Row], begin: int) -> list[tuple[int, int]]:
     return holes
 
 
-def _subject_is_certain(old: RecordFile | None, subject: tuple[str, ...], head: Head) -> bool:
+def _subject_is_certain(old: RecordFile | None, subject: tuple[str, ...], head: RecordInfo) -> bool:
     """Whether the record's subject is known: rows of two subjects must not be differenced."""
     if old is not None and old.subject:
         return len(subject) == len(old.subject)
     return (old is not None and old.subject_kind == "system") or "(global)" in head.title.lower()
 
 
-def _undifferenced(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+def _undifferenced(fields: tuple[MonitorField, ...]) -> tuple[MonitorField, ...]:
     note = "not differenced: the record's subject is unknown; give `subject` in user.toml"
     return tuple(
         replace(
@@ -186,8 +194,12 @@ def _undifferenced(fields: tuple[Field, ...]) -> tuple[Field, ...]:
 
 
 def _usable_rows(
-    structure: Structure, page: Page, built: Built, begin: int, sections: frozenset[str] = frozenset()
-) -> tuple[int, list[Row]]:
+    structure: Structure,
+    page: RecordPage,
+    built: BuiltLayout,
+    begin: int,
+    sections: frozenset[str] = frozenset(),
+) -> tuple[int, list[FieldRow]]:
     """The length of a structure and those of its rows that are fields within it."""
     body = [row for row in structure.rows if row.offset >= begin]
     last = max((row.offset for row in body if row.length), default=-1)
@@ -206,7 +218,7 @@ def _usable_rows(
         )
         page.rejected += len(over)
     beyond = {id(row) for row in over}
-    rows: list[Row] = []
+    rows: list[FieldRow] = []
     seen: set[str] = set()
     for row in body:
         if id(row) in beyond or row.offset > MAX_RECORD or (row.name != "*" and row.name in seen):
@@ -218,7 +230,7 @@ def _usable_rows(
     return length, rows
 
 
-def _open_end(row: Row, length: int, last: int, sections: frozenset[str]) -> bool:
+def _open_end(row: FieldRow, length: int, last: int, sections: frozenset[str]) -> bool:
     """Whether a row without length is text up to the record's end; others are marks and group labels."""
     return (
         row.name != "*"
@@ -230,8 +242,8 @@ def _open_end(row: Row, length: int, last: int, sections: frozenset[str]) -> boo
     )
 
 
-def _fields(rows: list[Row], knowledge: KnownRecord, built: Built) -> tuple[Field, ...]:
-    result: list[Field] = []
+def _fields(rows: list[FieldRow], knowledge: KnownRecord, built: BuiltLayout) -> tuple[MonitorField, ...]:
+    result: list[MonitorField] = []
     covered = bytearray(2 * MAX_RECORD)
     for row in rows:
         row.text = row.text[:_MAX_WORDS]
@@ -248,7 +260,7 @@ def _fields(rows: list[Row], knowledge: KnownRecord, built: Built) -> tuple[Fiel
     return tuple(result)
 
 
-def _lookup(fields: tuple[Field, ...]) -> dict[str, str]:
+def _lookup(fields: tuple[MonitorField, ...]) -> dict[str, str]:
     """Names on the page, by possible names in the catalog: in upper case, with or without the prefix."""
     field_names = [page_field.name for page_field in fields if not page_field.reserved]
     return {name.upper(): name for name in field_names} | {
@@ -263,13 +275,13 @@ def _match_names(names: tuple[str, ...], lookup: dict[str, str]) -> tuple[str, .
 
 def _sections(
     structures: list[Structure],
-    page: Page,
+    page: RecordPage,
     lookup: dict[str, str],
     knowledge: KnownRecord,
-    built: Built,
-    fields: tuple[Field, ...],
-) -> tuple[Section, ...]:
-    sections: dict[str, Section] = {}
+    built: BuiltLayout,
+    fields: tuple[MonitorField, ...],
+) -> tuple[MonitorSection, ...]:
+    sections: dict[str, MonitorSection] = {}
     for structure in structures:
         section = _section(structure, page, lookup, knowledge, built)
         if section.name.lower() in sections:
@@ -282,7 +294,9 @@ def _sections(
     return tuple(sections.values())
 
 
-def carried(lookup: dict[str, str], knowledge: KnownRecord, fields: tuple[Field, ...]) -> Iterator[Section]:
+def carried(
+    lookup: dict[str, str], knowledge: KnownRecord, fields: tuple[MonitorField, ...]
+) -> Iterator[MonitorSection]:
     """Sections that follow from fields of the record, wherever these are, and are not tables on a page."""
 
     def require(name: str) -> str:
@@ -322,8 +336,8 @@ def carried(lookup: dict[str, str], knowledge: KnownRecord, fields: tuple[Field,
 
 
 def _section(
-    structure: Structure, page: Page, lookup: dict[str, str], knowledge: KnownRecord, built: Built
-) -> Section:
+    structure: Structure, page: RecordPage, lookup: dict[str, str], knowledge: KnownRecord, built: BuiltLayout
+) -> MonitorSection:
     length, rows = _usable_rows(structure, page, built, 0)
     fields = _fields([row for row in rows if row.length], knowledge, built)
     known_section, fixed_length = _old_section(structure, fields, knowledge)
@@ -354,7 +368,7 @@ def _section(
     offset, stride = places["offset"], places["stride"]
     assert offset is not None
     assert stride is not None
-    return Section(
+    return MonitorSection(
         name=name,
         title=known_section.title if known_section else structure.text[:120] or f"entry of {structure.name}",
         length=length,
@@ -379,7 +393,7 @@ _TELLING = {
 }
 
 
-def _likely_locators(page: Page, lookup: dict[str, str]) -> str:
+def _likely_locators(page: RecordPage, lookup: dict[str, str]) -> str:
     """Fields of the fixed part whose words suggest that they locate entries: candidates to check."""
     candidates = []
     for key, lists in _TELLING.items():
@@ -397,13 +411,13 @@ def _likely_locators(page: Page, lookup: dict[str, str]) -> str:
 
 
 def _old_section(
-    structure: Structure, fields: tuple[Field, ...], knowledge: KnownRecord
-) -> tuple[Section | None, int]:
+    structure: Structure, fields: tuple[MonitorField, ...], knowledge: KnownRecord
+) -> tuple[MonitorSection | None, int]:
     """The catalog's section with this name or with most of these fields, and the length of its fixed part."""
     if knowledge.file is None:
         return None, 0
     names = {short(page_field.name.upper()) for page_field in fields if not page_field.reserved}
-    best: Section | None = None
+    best: MonitorSection | None = None
     fixed_length = 0
     most = len(names) // 2
     for layout in knowledge.file.layouts:

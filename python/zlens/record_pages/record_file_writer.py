@@ -8,7 +8,14 @@ from typing import Any
 
 from msgspec.structs import fields as members
 
-from zlens.catalog.layouts import Field, Head, Join, Layout, RecordFile, Section
+from zlens.catalog.layouts import (
+    MonitorField,
+    MonitorSection,
+    RecordFile,
+    RecordInfo,
+    RecordJoin,
+    RecordLayout,
+)
 
 _SHORT = {"offset": "at", "length": "len"}
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -40,7 +47,7 @@ def save(file: RecordFile, path: Path) -> None:
     partial.replace(path)
 
 
-def record_file(head: Head, layouts: tuple[Layout, ...]) -> RecordFile:
+def record_file(head: RecordInfo, layouts: tuple[RecordLayout, ...]) -> RecordFile:
     """A file of layouts with the same subject fields."""
 
     def union(lists: list[tuple[str, ...]]) -> tuple[str, ...]:
@@ -56,7 +63,7 @@ def record_file(head: Head, layouts: tuple[Layout, ...]) -> RecordFile:
     )
 
 
-def _head(head: Head) -> list[str]:
+def _head(head: RecordInfo) -> list[str]:
     lines = [
         f"record = {_quote(head.record)}",
         f"dsect = {_quote(head.dsect)}",
@@ -73,7 +80,7 @@ def _head(head: Head) -> list[str]:
     return lines
 
 
-def _layout(layout: Layout) -> list[str]:
+def _layout(layout: RecordLayout) -> list[str]:
     lines = [f"release = {_quote(layout.release)}", f"length = {layout.length}"]
     if layout.variable:
         lines.append("variable = true")
@@ -88,7 +95,7 @@ def _layout(layout: Layout) -> list[str]:
     return lines + _fields(layout.fields)
 
 
-def _section(section: Section) -> list[str]:
+def _section(section: MonitorSection) -> list[str]:
     lines = [f"name = {_quote(section.name)}", f"title = {_quote(section.title)}"]
     if section.arrays:
         pairs = ", ".join(f"{name} = {_quote(array)}" for name, array in section.arrays)
@@ -128,7 +135,7 @@ def _section(section: Section) -> list[str]:
     return [*lines, *_fields(section.tail, "tail")] if section.tail else lines
 
 
-def _join(join: Join) -> str:
+def _join(join: RecordJoin) -> str:
     def pairs(record: Any, names: Iterable[str]) -> list[str]:
         values = [(name, getattr(record, name)) for name in names]
         return [f"{name} = {_place(value)}" for name, value in values if value is not None]
@@ -142,14 +149,14 @@ def _join(join: Join) -> str:
     return f"join = {{ {', '.join(parts)} }}"
 
 
-def _fields(fields: tuple[Field, ...], key: str = "fields") -> list[str]:
+def _fields(fields: tuple[MonitorField, ...], key: str = "fields") -> list[str]:
     if not fields:
         return [f"{key} = []"]
     return [f"{key} = [", *(f"    {_field(field)}," for field in fields), "]"]
 
 
 #: Members of a field in the order they are written, with the value that is left out.
-_MEMBERS = [(m.name, m.default) for m in members(Field)]
+_MEMBERS = [(m.name, m.default) for m in members(MonitorField)]
 _ORDER = (
     "name",
     "offset",
@@ -168,7 +175,7 @@ _ORDER = (
 _DEFAULTS = dict(_MEMBERS)
 
 
-def _field(field: Field) -> str:
+def _field(field: MonitorField) -> str:
     parts = []
     for name in _ORDER:
         value = getattr(field, name)

@@ -103,7 +103,7 @@ class Bit(Struct, frozen=True):
     text: str
 
 
-class Row(Struct):
+class FieldRow(Struct):
     """A row of the table as on the page; `length` is that of one element."""
 
     name: str
@@ -131,7 +131,7 @@ class Structure(Struct):
     variable: bool
     line: int
     text: str = ""
-    rows: list[Row] = field(default_factory=list)
+    rows: list[FieldRow] = field(default_factory=list)
 
 
 class Reference(Struct, frozen=True):
@@ -142,7 +142,7 @@ class Reference(Struct, frozen=True):
     value: int | None
 
 
-class Page(Struct):
+class RecordPage(Struct):
     """One record page as read; `findings` are its inconsistencies, one sentence each."""
 
     file: str
@@ -179,7 +179,7 @@ class _Item(Struct, frozen=True):
     column: str | None = None
 
 
-def parse(text: PageText) -> Page:
+def parse(text: PageText) -> RecordPage:
     """Reads a page; a `CatalogError` says why it is not one."""
     text_body = "\n".join(text.lines)
     words = " ".join(text_body.split())
@@ -189,7 +189,7 @@ def parse(text: PageText) -> Page:
     problems: list[str] = []
     structures: list[Structure] = []
     references: dict[str, list[Reference]] = {}
-    page = Page(
+    page = RecordPage(
         file=text.file,
         sha256=text.sha256,
         record=record,
@@ -263,7 +263,7 @@ def _release(words: str) -> str | None:
     return f"{int(version)}.{int(release)}"
 
 
-def _prolog(head: str, page: Page) -> None:
+def _prolog(head: str, page: RecordPage) -> None:
     match = _DESCRIBED.search(head)
     if match is None:
         return
@@ -347,9 +347,9 @@ def _items_of_text(text: str, line: int) -> Iterator[_Item]:
         yield _Item(line, match if is_row else None, "" if is_row else match[1], rest)
 
 
-def _structures(items: Iterator[_Item], page: Page) -> None:
+def _structures(items: Iterator[_Item], page: RecordPage) -> None:
     current: Structure | None = None
-    row: Row | None = None
+    row: FieldRow | None = None
     count = 0
     for item in items:
         count += 1
@@ -385,12 +385,12 @@ def _structures(items: Iterator[_Item], page: Page) -> None:
             structure.length = max((row.end for row in structure.rows), default=0)
 
 
-def _restarts(row: Row, structure: Structure) -> bool:
+def _restarts(row: FieldRow, structure: Structure) -> bool:
     """Whether a row begins a section that has no Structure row of its own."""
     return row.offset == 0 and bool(structure.rows) and structure.rows[-1].offset >= _HEADER
 
 
-def _row(item: _Item, page: Page) -> Row | Structure | None:
+def _row(item: _Item, page: RecordPage) -> FieldRow | Structure | None:
     assert item.row is not None
     where = f"line {item.line}"
     decimal, hexadecimal, type_name, digits, plus = item.row.groups()
@@ -408,7 +408,7 @@ def _row(item: _Item, page: Page) -> Row | Structure | None:
     else:
         if type_name not in TYPES:
             page.findings.append(f"{name} ({where}): type {type_name} is unknown; taken as bytes")
-        row = Row(name, offset, length, TYPES.get(type_name, "character"), item.line, text)
+        row = FieldRow(name, offset, length, TYPES.get(type_name, "character"), item.line, text)
         if bounds and _bounded(row, bounds, where, page):
             return row
         if not bounds:
@@ -417,7 +417,7 @@ def _row(item: _Item, page: Page) -> Row | Structure | None:
     return None
 
 
-def _bounded(row: Row, bounds: re.Match[str], where: str, page: Page) -> bool:
+def _bounded(row: FieldRow, bounds: re.Match[str], where: str, page: RecordPage) -> bool:
     low, colon, high, closed = bounds.groups()
     row.cut = not closed
     if colon:
@@ -435,7 +435,7 @@ def _bounded(row: Row, bounds: re.Match[str], where: str, page: Page) -> bool:
     return True
 
 
-def _split(item: _Item, page: Page, offset: int, length: int) -> tuple[str, re.Match[str] | None, str]:
+def _split(item: _Item, page: RecordPage, offset: int, length: int) -> tuple[str, re.Match[str] | None, str]:
     """The name, the bounds of an array and the description, which may follow without a blank."""
     token, _, text = item.text.partition(" ")
     match = _NAME.match(token)
@@ -458,7 +458,7 @@ def _split(item: _Item, page: Page, offset: int, length: int) -> tuple[str, re.M
     return name, bounds, text.strip()
 
 
-def _is_at(name: str, page: Page, offset: int) -> bool:
+def _is_at(name: str, page: RecordPage, offset: int) -> bool:
     """Whether the cross reference has the name, and at this offset if the name may have been cut."""
     refs = page.references.get(name, ())
     return bool(refs) and (len(name) < _LEAST_WIDTH or any(ref.offset == offset for ref in refs))
@@ -468,7 +468,7 @@ def _is_word(name: str) -> bool:
     return len(name) > 1 and "_" not in name and any(character.islower() for character in name)
 
 
-def _referenced(name: str, page: Page, offset: int, length: int) -> tuple[str, str]:
+def _referenced(name: str, page: RecordPage, offset: int, length: int) -> tuple[str, str]:
     """The full name in the cross reference for a name that was cut, or that runs into its description."""
     for end in range(len(name) - 1, _LEAST_WIDTH - 1, -1):
         if any(ref.offset == offset for ref in page.references.get(name[:end], ())):
@@ -484,7 +484,7 @@ def _referenced(name: str, page: Page, offset: int, length: int) -> tuple[str, s
     return name, ""
 
 
-def _bit(row: Row, item: _Item) -> None:
+def _bit(row: FieldRow, item: _Item) -> None:
     """Adds a bit line; a bit that is not lower than the one before it begins the next byte."""
     pattern = item.bits.replace(" ", "")
     value = int(pattern.replace(".", "0"), 2)
@@ -499,7 +499,7 @@ def _bit(row: Row, item: _Item) -> None:
     row.bits.append(Bit(name, byte, value, text if name != "*" or token == "*" else item.text))
 
 
-def _array_counts(structure: Structure, page: Page) -> None:
+def _array_counts(structure: Structure, page: RecordPage) -> None:
     """Counts of arrays whose bounds were cut off by the next column: up to the next field."""
     starts = sorted({row.offset for row in structure.rows})
     for row in structure.rows:

@@ -22,7 +22,7 @@ _LETTER = 7.5
 MOST_BARS = 60
 
 
-class Series(Struct, frozen=True):
+class ChartSeries(Struct, frozen=True):
     """Values of a chart, one for each of its places; None leaves a gap."""
 
     name: str
@@ -35,7 +35,7 @@ class Chart(Struct, frozen=True):
     title: str
     kind: str
     places: Sequence[str] | Sequence[float]
-    series: tuple[Series, ...]
+    series: tuple[ChartSeries, ...]
     unit: str
     along: str = ""
 
@@ -85,7 +85,7 @@ def axis(low: float, high: float) -> tuple[float, float, float]:
 def _cut(chart: Chart) -> Chart:
     if chart.kind != "bars" or len(chart.places) <= MOST_BARS:
         return chart
-    series = tuple(Series(line.name, line.values[:MOST_BARS]) for line in chart.series)
+    series = tuple(ChartSeries(line.name, line.values[:MOST_BARS]) for line in chart.series)
     title = f"{chart.title} (the first {MOST_BARS} of {len(chart.places):,})"
     return Chart(title, chart.kind, chart.places[:MOST_BARS], series, chart.unit, chart.along)
 
@@ -179,7 +179,7 @@ def _fitting(label: str, room: float) -> str:
     return label if len(label) <= most else label[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def _legend(series: Sequence[Series], unit: str) -> list[str]:
+def _legend(series: Sequence[ChartSeries], unit: str) -> list[str]:
     parts, x = [], max(float(_LEFT), 14 + _LETTER * len(unit))
     for number, line in enumerate(series):
         parts.append(

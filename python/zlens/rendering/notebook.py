@@ -6,13 +6,13 @@ import sys
 from html import escape
 
 from zlens import _native
-from zlens.engine.results import Answer
+from zlens.engine.results import QueryResult
 from zlens.rendering.rows import TERMINAL_ROWS, columns_of
 from zlens.rendering.time_format import clock_of
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 
 
-def table(answer: Answer, session: Session) -> str:
+def table(answer: QueryResult, session: CoreSession) -> str:
     """The first rows as a table, with their number below it if there are more."""
     rows, more = answer.first(TERMINAL_ROWS, longest=sys.maxsize, most=sys.maxsize)
     cells = columns_of(answer.types, rows, clock_of(session, answer.columns))

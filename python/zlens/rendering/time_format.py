@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from zlens.rendering.rows import Show
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 
 
-def clock_of(session: Session, columns: Sequence[str]) -> Show:
+def clock_of(session: CoreSession, columns: Sequence[str]) -> Show:
     """Formats times in the zone of the row's system, with its UTC offset."""
     system_index = columns.index("system") if "system" in columns else None
     unknown = {info.system for info in session.systems if info.local_time}

@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from zlens.catalog.reports.definition import FOLDER, Definition, load, names
+from zlens.catalog.reports.definition import FOLDER, ReportDefinition, load, names
 from zlens.errors import QueryError
 from zlens.reports.column_facts import check
 from zlens.reports.from_listing import listed
-from zlens.reports.report_list import Entry, listing, listing_text
-from zlens.reports.rows import Session
+from zlens.reports.report_list import ReportEntry, listing, listing_text
+from zlens.reports.rows import ReportSession
 
 FORMATS = ("text", "csv", "json", "html")
 
 __all__ = [
     "FORMATS",
-    "Definition",
-    "Entry",
+    "ReportDefinition",
+    "ReportEntry",
     "check",
     "chunks",
     "listing",
@@ -30,8 +30,8 @@ __all__ = [
 
 
 def render(
-    report: Definition | str,
-    session: Session,
+    report: ReportDefinition | str,
+    session: ReportSession,
     format: str = "text",
     *,
     now: datetime | None = None,
@@ -44,8 +44,8 @@ def render(
 
 
 def chunks(
-    report: Definition | str,
-    session: Session,
+    report: ReportDefinition | str,
+    session: ReportSession,
     format: str = "text",
     *,
     now: datetime | None = None,

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 from zlens.catalog import measures as metrics
-from zlens.catalog.reports.definition import FOLDER, STATUSES, Column, files, folder_of, load
+from zlens.catalog.reports.definition import FOLDER, STATUSES, ReportColumn, files, folder_of, load
 from zlens.errors import CatalogError
 
 
-def facts(column: Column) -> list[tuple[str, metrics.Column]]:
+def facts(column: ReportColumn) -> list[tuple[str, metrics.MeasureColumn]]:
     """The measures behind a column of a report: `table.column` and its entry in the catalog."""
     measures = []
     for measure in column.measures:
@@ -25,17 +25,17 @@ def facts(column: Column) -> list[tuple[str, metrics.Column]]:
     return measures
 
 
-def status(column: Column) -> str:
+def status(column: ReportColumn) -> str:
     """The status of a column: its own, else the weakest of its measures."""
     return column.status or max((fact.status for _, fact in facts(column)), key=STATUSES.index)
 
 
-def unit(column: Column) -> str:
+def unit(column: ReportColumn) -> str:
     """The unit of a column: its own, else that of its first measure."""
     return column.unit or next((fact.unit for _, fact in facts(column)), "")
 
 
-def text(column: Column) -> str:
+def text(column: ReportColumn) -> str:
     """The description of a column: its own, else those of its measures."""
     return column.text or "; ".join(dict.fromkeys(fact.text for _, fact in facts(column)))
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zlens._native import Lines
-from zlens.catalog.reports.definition import Definition, Table
-from zlens.reports.rows import Session, fetch, printable
+from zlens.catalog.reports.definition import ReportDefinition, ReportTable
+from zlens.reports.rows import ReportSession, fetch, printable
 
 
-def chunks(definition: Definition, session: Session) -> Iterator[str]:
+def chunks(definition: ReportDefinition, session: ReportSession) -> Iterator[str]:
     blocks = fetch(definition, session)
     for index, table in enumerate(definition.tables):
         names = [*fields(definition, table), *(column.key for column in table.columns)]
@@ -25,7 +25,7 @@ def chunks(definition: Definition, session: Session) -> Iterator[str]:
                 yield from Lines.csv(printable(part), leading, timed=bool(table.time))
 
 
-def fields(definition: Definition, table: Table) -> list[str]:
+def fields(definition: ReportDefinition, table: ReportTable) -> list[str]:
     """The names of the fields that precede the columns of the report."""
     names = ["table"] if len(definition.tables) > 1 else []
     names += ["row", definition.block]

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from zlens.catalog import listings, measures
 from zlens.catalog.expressions import literal, quote
-from zlens.catalog.reports.definition import Column, Definition, Rows, Table
+from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, RowKind
 from zlens.catalog.reports.titles import filled
-from zlens.reports.rows import Session, can_fill, timed
+from zlens.reports.rows import ReportSession, can_fill, timed
 
 #: Kinds of rows that are neither means nor totals.
 _PLAIN = ("interval", "row")
@@ -25,7 +25,7 @@ _TIME = (
 )
 
 
-def listed(definition: Definition, session: Session) -> Definition:
+def listed(definition: ReportDefinition, session: ReportSession) -> ReportDefinition:
     """The report with its tables over its own rows of a listing, where the input has them.
 
     Tables that other data of the input fill too are computed from measures, as everywhere.
@@ -42,13 +42,13 @@ def listed(definition: Definition, session: Session) -> Definition:
     return replace(definition, tables=tables, members="")
 
 
-def _is_there(definition: Definition, table: Table, session: Session) -> bool:
+def _is_there(definition: ReportDefinition, table: ReportTable, session: ReportSession) -> bool:
     name = listings.table_name(definition, table)
     return any(name in source.tables for source in session.sources)
 
 
-def _table(definition: Definition, table: Table) -> Table:
-    columns: list[Column] = []
+def _table(definition: ReportDefinition, table: ReportTable) -> ReportTable:
+    columns: list[ReportColumn] = []
     for column in table.columns:
         # A column of the query that is shown twice is printed twice.
         taken = any(other.column == column.column for other in columns)
@@ -56,7 +56,7 @@ def _table(definition: Definition, table: Table) -> Table:
     raw = _selected(definition, table, columns)
     claimed: set[tuple[str, bool]] = set()
     labels = Counter(kind.called for kind in table.rows if kind.label)
-    rows: list[Rows] = []
+    rows: list[RowKind] = []
     for kind in table.rows:
         names = [name for name in _names(kind) if (name, timed(kind)) not in claimed]
         claimed.update((name, timed(kind)) for name in names)
@@ -76,7 +76,7 @@ def _table(definition: Definition, table: Table) -> Table:
     )
 
 
-def _names(rows: Rows) -> tuple[str, ...]:
+def _names(rows: RowKind) -> tuple[str, ...]:
     """What the raw table calls the rows of a kind."""
     if rows.label:
         return (rows.called,)
@@ -85,7 +85,7 @@ def _names(rows: Rows) -> tuple[str, ...]:
     return _PLAIN
 
 
-def _selected(definition: Definition, table: Table, columns: Sequence[Column]) -> str:
+def _selected(definition: ReportDefinition, table: ReportTable, columns: Sequence[ReportColumn]) -> str:
     """The rows of the raw table, by the names that the report's query gives its columns."""
     # A text that is not there was printed as blanks.
     named = {

@@ -7,11 +7,11 @@ import textwrap
 from datetime import datetime, timedelta
 
 from zlens.catalog import caveats
-from zlens.catalog.reports.definition import REMARKABLE, Column, Definition
+from zlens.catalog.reports.definition import REMARKABLE, ReportColumn, ReportDefinition
 from zlens.inputs.options import ALL
 from zlens.inputs.source import forgotten
 from zlens.reports import column_facts, style
-from zlens.reports.rows import Block, Session, dotted
+from zlens.reports.rows import Block, ReportSession, dotted
 from zlens.version import VERSION
 
 MADE = "Synthetic data, written by zlens; nothing in it was measured."
@@ -30,7 +30,7 @@ def program() -> str:
 
 
 def header(
-    definition: Definition, block: Block, display: style.Display, now: datetime, width: int
+    definition: ReportDefinition, block: Block, display: style.Display, now: datetime, width: int
 ) -> list[str]:
     """The lines of the header: number, run time and name; title; time span; system."""
     number = f"{definition.number} "
@@ -92,7 +92,7 @@ def _ends(left: str, right: str, width: int) -> str:
     return f"{left}{right:>{max(width - len(left), len(right) + 1)}}" if right else left
 
 
-def notes(definition: Definition, block: Block, session: Session, width: int) -> list[str]:
+def notes(definition: ReportDefinition, block: Block, session: ReportSession, width: int) -> list[str]:
     """The footnotes, wrapped."""
     lines: list[str] = []
     for note in footnotes(definition, block, session):
@@ -107,7 +107,7 @@ def notes(definition: Definition, block: Block, session: Session, width: int) ->
     return [line.replace(_HARD, " ") for line in lines]
 
 
-def footnotes(definition: Definition, block: Block, session: Session) -> list[str]:
+def footnotes(definition: ReportDefinition, block: Block, session: ReportSession) -> list[str]:
     """The footnotes of a block, most important first."""
     lines = [MADE] if block.made else []
     if block.problems:
@@ -144,7 +144,7 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
     return lines
 
 
-def several_sources(block: Block, session: Session) -> list[str]:
+def several_sources(block: Block, session: ReportSession) -> list[str]:
     """Which source is shown of a system that several describe, and how to see another."""
     names = [info.source for info in session.several.get(block.system, ())]
     if not names or session.options.source == ALL:
@@ -156,7 +156,7 @@ def several_sources(block: Block, session: Session) -> list[str]:
     ]
 
 
-def known_faults(definition: Definition, block: Block) -> list[str]:
+def known_faults(definition: ReportDefinition, block: Block) -> list[str]:
     """Known recording errors and omissions of the releases of its systems."""
     return [caveat.note() + "." for caveat in caveats.of_report(definition.name, block.systems)]
 
@@ -168,18 +168,18 @@ _STATUS = {
 }
 
 
-def _column_names(columns: list[Column]) -> str:
+def _column_names(columns: list[ReportColumn]) -> str:
     return ", ".join(dict.fromkeys(column.name.replace(" ", _HARD) for column in columns))
 
 
-def times(block: Block, session: Session) -> str:
+def times(block: Block, session: ReportSession) -> str:
     """The footnote on the date and the time zone of the report."""
     undated = any(not info.dated for info in session.systems if info.system == block.system)
     unknown = "The date is not known: times count from 1970 (option date). "
     return f"{unknown if undated else ''}{_zone(block, session)}"
 
 
-def _zone(block: Block, session: Session) -> str:
+def _zone(block: Block, session: ReportSession) -> str:
     if any(system.get("local_time") is True for system in block.systems):
         return "Times are those of the source, local to a zone it does not name (option tz)."
     time = block.end or block.start

@@ -7,11 +7,17 @@ from datetime import datetime
 from html import escape
 
 from zlens import _native
-from zlens.catalog.reports.definition import TIME_HEADING, Column, Definition, Table, group_spans
+from zlens.catalog.reports.definition import (
+    TIME_HEADING,
+    ReportColumn,
+    ReportDefinition,
+    ReportTable,
+    group_spans,
+)
 from zlens.rendering.html import page
 from zlens.reports import column_facts, style
 from zlens.reports.header import footnotes, header
-from zlens.reports.rows import Block, Part, Section, Session, fetch, offset_us, printable
+from zlens.reports.rows import Block, Part, ReportSession, RowSection, fetch, offset_us, printable
 from zlens.reports.text_format import NARROWEST, blank, local
 
 _STYLE = """\
@@ -67,7 +73,7 @@ for (const head of document.querySelectorAll("th[data-i]")) {
 """
 
 
-def chunks(definition: Definition, session: Session, *, now: datetime) -> Iterator[str]:
+def chunks(definition: ReportDefinition, session: ReportSession, *, now: datetime) -> Iterator[str]:
     blocks = fetch(definition, session)
     title = " ".join(part for part in (definition.number, definition.title) if part)
     head, tail = page(title, _BODY, _STYLE, _SCRIPT).split(_BODY)
@@ -79,7 +85,9 @@ def chunks(definition: Definition, session: Session, *, now: datetime) -> Iterat
     yield tail
 
 
-def _block(definition: Definition, block: Block, session: Session, now: datetime) -> Iterator[str]:
+def _block(
+    definition: ReportDefinition, block: Block, session: ReportSession, now: datetime
+) -> Iterator[str]:
     head = "\n".join(
         line.rstrip() for line in header(definition, block, local(block, session), now, NARROWEST)
     )
@@ -94,7 +102,7 @@ def _block(definition: Definition, block: Block, session: Session, now: datetime
     yield "</section>\n"
 
 
-def _table(table: Table, parts: list[Part], offset: int) -> Iterator[str]:
+def _table(table: ReportTable, parts: list[Part], offset: int) -> Iterator[str]:
     lines = [f"<h2>{escape(table.title)}</h2>"] if table.title else []
     lines += ["<div><table>", "<thead>"]
     leading = 2 if table.time else 1
@@ -126,7 +134,7 @@ def _table(table: Table, parts: list[Part], offset: int) -> Iterator[str]:
     yield "</table></div>\n"
 
 
-def _rows(table: Table, part: Part, offset: int) -> Iterator[str]:
+def _rows(table: ReportTable, part: Part, offset: int) -> Iterator[str]:
     fixed: list[list[str | None]] = []
     empty = []
     for section in part:
@@ -149,6 +157,6 @@ def _rows(table: Table, part: Part, offset: int) -> Iterator[str]:
     )
 
 
-def _empty(section: Section, column: Column) -> str:
+def _empty(section: RowSection, column: ReportColumn) -> str:
     dots = "" if blank(section, column) else style.dots(column.width)
     return f'<td class="m{" r" if column.align == "right" else ""}">{dots}</td>'

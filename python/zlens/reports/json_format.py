@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zlens._native import Lines
-from zlens.catalog.reports.definition import Definition
-from zlens.reports.rows import Session, fetch, printable
+from zlens.catalog.reports.definition import ReportDefinition
+from zlens.reports.rows import ReportSession, fetch, printable
 
 
-def chunks(definition: Definition, session: Session) -> Iterator[str]:
+def chunks(definition: ReportDefinition, session: ReportSession) -> Iterator[str]:
     blocks = fetch(definition, session)
     separator = "[\n"
     for index, table in enumerate(definition.tables):

@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from zlens.catalog.expressions import quote
 from zlens.catalog.reports import menus
-from zlens.catalog.reports.definition import FOLDER, Definition, Table, load, names
+from zlens.catalog.reports.definition import FOLDER, ReportDefinition, ReportTable, load, names
 from zlens.reports.from_listing import listed
-from zlens.reports.rows import Session
+from zlens.reports.rows import ReportSession
 
 
-class Entry(Struct, frozen=True):
+class ReportEntry(Struct, frozen=True):
     """One line of the list of reports."""
 
     name: str
@@ -47,8 +47,8 @@ class Entry(Struct, frozen=True):
 
 
 def listing(
-    session: Session | None = None, folder: Path = FOLDER, *, menu: menus.Menu | None = None
-) -> list[Entry]:
+    session: ReportSession | None = None, folder: Path = FOLDER, *, menu: menus.Menu | None = None
+) -> list[ReportEntry]:
     """Reports (of a menu) by group and name; with a session, the number of columns with values."""
     definitions = [
         definition
@@ -65,9 +65,9 @@ def listing(
     return sorted(entries, key=lambda entry: (entry.group, entry.name))
 
 
-def entry(definition: Definition, available: int | None) -> Entry:
+def entry(definition: ReportDefinition, available: int | None) -> ReportEntry:
     """The entry of a report with `available` columns with values."""
-    return Entry(
+    return ReportEntry(
         definition.name,
         definition.number,
         definition.title,
@@ -78,7 +78,7 @@ def entry(definition: Definition, available: int | None) -> Entry:
     )
 
 
-def listing_text(entries: list[Entry]) -> str:
+def listing_text(entries: list[ReportEntry]) -> str:
     """The list as printed by the command."""
     lines: list[str] = []
     group = ""
@@ -99,7 +99,7 @@ def listing_text(entries: list[Entry]) -> str:
     return "\n".join(lines) + "\n"
 
 
-class Values(Struct, frozen=True):
+class ReportValues(Struct, frozen=True):
     """The values of a report in a session.
 
     columns  table key and column key of the columns with at least one value
@@ -110,7 +110,7 @@ class Values(Struct, frozen=True):
     count: int
 
 
-def expect(definitions: Iterable[Definition], session: Session) -> None:
+def expect(definitions: Iterable[ReportDefinition], session: ReportSession) -> None:
     """Announce the queries that count columns with values."""
     session.expect(
         _counts(table)
@@ -120,7 +120,7 @@ def expect(definitions: Iterable[Definition], session: Session) -> None:
     )
 
 
-def values(definition: Definition, session: Session, known: dict[str, list[int]]) -> Values:
+def values(definition: ReportDefinition, session: ReportSession, known: dict[str, list[int]]) -> ReportValues:
     """The columns of a report with values, and their number.
 
     `known` keeps the answers: several reports have the same table.
@@ -137,10 +137,10 @@ def values(definition: Definition, session: Session, known: dict[str, list[int]]
         found = {(table.key, column.key) for column, count in zip(table.columns, row, strict=False) if count}
         filled |= found
         total += sum(row[len(table.columns) :]) if table.lines else len(found)
-    return Values(frozenset(filled), total)
+    return ReportValues(frozenset(filled), total)
 
 
-def _counts(table: Table) -> str:
+def _counts(table: ReportTable) -> str:
     """The query of the number of values of each column, then of names with a value for each pair."""
     column = {column.key: quote(column.column) for column in table.columns}
     counts = [f"count({name})" for name in column.values()]

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from zlens import _native
 from zlens.catalog import aggregation, measures
 from zlens.catalog.expressions import quote
-from zlens.catalog.reports.definition import Column, Definition, Rows, Table
+from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, RowKind
 from zlens.catalog.reports.titles import filled
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
@@ -26,7 +26,7 @@ from zlens.reports.style import Value
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Result(Protocol):
+class ResultLike(Protocol):
     @property
     def columns(self) -> list[str]: ...
     @property
@@ -36,10 +36,10 @@ class Result(Protocol):
     def read(self, work: Callable[[Any], _native.Section], /) -> _native.Section: ...
 
 
-class Session(Protocol):
+class ReportSession(Protocol):
     """The interface of a session that reports need."""
 
-    def sql(self, query: str, /) -> Result: ...
+    def sql(self, query: str, /) -> ResultLike: ...
     def expect(self, queries: Iterable[str], /) -> None: ...
     def fills_query(self, query: str, /) -> bool: ...
     def display(self, when: datetime, system: str, /) -> datetime: ...
@@ -54,12 +54,12 @@ class Session(Protocol):
     @property
     def options(self) -> Options: ...
     @property
-    def own_intervals(self) -> Session: ...
+    def own_intervals(self) -> ReportSession: ...
     @property
-    def ungrouped(self) -> Session: ...
+    def ungrouped(self) -> ReportSession: ...
 
 
-class Section(Struct, frozen=True):
+class RowSection(Struct, frozen=True):
     """The rows of one kind and block, in the order they are printed.
 
     printed   the rows of all blocks, and the index of this block among them; None: it has none
@@ -68,7 +68,7 @@ class Section(Struct, frozen=True):
     times     the earliest and the latest time, in microseconds since 1970 UTC
     """
 
-    rows: Rows
+    rows: RowKind
     printed: tuple[_native.Section, int | None]
     count: int = 0
     values: Sequence[int] = ()
@@ -81,7 +81,7 @@ class Section(Struct, frozen=True):
 
 
 #: Sections printed together: a single one, or interval rows and the rows that follow each interval.
-Part = list[Section]
+Part = list[RowSection]
 
 
 class Block(Struct):
@@ -91,14 +91,14 @@ class Block(Struct):
     systems: list[dict[str, Value]]  # rows of the table `system`
     start: datetime | None
     end: datetime | None
-    tables: list[tuple[Table, list[Part]]]
+    tables: list[tuple[ReportTable, list[Part]]]
     #: The definition's footnotes that apply to it.
     notes: list[str] = field(default_factory=list)
     #: Problems found in the inputs so far.
     problems: int = 0
 
     @property
-    def shown(self) -> list[tuple[Table, list[Part]]]:
+    def shown(self) -> list[tuple[ReportTable, list[Part]]]:
         """The tables with rows; the others apply to other kinds of machine."""
         return [
             (table, parts)
@@ -126,13 +126,13 @@ def printable(part: Part) -> list[tuple[_native.Section, int | None]]:
     return [section.printed for section in part]
 
 
-def offset_us(block: Block, session: Session) -> int:
+def offset_us(block: Block, session: ReportSession) -> int:
     """The UTC offset of the block's system in microseconds."""
     offset = session.display(_EPOCH, block.system).utcoffset()
     return offset // timedelta(microseconds=1) if offset else 0
 
 
-def dotted(block: Block) -> list[Column]:
+def dotted(block: Block) -> list[ReportColumn]:
     """Columns without any value in this block; rows with a fixed text in the column do not count."""
     columns = []
     for table, parts in block.tables:
@@ -144,7 +144,7 @@ def dotted(block: Block) -> list[Column]:
     return columns
 
 
-def fetch(definition: Definition, session: Session) -> list[Block]:
+def fetch(definition: ReportDefinition, session: ReportSession) -> list[Block]:
     """Query the session for all data that the report prints."""
     other_queries = [
         query
@@ -156,7 +156,7 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
         if query and session.fills_query(query)
     ]
     tables = [table for table in definition.tables if can_fill(table, session)]
-    by_session: dict[int, tuple[Session, list[str]]] = {id(session): (session, other_queries)}
+    by_session: dict[int, tuple[ReportSession, list[str]]] = {id(session): (session, other_queries)}
     for table in tables:
         for rows in table.rows:
             source = _source(rows, session)
@@ -177,7 +177,7 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
         for block in blocks.values():
             parts: list[Part] = []
             for rows, answer, by_block in pieces:
-                section = by_block.get(block.name) or Section(rows, (answer, None))
+                section = by_block.get(block.name) or RowSection(rows, (answer, None))
                 if parts and rows.kind != "interval" and timed(rows):
                     parts[-1].append(section)
                 else:
@@ -197,13 +197,13 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
     return list(blocks.values())
 
 
-def can_fill(table: Table, session: Session) -> bool:
+def can_fill(table: ReportTable, session: ReportSession) -> bool:
     """Whether the input has what a table is about; nothing is decoded to find out."""
     queries = {rows.query or table.query for rows in table.rows}
     return any(session.fills_query(query) for query in queries)
 
 
-def _values(query: str, column: str, session: Session) -> dict[object, dict[str, Value]]:
+def _values(query: str, column: str, session: ReportSession) -> dict[object, dict[str, Value]]:
     """The values that a title or a footnote shows, by block; under None if the query has no block."""
     found: dict[object, dict[str, Value]] = {}
     if query and session.fills_query(query):
@@ -214,18 +214,20 @@ def _values(query: str, column: str, session: Session) -> dict[object, dict[str,
     return found
 
 
-def _filled(text: str, values: dict[str, Value], block: Block, session: Session) -> str:
+def _filled(text: str, values: dict[str, Value], block: Block, session: ReportSession) -> str:
     return filled(text, values, lambda time: session.display(time, block.system))
 
 
-def _titled(table: Table, block: Block, titles: dict[object, dict[str, Value]], session: Session) -> Table:
+def _titled(
+    table: ReportTable, block: Block, titles: dict[object, dict[str, Value]], session: ReportSession
+) -> ReportTable:
     """The table with the block's values in its title."""
     if not table.title_values:
         return table
     return replace(table, title=_filled(table.title, titles.get(block.name, {}), block, session))
 
 
-def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
+def _blocks(definition: ReportDefinition, session: ReportSession) -> dict[str, Block]:
     shown = ", ".join(quote(column.name) for column in measures.table("system").columns)
     answer = session.sql(f'SELECT {shown} FROM "system" ORDER BY "system"')
     # With --every, shown intervals are buckets, which may end beyond the data; these are the recorded ones.
@@ -249,12 +251,12 @@ def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
     return blocks
 
 
-def timed(rows: Rows) -> bool:
+def timed(rows: RowKind) -> bool:
     """Whether its rows have a time each."""
     return rows.kind == "interval" or (rows.kind in ("total", "query") and rows.of == "interval")
 
 
-def _source(rows: Rows, session: Session) -> Session:
+def _source(rows: RowKind, session: ReportSession) -> ReportSession:
     """The session to query for rows of a kind.
 
     Rows over the whole window use the recorded intervals regardless of --every; rows over all members use the
@@ -265,18 +267,18 @@ def _source(rows: Rows, session: Session) -> Session:
 
 
 def _read(
-    table: Table, rows: Rows, block: str, session: Session
-) -> tuple[_native.Section, dict[str, Section]]:
+    table: ReportTable, rows: RowKind, block: str, session: ReportSession
+) -> tuple[_native.Section, dict[str, RowSection]]:
     """The rows of one kind, for all blocks and for each block."""
     result = _source(rows, session).sql(question(table, rows, block))
     answer = result.read(lambda stream: _native.Section.read(stream, result.types, table.columns))
     by_block = {}
     for index, (name, count, values, longest, times, flags) in enumerate(answer.runs):
-        by_block[str(name)] = Section(rows, (answer, index), count, values, longest, times, flags)
+        by_block[str(name)] = RowSection(rows, (answer, index), count, values, longest, times, flags)
     return answer, by_block
 
 
-def question(table: Table, rows: Rows, block: str) -> str:
+def question(table: ReportTable, rows: RowKind, block: str) -> str:
     """The SQL of one kind of row: block, time, flag, then one column for each column of the table."""
     keys = [block, *([table.time] if timed(rows) and table.time else [])]
     if rows.kind == "total":
@@ -302,7 +304,7 @@ def question(table: Table, rows: Rows, block: str) -> str:
     )
 
 
-def _total(table: Table, rows: Rows, keys: list[str]) -> str:
+def _total(table: ReportTable, rows: RowKind, keys: list[str]) -> str:
     """Sums are weighted by the seconds of each row, as in the catalog; other rules are over rows shown."""
     # The columns added up are renamed (c0, c1, ...): a column may be shown twice under two keys.
     summed = {
@@ -356,12 +358,12 @@ def _total(table: Table, rows: Rows, keys: list[str]) -> str:
     return f"SELECT {quote(keys[0])}, {time}, NULL, {shown} FROM ({added}) ORDER BY {_sorted(groups)}"
 
 
-def _weighted(rows: Rows, column: Column) -> bool:
+def _weighted(rows: RowKind, column: ReportColumn) -> bool:
     """Whether a column is added by the time that each row was there."""
     return rows.of != "row" or column.column in rows.adds
 
 
-def _mean(table: Table, column: Column) -> str:
+def _mean(table: ReportTable, column: ReportColumn) -> str:
     name = quote(column.column)
     if column.column in table.subject:
         return name
@@ -372,14 +374,14 @@ def _mean(table: Table, column: Column) -> str:
     return _rule(column.mean, name, column)
 
 
-def _weight(column: Column) -> str | None:
+def _weight(column: ReportColumn) -> str | None:
     """SQL of the weight of a column's values; None if its means are plain."""
     if column.mean != "mean" or not column.measures or not column.declared:
         return None
     return aggregation.weight(column.declared)
 
 
-def _sum(rows: Rows, column: Column, name: str, weight: str | None) -> str:
+def _sum(rows: RowKind, column: ReportColumn, name: str, weight: str | None) -> str:
     rule = rows.rule if rows.rule and column.type == "number" else column.total
     if rule == "sum":
         # A sum of the known values is not the total: with one value missing, there is no total.
@@ -389,7 +391,7 @@ def _sum(rows: Rows, column: Column, name: str, weight: str | None) -> str:
     return _rule(rule, name, column)
 
 
-def _rule(rule: str, name: str, column: Column) -> str:
+def _rule(rule: str, name: str, column: ReportColumn) -> str:
     if rule == "none":
         return "NULL"
     if rule == "count":

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from zlens.catalog.expressions import literal, quote
-from zlens.catalog.reports.definition import Definition, Rows, Table
+from zlens.catalog.reports.definition import ReportDefinition, ReportTable, RowKind
 from zlens.errors import QueryError
-from zlens.reports.rows import Session
+from zlens.reports.rows import ReportSession
 from zlens.schema.wording import say
 
 #: Maximum subjects listed in a message.
 NAMED = 8
 
 
-def narrowed(definition: Definition, only: Sequence[str], session: Session) -> Definition:
+def narrowed(definition: ReportDefinition, only: Sequence[str], session: ReportSession) -> ReportDefinition:
     """The report limited to subjects that match the names; `*` matches any characters, `?` one.
 
     Names match the shown columns that identify subjects, and the first of these columns even if not shown.
@@ -41,14 +41,14 @@ def narrowed(definition: Definition, only: Sequence[str], session: Session) -> D
     return replace(definition, tables=tables)
 
 
-def _table(table: Table, only: Sequence[str]) -> Table:
+def _table(table: ReportTable, only: Sequence[str]) -> ReportTable:
     shown = {column.column for column in table.columns}
     identifying = [name for index, name in enumerate(table.subject) if index == 0 or name in shown]
     rows = tuple(kept for rows in table.rows if (kept := _rows(rows, identifying, shown, only)))
     return replace(table, query=_where(table.query, identifying, only), rows=rows)
 
 
-def _rows(rows: Rows, identifying: list[str], shown: set[str], only: Sequence[str]) -> Rows | None:
+def _rows(rows: RowKind, identifying: list[str], shown: set[str], only: Sequence[str]) -> RowKind | None:
     """Rows limited to the subjects; None for rows with their own query over all subjects."""
     if not rows.query:
         return rows

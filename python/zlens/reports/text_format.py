@@ -13,10 +13,17 @@ from copy import copy
 from datetime import datetime
 
 from zlens import _native
-from zlens.catalog.reports.definition import LABEL_WIDTH, TIME_HEADING, Column, Definition, Table, group_spans
+from zlens.catalog.reports.definition import (
+    LABEL_WIDTH,
+    TIME_HEADING,
+    ReportColumn,
+    ReportDefinition,
+    ReportTable,
+    group_spans,
+)
 from zlens.reports import style
 from zlens.reports.header import header, notes
-from zlens.reports.rows import Block, Part, Section, Session, fetch, offset_us, printable, timed
+from zlens.reports.rows import Block, Part, ReportSession, RowSection, fetch, offset_us, printable, timed
 
 #: Minimum width of the header block and the footnotes.
 NARROWEST = 80
@@ -25,7 +32,7 @@ _DAY_US = 86_400_000_000
 
 
 def chunks(
-    definition: Definition, session: Session, *, now: datetime, width: int | None = None
+    definition: ReportDefinition, session: ReportSession, *, now: datetime, width: int | None = None
 ) -> Iterator[str]:
     blocks = fetch(definition, session)
     if not blocks:
@@ -37,13 +44,13 @@ def chunks(
 
 
 def _block(
-    definition: Definition, block: Block, session: Session, now: datetime, width: int | None
+    definition: ReportDefinition, block: Block, session: ReportSession, now: datetime, width: int | None
 ) -> Iterator[str]:
     display = local(block, session)
     offset = offset_us(block, session)
     sheets = []
     for table, parts in block.shown:
-        sheet = Sheet(table, parts, offset)
+        sheet = PrintedSheet(table, parts, offset)
         sheets += sheet.fold(width)
     full = max([NARROWEST if width is None else min(NARROWEST, width), *(sheet.width for sheet in sheets)])
     yield _lines([*header(definition, block, display, now, full), "_" * full])
@@ -62,7 +69,7 @@ def _lines(lines: list[str]) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def local(block: Block, session: Session) -> style.Display:
+def local(block: Block, session: ReportSession) -> style.Display:
     """Converts times to the local time of the block's system; each time is converted once."""
     system = block.system
     converted: dict[datetime, datetime] = {}
@@ -75,10 +82,10 @@ def local(block: Block, session: Session) -> style.Display:
     return display
 
 
-class Sheet:
+class PrintedSheet:
     """One table, or one part of a folded table, ready to print."""
 
-    def __init__(self, table: Table, parts: list[Part], offset_us: int) -> None:
+    def __init__(self, table: ReportTable, parts: list[Part], offset_us: int) -> None:
         self.table = table
         self.parts = parts
         self.offset_us = offset_us
@@ -86,7 +93,7 @@ class Sheet:
         self.widths = [self._column_width(i, column) for i, column in enumerate(table.columns)]
         self.chosen = list(range(len(table.columns)))
 
-    def _column_width(self, i: int, column: Column) -> int:
+    def _column_width(self, i: int, column: ReportColumn) -> int:
         """The catalog's width, or more for a name or number that cannot be shortened."""
         sections = [section for part in self.parts for section in part if len(section)]
         longest = max((section.longest[i] for section in sections), default=0)
@@ -101,7 +108,7 @@ class Sheet:
     def width(self) -> int:
         return self.label_width + sum(self.widths[i] + 1 for i in self.chosen) - 1
 
-    def fold(self, width: int | None) -> list[Sheet]:
+    def fold(self, width: int | None) -> list[PrintedSheet]:
         """This table in as many parts as the width requires; columns under one heading stay together."""
         if width is None:
             return [self]
@@ -208,7 +215,7 @@ class Sheet:
         first, last = ((time + self.offset_us) // _DAY_US for time in part[0].times)
         return first != last
 
-    def _section(self, section: Section) -> tuple[str, list[str | None], list[str]]:
+    def _section(self, section: RowSection) -> tuple[str, list[str | None], list[str]]:
         """Label, fixed texts, and the texts for missing values."""
         fixed: list[str | None] = []
         empty = []
@@ -225,7 +232,7 @@ class Sheet:
         return section.rows.label, fixed, empty
 
 
-def blank(section: Section, column: Column) -> bool:
+def blank(section: RowSection, column: ReportColumn) -> bool:
     """Whether a missing value is left blank, as a text in a total; others are dotted."""
     return section.rows.kind == "total" and column.type != "number" and column.total == "none"
 

@@ -18,12 +18,12 @@ from msgspec.structs import asdict
 
 from zlens import _native
 from zlens.catalog.compile import compile_cache
-from zlens.errors import Cancelled, InputError, ZlensError
+from zlens.errors import CanceledError, InputError, ZlensError
 from zlens.rendering.atomic_file import whole_file
 from zlens.rig import observed_values
-from zlens.rig.definition import Observation, Rig
+from zlens.rig.definition import Observation, RigDefinition
 from zlens.rig.jobs import Job
-from zlens.rig.runners import Data, Runner
+from zlens.rig.runners import RunData, Runner
 from zlens.version import VERSION
 
 if TYPE_CHECKING:
@@ -35,32 +35,32 @@ _LOOK_S = 0.2
 _stop: Event
 
 
-class Done(Struct, frozen=True):
+class CompletedRun(Struct, frozen=True):
     """A run with its data and its observed values; error: why it has none."""
 
     job: Job
-    data: Data
+    data: RunData
     values: observed_values.Values
     seconds: float
     error: str | None = None
 
 
-class Interrupted(KeyboardInterrupt):
+class BatchInterrupted(KeyboardInterrupt):
     """An interrupt, with the runs that were done before."""
 
-    def __init__(self, done: dict[tuple[str, str], Done]) -> None:
+    def __init__(self, done: dict[tuple[str, str], CompletedRun]) -> None:
         super().__init__()
         self.done = done
 
 
 def run(
-    wanted: Sequence[tuple[Rig, Sequence[Job]]],
+    wanted: Sequence[tuple[RigDefinition, Sequence[Job]]],
     runner: Runner,
     folder: str,
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
-) -> dict[tuple[str, str], Done]:
+) -> dict[tuple[str, str], CompletedRun]:
     """All runs, by file and name. folder: where data and results stay.
 
     Raises Interrupted after an interrupt; runs that had not ended leave no data.
@@ -72,13 +72,13 @@ def run(
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", file=str(Path(folder) / rig.name),
                              cure="name another folder") from None  # fmt: skip
-    done: dict[tuple[str, str], Done] = {}
+    done: dict[tuple[str, str], CompletedRun] = {}
     # A fork of a process with threads may hang.
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
     workers = max(1, min(jobs or os.cpu_count() or 1, len(every)))
     with ProcessPoolExecutor(workers, context, _begin, (stop,)) as pool:
-        waiting: set[Future[Done]] = set()
+        waiting: set[Future[CompletedRun]] = set()
         try:
             waiting = {
                 pool.submit(_one, job, runner, rig.observations, str(Path(folder) / rig.name))
@@ -96,7 +96,7 @@ def run(
             for future in waiting:
                 future.cancel()
             if isinstance(error, KeyboardInterrupt):
-                raise Interrupted(done) from None
+                raise BatchInterrupted(done) from None
             raise
     return done
 
@@ -108,7 +108,7 @@ def _begin(stop: Event) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _one(job: Job, runner: Runner, observations: Sequence[Observation], folder: str) -> Done:
+def _one(job: Job, runner: Runner, observations: Sequence[Observation], folder: str) -> CompletedRun:
     """Run and observe, or find both done; an error becomes the result of this run alone."""
     began = time.monotonic()
     output = str(Path(folder) / f"{job.name}.data")
@@ -118,14 +118,14 @@ def _one(job: Job, runner: Runner, observations: Sequence[Observation], folder: 
         data = earlier[0] if earlier else runner.run(job, output, _stop.is_set)
         reads = _reads(observations)
         if earlier and earlier[1] == reads:
-            return Done(job, data, earlier[2], 0.0)
+            return CompletedRun(job, data, earlier[2], 0.0)
         values = observed_values.values(data.files, data.throughput, observations)
-    except Cancelled:
-        return Done(job, Data(()), {}, 0.0, "interrupted")
+    except CanceledError:
+        return CompletedRun(job, RunData(()), {}, 0.0, "interrupted")
     except ZlensError as error:
-        return Done(job, Data(()), {}, time.monotonic() - began, str(error))
+        return CompletedRun(job, RunData(()), {}, time.monotonic() - began, str(error))
     _keep(output, digest, data, reads, values)
-    return Done(job, data, values, time.monotonic() - began)
+    return CompletedRun(job, data, values, time.monotonic() - began)
 
 
 def _reads(observations: Iterable[Observation]) -> str:
@@ -137,7 +137,7 @@ def _reads(observations: Iterable[Observation]) -> str:
     )
 
 
-def _earlier(output: str, digest: str) -> tuple[Data, str, observed_values.Values] | None:
+def _earlier(output: str, digest: str) -> tuple[RunData, str, observed_values.Values] | None:
     """Data and values of an earlier run with this digest, if all its files are there."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         found: dict[str, Any] = json.loads(Path(f"{output}.json").read_text(encoding="utf-8"))
@@ -146,11 +146,11 @@ def _earlier(output: str, digest: str) -> tuple[Data, str, observed_values.Value
         throughput = found["throughput"] and str(folder / found["throughput"])
         there = all(os.path.isfile(path) for path in (*files, *filter(None, [throughput])))
         if found["digest"] == digest and files and there:
-            return Data(files, throughput), found["reads"], found["values"]
+            return RunData(files, throughput), found["reads"], found["values"]
     return None
 
 
-def _keep(output: str, digest: str, data: Data, reads: str, values: observed_values.Values) -> None:
+def _keep(output: str, digest: str, data: RunData, reads: str, values: observed_values.Values) -> None:
     folder = Path(output).parent
     found = {
         "digest": digest,

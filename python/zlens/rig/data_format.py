@@ -8,17 +8,17 @@ from typing import Any
 from zlens.rendering import charts
 from zlens.rig import observed_values, tables
 from zlens.rig.definition import Control
-from zlens.rig.results import Outcome, Result
+from zlens.rig.results import RigResult, VariantOutcome
 from zlens.version import VERSION
 
 
-def document(results: Sequence[Result], when: str) -> dict[str, Any]:
+def document(results: Sequence[RigResult], when: str) -> dict[str, Any]:
     """One object: version, date and scenarios with their policies, numbers, verdicts and runs."""
     ordered = tables.in_order(results)
     return {"version": VERSION, "date": when, "scenarios": [_scenario(one) for one in ordered]}
 
 
-def _scenario(result: Result) -> dict[str, Any]:
+def _scenario(result: RigResult) -> dict[str, Any]:
     rig = result.rig
     return {
         "name": rig.name,
@@ -37,7 +37,7 @@ def _scenario(result: Result) -> dict[str, Any]:
     }
 
 
-def _outcome(outcome: Outcome) -> dict[str, Any]:
+def _outcome(outcome: VariantOutcome) -> dict[str, Any]:
     return {
         "name": outcome.variant.name,
         "control": isinstance(outcome.variant, Control),

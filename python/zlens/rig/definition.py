@@ -11,23 +11,23 @@ from msgspec import Struct
 from zlens import models
 from zlens.catalog import aggregation, measures
 from zlens.errors import QueryError, ScenarioError
-from zlens.models.scenario import Values, put, read
+from zlens.models.scenario import ScenarioValues, put, read
 from zlens.schema.facts import FACTS
 from zlens.schema.validators import (
-    Anything,
+    Boolean,
     Choice,
-    Either,
-    Flag,
+    DocumentErrors,
     Integer,
     Key,
-    Line,
-    Many,
-    Named,
+    ListOf,
+    MapOf,
     Number,
-    Problem,
+    OneOf,
     Prose,
-    Raw,
+    Scalar,
+    SingleLine,
     Spec,
+    Unchecked,
 )
 
 FOLDER = FACTS / "rig"
@@ -50,7 +50,7 @@ _SOLVER = "solver:"
 _AMOUNT = Number(-1e15, 1e15)
 
 
-class Source(Struct, frozen=True):
+class Citation(Struct, frozen=True):
     """Where the expected numbers are from."""
 
     publication: str
@@ -59,7 +59,7 @@ class Source(Struct, frozen=True):
     note: str | None
 
 
-class Expected(Struct, frozen=True):
+class ExpectedNumber(Struct, frozen=True):
     """A number, the ends of its band, or both."""
 
     value: float | None = None
@@ -67,12 +67,12 @@ class Expected(Struct, frozen=True):
     high: float | None = None
 
 
-class Case(Struct, frozen=True):
+class RigCase(Struct, frozen=True):
     """Settings of the scenario, and numbers by observation and subject; a subject of "" is the only one."""
 
     name: str
     set: dict[str, Any]
-    expected: dict[str, dict[str, Expected]]
+    expected: dict[str, dict[str, ExpectedNumber]]
     at: float | None = None
 
 
@@ -125,7 +125,7 @@ class Observation(Struct, frozen=True):
     band: str | None
 
 
-class Rig(Struct, frozen=True):
+class RigDefinition(Struct, frozen=True):
     """A checked file."""
 
     name: str
@@ -133,9 +133,9 @@ class Rig(Struct, frozen=True):
     title: str
     text: str
     area: str
-    source: Source
+    source: Citation
     scenario: dict[str, Any]
-    cases: tuple[Case, ...]
+    cases: tuple[RigCase, ...]
     policies: tuple[Policy, ...]
     controls: tuple[Control, ...]
     observations: tuple[Observation, ...]
@@ -145,7 +145,7 @@ class Rig(Struct, frozen=True):
     not_reproduced: str | None
     toml: str = ""
 
-    def values(self, case: Case, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def values(self, case: RigCase, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The scenario of a case with the settings of a policy or control."""
         values = self.scenario
         for key, value in {**case.set, **settings}.items():
@@ -153,7 +153,7 @@ class Rig(Struct, frozen=True):
         return values
 
 
-_SETTINGS = Named(Raw(), least=0)
+_SETTINGS = MapOf(Unchecked(), least=0)
 _BAND = Spec(
     (
         Key("value", _AMOUNT, "the expected number", default=None),
@@ -161,82 +161,84 @@ _BAND = Spec(
         Key("high", _AMOUNT, "the most that is allowed", default=None),
     )
 )
-_ONE = Either(_AMOUNT, _BAND)
+_ONE = OneOf(_AMOUNT, _BAND)
 _SOURCE = Spec(
     (
-        Key("publication", Line(), "title of the publication"),
-        Key("place", Line(), "page, table or section", default=""),
+        Key("publication", SingleLine(), "title of the publication"),
+        Key("place", SingleLine(), "page, table or section", default=""),
         Key("status", Choice(_STATUSES), "status of the expected numbers"),
         Key("note", Prose(), "what to know about them", default=None),
     )
 )
 _CASE = Spec(
     (
-        Key("name", Line(), "name of the case"),
+        Key("name", SingleLine(), "name of the case"),
         Key("set", _SETTINGS, "keys of the scenario with their values", default={}),
         Key("at", _AMOUNT, "place on the axis of a chart of lines", default=None),
-        Key("expected", Named(Either(_ONE, Named(_ONE)), least=0),
+        Key("expected", MapOf(OneOf(_ONE, MapOf(_ONE)), least=0),
             "published numbers by observation, and by subject", default={}),
     )
 )  # fmt: skip
 _VARY = Spec(
     (
-        Key("key", Line(), "key of the scenario"),
-        Key("values", Many(Anything(), 1, _MOST_CASES), "its values, one case each"),
+        Key("key", SingleLine(), "key of the scenario"),
+        Key("values", ListOf(Scalar(), 1, _MOST_CASES), "its values, one case each"),
     )
 )
 _POLICY = Spec(
     (
-        Key("name", Line(), "name of the policy"),
+        Key("name", SingleLine(), "name of the policy"),
         Key("set", _SETTINGS, "keys of the scenario with their values", default={}),
-        Key("judged", Flag(), "whether it counts for the verdict; otherwise it is drawn only", default=True),
+        Key(
+            "judged", Boolean(), "whether it counts for the verdict; otherwise it is drawn only", default=True
+        ),
     )
 )
 _CONTROL = Spec(
     (
-        Key("name", Line(), "name of the control, with which the verdict must fail"),
+        Key("name", SingleLine(), "name of the control, with which the verdict must fail"),
         Key("set", _SETTINGS, "keys of the scenario with their values", default={}),
         Key("solver", _SETTINGS, "the same for what the solver is given", default={}),
     )
 )
 _OBSERVE = Spec(
     (
-        Key("name", Line(), "its heading, and the name of its numbers in expected"),
-        Key("unit", Line(), "unit of the values", default=""),
-        Key("measure", Line(), "the measure", default=None),
-        Key("column", Line(), "its column", default=None),
+        Key("name", SingleLine(), "its heading, and the name of its numbers in expected"),
+        Key("unit", SingleLine(), "unit of the values", default=""),
+        Key("measure", SingleLine(), "the measure", default=None),
+        Key("column", SingleLine(), "its column", default=None),
         Key("statistic", Choice(aggregation.STATISTICS), "the statistic of that", default=None),
-        Key("by", Line(), "column that names the subjects", default=None),
-        Key("where", Named(Anything(), least=0), "values of other columns", default={}),
+        Key("by", SingleLine(), "column that names the subjects", default=None),
+        Key("where", MapOf(Scalar(), least=0), "values of other columns", default={}),
         Key("sql", Prose(), "instead of a measure: a query of subject and value", default=None),
-        Key("relative_to", Line(), "divide by the value of this case", default=None),
+        Key("relative_to", SingleLine(), "divide by the value of this case", default=None),
         Key("scale", Number(1e-12, 1e12), "observed values are multiplied by this", default=1.0),
-        Key("expected", Line(), '"published", "solver:TABLE.COLUMN" or "solver:FIGURE"'),
+        Key("expected", SingleLine(), '"published", "solver:TABLE.COLUMN" or "solver:FIGURE"'),
         Key("largest", Number(0, 1e9), "largest difference that is allowed", default=None),
         Key("rms", Number(0, 1e9), "largest root mean square of the differences", default=None),
         Key("misallocated", Number(0, 100), "largest part that others got", "%", default=None),
         Key("of", Choice(("expected", "sum", "points")), "what differences are in percent of; points: none",
             default="expected"),
-        Key("order", Flag(), "whether the order of the cases must be that of the expected values",
+        Key("order", Boolean(), "whether the order of the cases must be that of the expected values",
             default=False),
         Key("band", Prose(), "source of the allowed differences", default=None),
     )
 )  # fmt: skip
 SPEC = Spec(
     (
-        Key("title", Line(), "title"),
+        Key("title", SingleLine(), "title"),
         Key("text", Prose(), "what it shows"),
         Key("area", Choice(AREAS), "area"),
         Key("source", _SOURCE, "where the expected numbers are from"),
-        Key("scenario", Raw(), "the scenario, as the solver and the simulator take it"),
-        Key("case", Many(_CASE, most=_MOST_CASES), "a case", default=[]),
+        Key("scenario", Unchecked(), "the scenario, as the solver and the simulator take it"),
+        Key("case", ListOf(_CASE, most=_MOST_CASES), "a case", default=[]),
         Key("vary", _VARY, "instead of cases: a key and its values", default=None),
-        Key("policy", Many(_POLICY, most=20), "a policy: before and after", default=[]),
-        Key("control", Many(_CONTROL, most=20), "a negative control", default=[]),
-        Key("observe", Many(_OBSERVE, 1, 50), "what is observed"),
+        Key("policy", ListOf(_POLICY, most=20), "a policy: before and after", default=[]),
+        Key("control", ListOf(_CONTROL, most=20), "a negative control", default=[]),
+        Key("observe", ListOf(_OBSERVE, 1, 50), "what is observed"),
         Key("seeds", Integer(1, 999), "runs of each case with different random numbers", default=3),
         Key("chart", Choice(("bars", "lines")), "form of the charts", default="bars"),
-        Key("along", Line(), "axis of a chart of lines", default=""),
+        Key("along", SingleLine(), "axis of a chart of lines", default=""),
         Key("not_reproduced", Prose(), "why the verdict is known to fail", default=None),
     )
 )
@@ -247,7 +249,7 @@ def shipped() -> dict[str, Path]:
     return {path.stem: path for path in sorted(FOLDER.glob("*.toml")) if not path.stem.startswith("_")}
 
 
-def find(name: str) -> Rig:
+def find(name: str) -> RigDefinition:
     """A shipped file by name, or the user's by path."""
     path = shipped().get(name)
     if path is None and not Path(name).suffix:
@@ -257,14 +259,14 @@ def find(name: str) -> Rig:
     return load(str(path or name))
 
 
-def load(file: str) -> Rig:
+def load(file: str) -> RigDefinition:
     """A file of the rig; ScenarioError with key, value and cure if it cannot be used."""
     return parsed(read(file), file)
 
 
-def parsed(values: Values, file: str) -> Rig:
+def parsed(values: ScenarioValues, file: str) -> RigDefinition:
     """The same from parsed TOML."""
-    problem = Problem(file, ScenarioError, text=values.text)
+    problem = DocumentErrors(file, ScenarioError, text=values.text)
     checked = SPEC.check(dict(values), "", problem)
     scenario = checked["scenario"]
     if not isinstance(scenario, dict) or scenario.get("model") not in models.MODELS:
@@ -275,15 +277,15 @@ def parsed(values: Values, file: str) -> Rig:
     if checked["vary"] and checked["case"]:
         raise problem.wrong("case and vary exclude each other", "keep one of them")
     cases = _varied(checked["vary"]) if checked["vary"] else [_case(one) for one in checked["case"]]
-    rig = Rig(
+    rig = RigDefinition(
         name=Path(file).stem,
         file=file,
         title=checked["title"],
         text=checked["text"],
         area=checked["area"],
-        source=Source(**checked["source"]),
-        scenario=Values(scenario, ""),
-        cases=tuple(cases) or (Case("", {}, {}),),
+        source=Citation(**checked["source"]),
+        scenario=ScenarioValues(scenario, ""),
+        cases=tuple(cases) or (RigCase("", {}, {}),),
         policies=tuple(Policy(**one) for one in checked["policy"]) or (Policy("", {}, True),),
         controls=tuple(Control(**one) for one in checked["control"]),
         observations=observations,
@@ -297,9 +299,9 @@ def parsed(values: Values, file: str) -> Rig:
     return rig
 
 
-def _varied(vary: dict[str, Any]) -> list[Case]:
+def _varied(vary: dict[str, Any]) -> list[RigCase]:
     return [
-        Case(
+        RigCase(
             f"{vary['key']} = {value}",
             {vary["key"]: value},
             {},
@@ -309,18 +311,18 @@ def _varied(vary: dict[str, Any]) -> list[Case]:
     ]
 
 
-def _case(entry: dict[str, Any]) -> Case:
+def _case(entry: dict[str, Any]) -> RigCase:
     expected = {}
     for name, found in entry["expected"].items():
         single = not isinstance(found, dict) or (found and found.keys() <= {"value", "low", "high"})
         expected[name] = {
-            subject: Expected(**one) if isinstance(one, dict) else Expected(one)
+            subject: ExpectedNumber(**one) if isinstance(one, dict) else ExpectedNumber(one)
             for subject, one in ({"": found} if single else found).items()
         }
-    return Case(entry["name"], entry["set"], expected, entry["at"])
+    return RigCase(entry["name"], entry["set"], expected, entry["at"])
 
 
-def _observation(entry: dict[str, Any], problem: Problem) -> Observation:
+def _observation(entry: dict[str, Any], problem: DocumentErrors) -> Observation:
     where = f"observe.{entry['name']}"
     statistic = entry.pop("statistic")
     if (entry["sql"] is None) == (entry["measure"] is None or entry["column"] is None):
@@ -351,7 +353,7 @@ def _observation(entry: dict[str, Any], problem: Problem) -> Observation:
     return Observation(**entry, statistic=statistic or "")
 
 
-def _check(rig: Rig, problem: Problem) -> None:
+def _check(rig: RigDefinition, problem: DocumentErrors) -> None:
     """What fits each key alone, but not the others."""
     names = [case.name for case in rig.cases]
     for group in (names, [one.name for one in rig.policies], [one.name for one in rig.controls]):

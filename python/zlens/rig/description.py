@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from zlens.errors import ZlensError
 from zlens.rig import expected_values
-from zlens.rig.definition import Expected, Observation, Rig
+from zlens.rig.definition import ExpectedNumber, Observation, RigDefinition
 
 
-def text(rig: Rig) -> str:
+def text(rig: RigDefinition) -> str:
     """All that a reader needs besides the scenario itself, which follows as TOML."""
     return "\n".join(_lines(rig)) + "\n"
 
 
-def _lines(rig: Rig) -> Iterator[str]:
+def _lines(rig: RigDefinition) -> Iterator[str]:
     yield rig.title
     yield ""
     yield rig.text
@@ -79,7 +79,7 @@ def _allowed(one: Observation) -> Iterator[str]:
         yield "the band of each number"
 
 
-def _number(one: Expected) -> str:
+def _number(one: ExpectedNumber) -> str:
     band = f"{'' if one.low is None else f'{one.low:g}'} to {'' if one.high is None else f'{one.high:g}'}"
     if one.low is None and one.high is None:
         return f"{one.value:.6g}"

@@ -7,29 +7,33 @@ from typing import Any
 from zlens import models
 from zlens.errors import ScenarioError
 from zlens.models.answer import Answer
-from zlens.rig.definition import PUBLISHED, Case, Control, Expected, Observation, Rig
+from zlens.rig.definition import PUBLISHED, Control, ExpectedNumber, Observation, RigCase, RigDefinition
 
 
-def of_case(rig: Rig, case: Case, control: Control | None = None) -> dict[str, dict[str, Expected]]:
+def of_case(
+    rig: RigDefinition, case: RigCase, control: Control | None = None
+) -> dict[str, dict[str, ExpectedNumber]]:
     """Expected numbers by observation and subject. A control may change what the solver is given."""
     answer: Answer | None = None
-    found: dict[str, dict[str, Expected]] = {}
+    found: dict[str, dict[str, ExpectedNumber]] = {}
     for one in rig.observations:
         if one.expected == PUBLISHED:
             found[one.name] = case.expected.get(one.name, {})
             continue
         if answer is None:
             answer = _solved(rig, case, control)
-        found[one.name] = {subject: Expected(value) for subject, value in _values(rig, answer, one).items()}
+        found[one.name] = {
+            subject: ExpectedNumber(value) for subject, value in _values(rig, answer, one).items()
+        }
     return found
 
 
-def _solved(rig: Rig, case: Case, control: Control | None) -> Answer:
+def _solved(rig: RigDefinition, case: RigCase, control: Control | None) -> Answer:
     values: dict[str, Any] = rig.values(case, control.solver if control else {})
     return models.solve(values["model"], values, file=rig.file)
 
 
-def _values(rig: Rig, answer: Answer, one: Observation) -> dict[str, float]:
+def _values(rig: RigDefinition, answer: Answer, one: Observation) -> dict[str, float]:
     table_key, dot, column_key = one.expected.partition(":")[2].partition(".")
     if not dot:
         figures = {figure.key: figure.value for figure in answer.figures}
@@ -48,7 +52,7 @@ def _values(rig: Rig, answer: Answer, one: Observation) -> dict[str, float]:
     }
 
 
-def _missing(rig: Rig, one: Observation, expected: str) -> ScenarioError:
+def _missing(rig: RigDefinition, one: Observation, expected: str) -> ScenarioError:
     return ScenarioError(
         f"{one.expected} is not in the solver's answer", file=rig.file, expected=expected,
         cure=f"correct expected of the observation {one.name}",

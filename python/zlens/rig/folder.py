@@ -9,12 +9,12 @@ from pathlib import Path
 
 from zlens.rendering.atomic_file import whole_file
 from zlens.rig import data_format, html_format
-from zlens.rig.results import Result
+from zlens.rig.results import RigResult
 
 REPORT, RESULTS = "report.html", "results.json"
 
 
-def write(results: Sequence[Result], folder: str) -> None:
+def write(results: Sequence[RigResult], folder: str) -> None:
     """Write report.html and results.json, which name today's date."""
     when = dt.date.today().isoformat()
     for name, text in (

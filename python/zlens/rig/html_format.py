@@ -9,7 +9,7 @@ from zlens.models import html_format
 from zlens.rendering import charts
 from zlens.rendering.html import page
 from zlens.rig import tables
-from zlens.rig.results import Result
+from zlens.rig.results import RigResult
 from zlens.version import VERSION
 
 _STYLE = """\
@@ -68,7 +68,7 @@ for (const figure of document.querySelectorAll("figure")) {
 """
 
 
-def render(results: Sequence[Result], when: str) -> str:
+def render(results: Sequence[RigResult], when: str) -> str:
     """The page. when: the date that it names."""
     whole = tables.answer(results)
     parts = [
@@ -86,7 +86,7 @@ def render(results: Sequence[Result], when: str) -> str:
     return page(whole.title, "\n".join(parts), _STYLE, _SCRIPT, pictures=True)
 
 
-def _word(result: Result) -> str:
+def _word(result: RigResult) -> str:
     if not result.complete:
         return "<span class=red>interrupted</span>"
     return (
@@ -94,7 +94,7 @@ def _word(result: Result) -> str:
     )
 
 
-def _section(result: Result) -> Iterator[str]:
+def _section(result: RigResult) -> Iterator[str]:
     rig = result.rig
     place = f", {escape(rig.source.place)}" if rig.source.place else ""
     yield f"<section id='{escape(rig.name)}'><h2>{escape(rig.title)}: {_word(result)}</h2>"

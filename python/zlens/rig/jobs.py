@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.models.scenario import put
-from zlens.rig.definition import Case, Control, Policy, Rig
+from zlens.rig.definition import Control, Policy, RigCase, RigDefinition
 
 _NO_NAME = re.compile(r"[^a-z0-9.]+")
 
@@ -25,7 +25,7 @@ class Job(Struct, frozen=True):
     values: dict[str, Any]
 
 
-def of(rig: Rig, seeds: int | None = None) -> Iterator[tuple[Case, Policy | Control, list[Job]]]:
+def of(rig: RigDefinition, seeds: int | None = None) -> Iterator[tuple[RigCase, Policy | Control, list[Job]]]:
     """The runs of each case and policy, then of each case and control.
 
     A control has one seed, or all where an order is judged: a single run of each case has one by chance.

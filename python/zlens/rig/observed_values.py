@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zlens.catalog import aggregation, measures
-from zlens.catalog.aggregation import Question
+from zlens.catalog.aggregation import MeasureQuery
 from zlens.catalog.expressions import literal, quote
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import Options
 from zlens.rig.definition import Observation
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 
 #: Values of one run by observation and subject.
 Values = dict[str, dict[str, float | None]]
@@ -20,7 +20,7 @@ _MOST = 10_000
 
 def values(files: Sequence[str], throughput: str | None, observations: Sequence[Observation]) -> Values:
     """The observed values of a run's files."""
-    with Session(list(files), Options(throughput=throughput)) as session:
+    with CoreSession(list(files), Options(throughput=throughput)) as session:
         queries = [one.sql or query(one) for one in observations]
         session.expect(queries)
         return {one.name: _rows(session, sql, one) for one, sql in zip(observations, queries, strict=True)}
@@ -46,7 +46,7 @@ def _query(one: Observation, before: list[str]) -> str:
     column = table.column(one.column)
     assert column is not None
     conditions = [f"{quote(name)} = {literal(value)}" for name, value in one.where.items()]
-    question = Question(
+    question = MeasureQuery(
         table,
         [(column, [one.statistic])],
         quote(table.name),
@@ -59,7 +59,7 @@ def _query(one: Observation, before: list[str]) -> str:
     return f"SELECT {', '.join(columns)} FROM ({question.sql()})"
 
 
-def _rows(session: Session, sql: str, one: Observation) -> dict[str, float | None]:
+def _rows(session: CoreSession, sql: str, one: Observation) -> dict[str, float | None]:
     rows = session.sql(f"SELECT * FROM ({sql}) LIMIT {_MOST}").rows
     found: dict[str, float | None] = {}
     for row in rows:

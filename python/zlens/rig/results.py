@@ -8,22 +8,22 @@ from msgspec import Struct
 
 from zlens.errors import ZlensError
 from zlens.rig import batch, expected_values, jobs, verdict
-from zlens.rig.batch import Done, Progress
-from zlens.rig.definition import Control, Policy, Rig
+from zlens.rig.batch import CompletedRun, Progress
+from zlens.rig.definition import Control, Policy, RigDefinition
 from zlens.rig.jobs import Job
 from zlens.rig.runners import Runner
-from zlens.rig.verdict import Verdict
+from zlens.rig.verdict import ObservationVerdict
 
 
-class Outcome(Struct, frozen=True):
+class VariantOutcome(Struct, frozen=True):
     """The verdicts of a policy or control, one for each observation, and its runs.
 
     errors   why runs have no values, or the solver no answer
     """
 
     variant: Policy | Control
-    verdicts: tuple[Verdict, ...]
-    runs: tuple[Done, ...]
+    verdicts: tuple[ObservationVerdict, ...]
+    runs: tuple[CompletedRun, ...]
     errors: tuple[str, ...]
 
     @property
@@ -39,11 +39,11 @@ class Outcome(Struct, frozen=True):
         return not kept if isinstance(self.variant, Control) else kept
 
 
-class Result(Struct, frozen=True):
+class RigResult(Struct, frozen=True):
     """A file with its outcomes. complete: False if an interrupt left runs out."""
 
-    rig: Rig
-    outcomes: tuple[Outcome, ...]
+    rig: RigDefinition
+    outcomes: tuple[VariantOutcome, ...]
     complete: bool = True
 
     @property
@@ -61,34 +61,36 @@ class Result(Struct, frozen=True):
 
 
 def run(
-    rigs: Sequence[Rig],
+    rigs: Sequence[RigDefinition],
     runner: Runner,
     folder: str,
     *,
     seeds: int | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> list[Result]:
+) -> list[RigResult]:
     """Run files and judge them. Raises Stopped after an interrupt, with the results so far."""
     wanted = {rig.name: [job for _, _, those in jobs.of(rig, seeds) for job in those] for rig in rigs}
     try:
         done = batch.run(
             [(rig, wanted[rig.name]) for rig in rigs], runner, folder, jobs=workers, progress=progress
         )
-    except batch.Interrupted as interrupt:
-        raise Stopped([judged(rig, interrupt.done, seeds) for rig in rigs]) from None
+    except batch.BatchInterrupted as interrupt:
+        raise RigInterrupted([judged(rig, interrupt.done, seeds) for rig in rigs]) from None
     return [judged(rig, done, seeds) for rig in rigs]
 
 
-class Stopped(KeyboardInterrupt):
+class RigInterrupted(KeyboardInterrupt):
     """An interrupt, with the results of what was done."""
 
-    def __init__(self, results: list[Result]) -> None:
+    def __init__(self, results: list[RigResult]) -> None:
         super().__init__()
         self.results = results
 
 
-def judged(rig: Rig, done: Mapping[tuple[str, str], Done], seeds: int | None = None) -> Result:
+def judged(
+    rig: RigDefinition, done: Mapping[tuple[str, str], CompletedRun], seeds: int | None = None
+) -> RigResult:
     """The result of a file from its runs."""
     by_variant: dict[str, tuple[Policy | Control, dict[str, list[Job]]]] = {}
     for case, variant, those in jobs.of(rig, seeds):
@@ -97,15 +99,15 @@ def judged(rig: Rig, done: Mapping[tuple[str, str], Done], seeds: int | None = N
     outcomes = [_outcome(rig, variant, cases, done) for variant, cases in by_variant.values()]
     every = [job for _, cases in by_variant.values() for those in cases.values() for job in those]
     missing = any((job.rig, job.name) not in done for job in every)
-    return Result(rig, tuple(outcomes), complete=not missing)
+    return RigResult(rig, tuple(outcomes), complete=not missing)
 
 
 def _outcome(
-    rig: Rig,
+    rig: RigDefinition,
     variant: Policy | Control,
     cases: Mapping[str, Sequence[Job]],
-    done: Mapping[tuple[str, str], Done],
-) -> Outcome:
+    done: Mapping[tuple[str, str], CompletedRun],
+) -> VariantOutcome:
     found = [
         done[job.rig, job.name] for those in cases.values() for job in those if (job.rig, job.name) in done
     ]
@@ -128,7 +130,7 @@ def _outcome(
         observed = {name: _by_subject(each, base) for name, each in values.items()}
         wanted = {name: by_name[one.name] for name, by_name in numbers.items()}
         verdicts.append(verdict.judge(one, wanted, observed))
-    return Outcome(variant, tuple(verdicts), tuple(found), tuple(dict.fromkeys(errors)))
+    return VariantOutcome(variant, tuple(verdicts), tuple(found), tuple(dict.fromkeys(errors)))
 
 
 def _by_subject(

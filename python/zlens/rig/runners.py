@@ -21,7 +21,7 @@ import tomli_w
 from msgspec import Struct
 
 from zlens import _native
-from zlens.errors import Cancelled, InputError, QueryError, ScenarioError
+from zlens.errors import CanceledError, InputError, QueryError, ScenarioError
 from zlens.rig.jobs import Job
 from zlens.simulation import run as simulation
 from zlens.version import VERSION
@@ -33,7 +33,7 @@ _WAIT_S = 0.1
 _LAST = 400
 
 
-class Data(Struct, frozen=True):
+class RunData(Struct, frozen=True):
     """The files of a run: monitor data of its systems, and their transactions."""
 
     files: tuple[str, ...]
@@ -44,7 +44,7 @@ class Runner(Protocol):
     def digest(self, job: Job) -> str:
         """A digest of all that the data of a run depend on."""
 
-    def run(self, job: Job, output: str, stopped: Stopped) -> Data:
+    def run(self, job: Job, output: str, stopped: Stopped) -> RunData:
         """Make the data of a run; output: path to write to."""
 
 
@@ -52,7 +52,7 @@ def find(text: str) -> Runner:
     """A runner by its name: simulate, command:PROGRAM or files:FOLDER; QueryError for another."""
     kind, _, rest = text.partition(":")
     if text == "simulate":
-        return Simulator()
+        return SimulatorRunner()
     if kind == "command" and rest.strip():
         try:
             words = tuple(shlex.split(rest))
@@ -63,29 +63,29 @@ def find(text: str) -> Runner:
         if not any("{out}" in word for word in words):
             raise QueryError("the runner's command does not say where to write",
                              cure="add {out}: command:./run.sh {scenario} {out}")  # fmt: skip
-        return Command(words)
+        return CommandRunner(words)
     if kind == "files" and rest:
-        return Files(rest)
+        return FilesRunner(rest)
     raise QueryError(f"there is no runner {text!r}", expected="simulate, command:PROGRAM or files:FOLDER")
 
 
-class Simulator(Struct, frozen=True):
+class SimulatorRunner(Struct, frozen=True):
     """Simulates the scenario."""
 
     def digest(self, job: Job) -> str:
         ready = simulation.prepared(job.values)
         return _digest(_simulator(), json.dumps(ready.lowered.scenario, sort_keys=True, default=str))
 
-    def run(self, job: Job, output: str, stopped: Stopped) -> Data:
+    def run(self, job: Job, output: str, stopped: Stopped) -> RunData:
         def progress(_done: int, _of: int, _what: str) -> None:
             if stopped():
-                raise Cancelled("the run was interrupted")
+                raise CanceledError("the run was interrupted")
 
         [done] = simulation.simulate([simulation.prepared(job.values)], output, progress=progress)
-        return Data(tuple(done.files.values()), done.throughput)
+        return RunData(tuple(done.files.values()), done.throughput)
 
 
-class Command(Struct, frozen=True):
+class CommandRunner(Struct, frozen=True):
     """Starts a program that leaves monitor data in {out}; {scenario} is a TOML file, {seed} its seed.
 
     A file {out}.throughput.csv with transactions is read too, if the program leaves one.
@@ -96,7 +96,7 @@ class Command(Struct, frozen=True):
     def digest(self, job: Job) -> str:
         return _digest(VERSION, json.dumps([self.words, job.values], sort_keys=True, default=str))
 
-    def run(self, job: Job, output: str, stopped: Stopped) -> Data:
+    def run(self, job: Job, output: str, stopped: Stopped) -> RunData:
         scenario, log = f"{output}.toml", f"{output}.log"
         Path(scenario).write_text(tomli_w.dumps(_plain(job.values)), encoding="utf-8")
         places = {"{scenario}": scenario, "{out}": output, "{seed}": str(job.seed)}
@@ -118,7 +118,7 @@ class Command(Struct, frozen=True):
                     if stopped():
                         os.killpg(process.pid, signal.SIGTERM)
                         process.wait()
-                        raise Cancelled("the run was interrupted") from None
+                        raise CanceledError("the run was interrupted") from None
         if status or not os.path.isfile(output):
             last = Path(log).read_text(encoding="utf-8", errors="replace")[-_LAST:].strip()
             what = f"ended with status {status}" if status else "left no monitor data"
@@ -126,10 +126,10 @@ class Command(Struct, frozen=True):
                 f"{words[0]} {what}{f': {last}' if last else ''}", file=output, cure=f"see {log}"
             )
         throughput = f"{output}.throughput.csv"
-        return Data((output,), throughput if os.path.isfile(throughput) else None)
+        return RunData((output,), throughput if os.path.isfile(throughput) else None)
 
 
-class Files(Struct, frozen=True):
+class FilesRunner(Struct, frozen=True):
     """Takes data that exist: FOLDER/SCENARIO/RUN.data, as the rig itself names them, or RUN-SYSTEM.data."""
 
     folder: str
@@ -138,10 +138,10 @@ class Files(Struct, frozen=True):
         facts = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in self._files(job)]
         return _digest(VERSION, json.dumps(facts))
 
-    def run(self, job: Job, output: str, stopped: Stopped) -> Data:
+    def run(self, job: Job, output: str, stopped: Stopped) -> RunData:
         throughput = self._folder(job) / f"{job.name}.data.throughput.csv"
         files = tuple(str(path) for path in self._files(job))
-        return Data(files, str(throughput) if throughput.is_file() else None)
+        return RunData(files, str(throughput) if throughput.is_file() else None)
 
     def _folder(self, job: Job) -> Path:
         return Path(self.folder) / job.rig

@@ -4,83 +4,83 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from zlens.models.answer import Answer, Column, Table, Value
-from zlens.rendering.charts import Chart, Series
-from zlens.rig.definition import AREAS, PUBLISHED, Control, Rig
-from zlens.rig.results import Outcome, Result
-from zlens.rig.verdict import Verdict
+from zlens.models.answer import Answer, AnswerColumn, AnswerTable, Value
+from zlens.rendering.charts import Chart, ChartSeries
+from zlens.rig.definition import AREAS, PUBLISHED, Control, RigDefinition
+from zlens.rig.results import RigResult, VariantOutcome
+from zlens.rig.verdict import ObservationVerdict
 
 _SUMMARY = (
-    Column("scenario", "Scenario"),
-    Column("policy", "Policy"),
-    Column("observes", "Observes"),
-    Column("numbers", "Numbers", text="compared"),
-    Column("seeds", "Seeds"),
-    Column("worst", "Largest", text="largest difference", decimals=2),
-    Column("rms", "RMS", text="root mean square of the differences", decimals=2),
-    Column("unit", "Unit", text="of these differences"),
-    Column("allowed", "Allowed"),
-    Column("result", "Result"),
+    AnswerColumn("scenario", "Scenario"),
+    AnswerColumn("policy", "Policy"),
+    AnswerColumn("observes", "Observes"),
+    AnswerColumn("numbers", "Numbers", text="compared"),
+    AnswerColumn("seeds", "Seeds"),
+    AnswerColumn("worst", "Largest", text="largest difference", decimals=2),
+    AnswerColumn("rms", "RMS", text="root mean square of the differences", decimals=2),
+    AnswerColumn("unit", "Unit", text="of these differences"),
+    AnswerColumn("allowed", "Allowed"),
+    AnswerColumn("result", "Result"),
 )
 _NUMBERS = (
-    Column("scenario", "Scenario"),
-    Column("policy", "Policy"),
-    Column("case", "Case"),
-    Column("observes", "Observes"),
-    Column("subject", "Subject"),
-    Column("expected", "Expected", decimals=3),
-    Column("low", "From", text="least that is allowed", decimals=3),
-    Column("high", "To", text="most that is allowed", decimals=3),
-    Column("observed", "Observed", text="mean over the seeds", decimals=3),
-    Column("half", "+-", text="half of its 95 % confidence interval", decimals=3),
-    Column("error", "Error", text="observed less expected", decimals=3),
-    Column("unit", "Unit"),
-    Column("result", "Result"),
+    AnswerColumn("scenario", "Scenario"),
+    AnswerColumn("policy", "Policy"),
+    AnswerColumn("case", "Case"),
+    AnswerColumn("observes", "Observes"),
+    AnswerColumn("subject", "Subject"),
+    AnswerColumn("expected", "Expected", decimals=3),
+    AnswerColumn("low", "From", text="least that is allowed", decimals=3),
+    AnswerColumn("high", "To", text="most that is allowed", decimals=3),
+    AnswerColumn("observed", "Observed", text="mean over the seeds", decimals=3),
+    AnswerColumn("half", "+-", text="half of its 95 % confidence interval", decimals=3),
+    AnswerColumn("error", "Error", text="observed less expected", decimals=3),
+    AnswerColumn("unit", "Unit"),
+    AnswerColumn("result", "Result"),
 )
 _LISTED = (
-    Column("name", "Name"),
-    Column("area", "Area"),
-    Column("title", "Title"),
-    Column("runs", "Runs"),
-    Column("publication", "Source"),
+    AnswerColumn("name", "Name"),
+    AnswerColumn("area", "Area"),
+    AnswerColumn("title", "Title"),
+    AnswerColumn("runs", "Runs"),
+    AnswerColumn("publication", "Source"),
 )
 
 
-def answer(results: Sequence[Result], *, every: bool = False) -> Answer:
+def answer(results: Sequence[RigResult], *, every: bool = False) -> Answer:
     """The summary of results; every: with all numbers."""
     ordered = in_order(results)
-    tables = [Table("summary", "", _SUMMARY, [row for one in ordered for row in _summary(one)])]
+    tables = [AnswerTable("summary", "", _SUMMARY, [row for one in ordered for row in _summary(one)])]
     if every:
         rows = [row for one in ordered for row in _numbers(one)]
-        tables.append(Table("numbers", "Expected beside observed", _NUMBERS, rows))
+        tables.append(AnswerTable("numbers", "Expected beside observed", _NUMBERS, rows))
     failed = [one for one in ordered if not one.passed]
     notes = [note for one in failed for note in _why(one)]
     passed = len(ordered) - len(failed)
     return Answer("rig", f"{passed} of {len(ordered)} scenarios as expected", tables, notes=notes)
 
 
-def in_order(results: Sequence[Result]) -> list[Result]:
+def in_order(results: Sequence[RigResult]) -> list[RigResult]:
     """Results by area, then by name."""
     return sorted(results, key=lambda one: (AREAS.index(one.rig.area), one.rig.name))
 
 
-def listed(rigs: Sequence[Rig], runs: Sequence[int]) -> Answer:
+def listed(rigs: Sequence[RigDefinition], runs: Sequence[int]) -> Answer:
     """The scenarios, one row each."""
     rows = [
         (rig.name, rig.area, rig.title, count, rig.source.publication)
         for rig, count in sorted(zip(rigs, runs, strict=True), key=lambda one: AREAS.index(one[0].area))
     ]
-    return Answer("rig", f"{len(rigs)} scenarios", [Table("scenarios", "", _LISTED, rows)])
+    return Answer("rig", f"{len(rigs)} scenarios", [AnswerTable("scenarios", "", _LISTED, rows)])
 
 
-def named(outcome: Outcome) -> str:
+def named(outcome: VariantOutcome) -> str:
     """A policy or control as tables show it."""
     return (
         f"control: {outcome.variant.name}" if isinstance(outcome.variant, Control) else outcome.variant.name
     )
 
 
-def word(outcome: Outcome, one: Verdict) -> str:
+def word(outcome: VariantOutcome, one: ObservationVerdict) -> str:
     """The result of an observation under a policy or control. Of a control, one must fail."""
     if outcome.errors:
         return "ERROR"
@@ -93,7 +93,7 @@ def word(outcome: Outcome, one: Verdict) -> str:
     return "pass" if one.passed else "FAIL"
 
 
-def _summary(result: Result) -> Iterator[tuple[Value, ...]]:
+def _summary(result: RigResult) -> Iterator[tuple[Value, ...]]:
     for outcome in result.outcomes:
         for one in outcome.verdicts:
             own = word(outcome, one)
@@ -105,7 +105,7 @@ def _summary(result: Result) -> Iterator[tuple[Value, ...]]:
                    one.worst, one.rms, unit, allowed(one), own)  # fmt: skip
 
 
-def allowed(one: Verdict) -> str:
+def allowed(one: ObservationVerdict) -> str:
     """The bands of an observation in words."""
     observation = one.observation
     unit = "" if observation.of == "points" else " %" + " of the sum" * (observation.of == "sum")
@@ -123,7 +123,7 @@ def allowed(one: Verdict) -> str:
     return ", ".join(parts)
 
 
-def _numbers(result: Result) -> Iterator[tuple[Value, ...]]:
+def _numbers(result: RigResult) -> Iterator[tuple[Value, ...]]:
     for outcome in result.outcomes:
         for one in outcome.verdicts:
             for row in one.compared:
@@ -133,7 +133,7 @@ def _numbers(result: Result) -> Iterator[tuple[Value, ...]]:
                        row.error, one.observation.unit, passed)  # fmt: skip
 
 
-def _why(result: Result) -> Iterator[str]:
+def _why(result: RigResult) -> Iterator[str]:
     """Why a file is not as expected."""
     if not result.complete:
         yield f"{result.rig.name}: interrupted; the same command continues"
@@ -153,7 +153,7 @@ def _why(result: Result) -> Iterator[str]:
                 yield f"{begin}: {'; '.join(one.failures[:3])}{more}"
 
 
-def charts(result: Result) -> Iterator[Chart]:
+def charts(result: RigResult) -> Iterator[Chart]:
     """Charts of each observation: what is expected, then each policy and control.
 
     Bars: one for all cases of a single number, or one of all subjects for each case. Lines: one for each
@@ -190,8 +190,8 @@ def charts(result: Result) -> Iterator[Chart]:
 
 
 def _series(
-    expected_name: str, policies: Sequence[tuple[str, Verdict]], keys: Sequence[tuple[str, str]]
-) -> tuple[Series, ...]:
+    expected_name: str, policies: Sequence[tuple[str, ObservationVerdict]], keys: Sequence[tuple[str, str]]
+) -> tuple[ChartSeries, ...]:
     found = [{(row.case, row.subject): row for row in one.compared} for _, one in policies]
     expected: list[float | None] = []
     for key in keys:
@@ -204,7 +204,7 @@ def _series(
             ends = [end for end in (row.expected.low, row.expected.high) if end is not None]
             expected.append(sum(ends) / len(ends) if ends else None)
     observed = [
-        Series(name, [rows[key].observed if key in rows else None for key in keys])
+        ChartSeries(name, [rows[key].observed if key in rows else None for key in keys])
         for (name, _), rows in zip(policies, found, strict=True)
     ]
-    return (Series(expected_name, expected), *observed)
+    return (ChartSeries(expected_name, expected), *observed)

@@ -9,13 +9,13 @@ from itertools import pairwise
 from msgspec import Struct
 
 from zlens.models.t_distribution import quantile
-from zlens.rig.definition import Expected, Observation
+from zlens.rig.definition import ExpectedNumber, Observation
 
 #: Confidence of the interval over seeds.
 CONFIDENCE = 0.95
 
 
-class Compared(Struct, frozen=True):
+class ComparedNumber(Struct, frozen=True):
     """One number: its mean over seeds, half its confidence interval, and the differences.
 
     error    observed less expected, in the unit of the values; None without an expected value
@@ -24,14 +24,14 @@ class Compared(Struct, frozen=True):
 
     case: str
     subject: str
-    expected: Expected
+    expected: ExpectedNumber
     observed: float | None
     half: float | None
     error: float | None
     passed: bool | None
 
 
-class Verdict(Struct, frozen=True):
+class ObservationVerdict(Struct, frozen=True):
     """All numbers of one observation.
 
     worst         largest difference, in percent or points as the observation says
@@ -41,7 +41,7 @@ class Verdict(Struct, frozen=True):
     """
 
     observation: Observation
-    compared: tuple[Compared, ...]
+    compared: tuple[ComparedNumber, ...]
     worst: float | None
     rms: float | None
     misallocated: float | None
@@ -67,14 +67,14 @@ def mean(values: Sequence[float | None]) -> tuple[float | None, float | None]:
 
 def judge(
     one: Observation,
-    expected: Mapping[str, Mapping[str, Expected]],
+    expected: Mapping[str, Mapping[str, ExpectedNumber]],
     observed: Mapping[str, Mapping[str, Sequence[float | None]]],
-) -> Verdict:
+) -> ObservationVerdict:
     """Compare an observation.
 
     expected, observed   by case and subject; of what was observed a value for each seed
     """
-    compared: list[Compared] = []
+    compared: list[ComparedNumber] = []
     failures: list[str] = []
     errors: list[float] = []
     misallocated: list[float] = []
@@ -100,19 +100,19 @@ def judge(
         failures.append(f"{lost:.3g} % misallocated, at most {one.misallocated:g} %")
     if one.order:
         failures += _disorder(compared)
-    return Verdict(one, tuple(compared), worst, rms, lost, tuple(failures))
+    return ObservationVerdict(one, tuple(compared), worst, rms, lost, tuple(failures))
 
 
 def _compare(
     one: Observation,
     case: str,
     subject: str,
-    number: Expected,
+    number: ExpectedNumber,
     value: float | None,
     half: float | None,
     whole: float,
     failures: list[str],
-) -> Compared:
+) -> ComparedNumber:
     error = None if value is None or number.value is None else value - number.value
     what = ": ".join(part for part in (case, subject) if part) or one.name
     said = len(failures)
@@ -129,7 +129,7 @@ def _compare(
             if not off <= one.largest:
                 unit = "points" if one.of == "points" else "%"
                 failures.append(f"{what}: {value:.5g} for {number.value:.5g}, off by {off:.3g} {unit}")
-    return Compared(case, subject, number, value, half, error, len(failures) == said)
+    return ComparedNumber(case, subject, number, value, half, error, len(failures) == said)
 
 
 def _relative(one: Observation, error: float, expected: float, whole: float) -> float:
@@ -140,7 +140,7 @@ def _relative(one: Observation, error: float, expected: float, whole: float) -> 
     return 100 * abs(error) / of if of else (0.0 if not error else math.inf)
 
 
-def _disorder(compared: Sequence[Compared]) -> list[str]:
+def _disorder(compared: Sequence[ComparedNumber]) -> list[str]:
     """Pairs of cases whose observed values are not in the order of the expected ones.
 
     Two values that differ by no more than the uncertainty of their difference have no order.

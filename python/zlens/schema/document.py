@@ -9,7 +9,7 @@ from typing import Any
 
 from zlens.errors import CatalogError, ZlensError
 from zlens.schema import toml
-from zlens.schema.validators import Kind, Problem
+from zlens.schema.validators import DocumentErrors, Validator
 
 _LINE = re.compile(r"\(at line (\d+)")
 
@@ -33,12 +33,12 @@ def parsed(
         raise error(f"is not valid TOML: {problem}", file=_place(file, text, problem), cure=cure) from None
 
 
-def checked(text: str, file: str, kind: Kind, root: str = "the file") -> Any:
+def checked(text: str, file: str, kind: Validator, root: str = "the file") -> Any:
     """The parsed TOML text of the catalog, checked against the kind of its document."""
-    return kind.check(parsed(text, file), "", Problem(file, root=root, text=text))
+    return kind.check(parsed(text, file), "", DocumentErrors(file, root=root, text=text))
 
 
-def load(path: Path, kind: Kind, root: str = "the file") -> Any:
+def load(path: Path, kind: Validator, root: str = "the file") -> Any:
     """A parsed file of the catalog, checked against the kind of its document."""
     return checked(text_of(path), str(path), kind, root)
 
@@ -48,7 +48,7 @@ def facts(path: Path) -> dict[str, Any]:
     return parsed(text_of(path), str(path))
 
 
-def from_json(data: bytes, problem: Problem) -> Any:
+def from_json(data: bytes, problem: DocumentErrors) -> Any:
     """The parsed JSON bytes."""
     try:
         return json.loads(data)

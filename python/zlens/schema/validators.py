@@ -29,14 +29,14 @@ _LARGEST = 2**63 - 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class _Required:
+class _RequiredMarker:
     """Marks a missing default."""
 
 
-REQUIRED: Final = _Required()
+REQUIRED: Final = _RequiredMarker()
 
 
-class Kind(Protocol):
+class Validator(Protocol):
     """The values that are allowed."""
 
     def words(self) -> str:
@@ -48,11 +48,11 @@ class Kind(Protocol):
     def read(self, text: str) -> Any:
         """A value from the text of an option; invalid text stays as it is, for `check` to reject."""
 
-    def check(self, value: Any, where: str, problem: Problem) -> Any:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         """The value in the form that code uses; raises an error of `problem`."""
 
 
-class Problem(Struct):
+class DocumentErrors(Struct):
     """Builds the errors of one document.
 
     file       its path, or None
@@ -120,7 +120,7 @@ class Text(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return text
 
-    def check(self, value: Any, where: str, problem: Problem) -> str:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         if not isinstance(value, str) or not self.least <= len(value) <= self.longest or not _is_text(value):
             raise problem.value(where, value, self.words())
         if self.form is not None and not self.form.fullmatch(value):
@@ -142,13 +142,13 @@ class Prose(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return text
 
-    def check(self, value: Any, where: str, problem: Problem) -> str:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         if not isinstance(value, str) or not (self.empty or value.strip()) or not _is_text(value):
             raise problem.value(where, value, self.words())
         return value.strip()
 
 
-class Line(Struct, frozen=True):
+class SingleLine(Struct, frozen=True):
     """A printable word or line."""
 
     longest: int = 1000
@@ -163,7 +163,7 @@ class Line(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return text
 
-    def check(self, value: Any, where: str, problem: Problem) -> str:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         if not isinstance(value, str) or not self.least <= len(value) <= self.longest:
             raise problem.value(where, value, self.words())
         if not value.isprintable():
@@ -185,7 +185,7 @@ class Choice(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return text
 
-    def check(self, value: Any, where: str, problem: Problem) -> str:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         # TOML reads 7.4 without quotes as a number.
         if str(value) not in self.of:
             raise problem.value(where, value, self.words())
@@ -210,7 +210,7 @@ class Integer(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
 
-    def check(self, value: Any, where: str, problem: Problem) -> int:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> int:
         if problem.json and isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
@@ -250,7 +250,7 @@ class Number(Struct, frozen=True):
             return text
         return number if math.isfinite(number) else text
 
-    def check(self, value: Any, where: str, problem: Problem) -> float:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise problem.value(where, value, self.words())
         # A whole number may be beyond all floats.
@@ -280,7 +280,7 @@ class NumberOr(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return text if text == self.word else self.of.read(text)
 
-    def check(self, value: Any, where: str, problem: Problem) -> float | str:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> float | str:
         if value == self.word:
             return self.word
         if isinstance(value, str):
@@ -288,7 +288,7 @@ class NumberOr(Struct, frozen=True):
         return self.of.check(value, where, problem)
 
 
-class Flag(Struct, frozen=True):
+class Boolean(Struct, frozen=True):
     """true or false."""
 
     def words(self) -> str:
@@ -300,13 +300,13 @@ class Flag(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return {"true": True, "1": True, "false": False, "0": False}.get(text, text)
 
-    def check(self, value: Any, where: str, problem: Problem) -> bool:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> bool:
         if not isinstance(value, bool):
             raise problem.value(where, value, self.words())
         return value
 
 
-class Anything(Struct, frozen=True):
+class Scalar(Struct, frozen=True):
     """A value of a column: text, number, true, false or null."""
 
     def words(self) -> str:
@@ -325,7 +325,7 @@ class Anything(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return text
 
-    def check(self, value: Any, where: str, problem: Problem) -> Any:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
@@ -335,7 +335,7 @@ class Anything(Struct, frozen=True):
         raise problem.value(where, value, self.words())
 
 
-class Raw(Struct, frozen=True):
+class Unchecked(Struct, frozen=True):
     """Any JSON or TOML value; the reader checks it."""
 
     def words(self) -> str:
@@ -347,11 +347,11 @@ class Raw(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return text
 
-    def check(self, value: Any, where: str, problem: Problem) -> Any:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         return value
 
 
-class Moment(Struct, frozen=True):
+class Timestamp(Struct, frozen=True):
     """A time: seconds since 1970 (UTC), or in the form of --from."""
 
     def words(self) -> str:
@@ -368,7 +368,7 @@ class Moment(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return Number().read(text)
 
-    def check(self, value: Any, where: str, problem: Problem) -> Any:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         # TOML has times without quotation marks.
         if isinstance(value, dt.datetime):
             value = value.isoformat()
@@ -377,13 +377,13 @@ class Moment(Struct, frozen=True):
         return Number(-1e10, 1e11).check(value, where, problem)
 
 
-class Many(Struct, frozen=True):
+class ListOf(Struct, frozen=True):
     """A list of values of the same kind; in a URL a repeated parameter, or values separated by commas.
 
     into   the type of the result
     """
 
-    of: Kind
+    of: Validator
     least: int = 0
     most: int = MOST
     into: Callable[[list[Any]], Any] = list
@@ -398,7 +398,7 @@ class Many(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return [self.of.read(part) for part in text.split(",")] if text else []
 
-    def check(self, value: Any, where: str, problem: Problem) -> Any:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         if not isinstance(value, list) or not self.least <= len(value) <= self.most:
             raise problem.value(where, value, self.words())
         check = self.of.check
@@ -410,13 +410,13 @@ class Many(Struct, frozen=True):
         return self.into(entries)
 
 
-class Row(Struct, frozen=True):
+class FixedTuple(Struct, frozen=True):
     """A list with a kind for each place; in JSON a place may be null if its kind is Maybe.
 
     short   the least number of places of earlier forms, which lack the others; 0: there are none
     """
 
-    of: tuple[Kind, ...]
+    of: tuple[Validator, ...]
     what: str
     into: Callable[..., Any] = lambda *values: values
     short: int = 0
@@ -430,7 +430,7 @@ class Row(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return text
 
-    def check(self, value: Any, where: str, problem: Problem) -> Any:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         if not isinstance(value, list) or not (self.short or len(self.of)) <= len(value) <= len(self.of):
             raise problem.value(where, value, self.words())
         places = [*zip(self.of, value, strict=False)]
@@ -444,10 +444,10 @@ class Row(Struct, frozen=True):
         return self.into(*entries)
 
 
-class Maybe(Struct, frozen=True):
+class Nullable(Struct, frozen=True):
     """A kind, or null."""
 
-    of: Kind
+    of: Validator
 
     def words(self) -> str:
         return f"{self.of.words()}, or null"
@@ -458,17 +458,17 @@ class Maybe(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return self.of.read(text)
 
-    def check(self, value: Any, where: str, problem: Problem) -> Any:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         return None if value is None else self.of.check(value, where, problem)
 
 
-class Named(Struct, frozen=True):
+class MapOf(Struct, frozen=True):
     """A table with the user's own names as keys, and values of the same kind.
 
     names   the pattern that names must match
     """
 
-    of: Kind
+    of: Validator
     least: int = 1
     most: int = MOST
     names: re.Pattern[str] | None = None
@@ -483,7 +483,7 @@ class Named(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return text
 
-    def check(self, value: Any, where: str, problem: Problem) -> dict[str, Any]:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> dict[str, Any]:
         if not isinstance(value, dict) or not self.least <= len(value) <= self.most:
             raise problem.value(where, value, self.words())
         before = f"{where}." if where else ""
@@ -495,11 +495,11 @@ class Named(Struct, frozen=True):
         }
 
 
-class Either(Struct, frozen=True):
+class OneOf(Struct, frozen=True):
     """One of two kinds: the first that fits."""
 
-    first: Kind
-    second: Kind
+    first: Validator
+    second: Validator
 
     def words(self) -> str:
         return f"{self.first.words()}, or {self.second.words()}"
@@ -510,10 +510,10 @@ class Either(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return self.first.read(text)
 
-    def check(self, value: Any, where: str, problem: Problem) -> Any:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         try:
             # Without the text: no need to look for a line.
-            return self.first.check(value, where, Problem(json=problem.json))
+            return self.first.check(value, where, DocumentErrors(json=problem.json))
         except ZlensError:
             return self.second.check(value, where, problem)
 
@@ -526,7 +526,7 @@ class Key(Struct, frozen=True):
     """
 
     name: str
-    kind: Kind
+    kind: Validator
     text: str = ""
     unit: str = ""
     default: Any = REQUIRED
@@ -534,7 +534,7 @@ class Key(Struct, frozen=True):
 
     @property
     def needed(self) -> bool:
-        return isinstance(self.default, _Required) and self.constant is None
+        return isinstance(self.default, _RequiredMarker) and self.constant is None
 
 
 class Spec(Struct, frozen=True, dict=True):
@@ -575,7 +575,7 @@ class Spec(Struct, frozen=True, dict=True):
     def read(self, text: str) -> Any:
         return text
 
-    def check(self, value: Any, where: str, problem: Problem) -> Any:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         if not isinstance(value, Mapping):
             raise problem.value(where, value, self.words())
         before = f"{where}." if where else ""

@@ -9,19 +9,19 @@ from typing import Any
 from msgspec.structs import replace
 
 from zlens.catalog import aggregation, measures
-from zlens.catalog.aggregation import Question
+from zlens.catalog.aggregation import MeasureQuery
 from zlens.catalog.expressions import quote
-from zlens.catalog.measures import Column, Table
+from zlens.catalog.measures import Measure, MeasureColumn
 from zlens.errors import QueryError
 from zlens.server import buckets, json_values, time_series
-from zlens.server.window_queries import Windowed
-from zlens.server.workspace import Place
+from zlens.server.window_queries import WindowQueries
+from zlens.server.workspace import Workspace
 
 #: Maximum rows of an answer.
 MOST = 100_000
 
 
-def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     table = _with_intervals(measure(request["table"]))
     wanted = _wanted(table, request)
     by = [_key(table, name) for name in dict.fromkeys(request["by"])]
@@ -43,16 +43,16 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         if not by:
             raise QueryError("top without by", expected="by: the column whose values are ranked")
         ranked = [(wanted[0][0], ["mean", "max"])]
-        largest = Question(table, ranked, quote(table.name), by, pinned, where, fixed=fixed)
+        largest = MeasureQuery(table, ranked, quote(table.name), by, pinned, where, fixed=fixed)
         top = _largest(place, largest, request, groups)
         groups.append(buckets.is_one_of(by[0], top))
-    question = Question(table, wanted, quote(table.name), by, pinned, where, time, fixed)
+    question = MeasureQuery(table, wanted, quote(table.name), by, pinned, where, time, fixed)
     course = _course(place, question, request) if request["course"] else None
     read = [*question.columns(), *(course.columns() if course else ()), *request["where"]]
     place.kept(table.name, [*read, *_ahead(table, request["keep"])])
-    windowed = Windowed(place, table.name, read, buckets.window(request), groups)
+    windowed = WindowQueries(place, table.name, read, buckets.window(request), groups)
 
-    def query(of: Callable[[Question], str]) -> str:
+    def query(of: Callable[[MeasureQuery], str]) -> str:
         rows = time_series.sql(question, course, of(question), of(course)) if course else of(question)
         return f"{rows}{_order(request, question)}"
 
@@ -82,11 +82,11 @@ def reads(request: dict[str, Any]) -> list[str]:
     """The columns of a measure that a request without a course reads."""
     table = measure(request["table"])
     pinned = aggregation.pinned(table, request["where"])
-    question = Question(table, _wanted(table, request), quote(table.name), request["by"], pinned)
+    question = MeasureQuery(table, _wanted(table, request), quote(table.name), request["by"], pinned)
     return [*question.columns(), *request["where"]]
 
 
-def _fixed(place: Place, system: str | None, by: list[str]) -> dict[str, str]:
+def _fixed(place: Workspace, system: str | None, by: list[str]) -> dict[str, str]:
     """System and source if all requested rows have the same ones."""
     sources = {info.source for info in place.session.systems if info.system == system}
     if system is None or len(sources) != 1 or {"system", "source"} & {*by}:
@@ -94,7 +94,7 @@ def _fixed(place: Place, system: str | None, by: list[str]) -> dict[str, str]:
     return {"system": system, "source": sources.pop()}
 
 
-def _course(place: Place, question: Question, request: dict[str, Any]) -> Question:
+def _course(place: Workspace, question: MeasureQuery, request: dict[str, Any]) -> MeasureQuery:
     """The same query for one column over time."""
     if request["buckets"] is not None:
         raise QueryError("course and buckets exclude each other", expected="one of them")
@@ -105,7 +105,7 @@ def _course(place: Place, question: Question, request: dict[str, Any]) -> Questi
     return replace(question, wanted=[(column, [course["statistic"]])], bucket=time)
 
 
-def _ahead(table: Table, keep: list[str]) -> list[str]:
+def _ahead(table: Measure, keep: list[str]) -> list[str]:
     """The columns that queries for `keep` read, whatever they group by."""
     columns = aggregation.counted(table) if keep else []
     for name in keep:
@@ -113,13 +113,15 @@ def _ahead(table: Table, keep: list[str]) -> list[str]:
     return list(dict.fromkeys(columns))
 
 
-def _largest(place: Place, question: Question, request: dict[str, Any], groups: list[str]) -> list[Any]:
+def _largest(
+    place: Workspace, question: MeasureQuery, request: dict[str, Any], groups: list[str]
+) -> list[Any]:
     """The values largest by mean and by maximum, alternating: a mean alone hides short peaks."""
     name = quote(question.by[0])
     mean, peak = (f"max({quote(name)})" for name in question.names())
     read = [*question.columns(), *request["where"]]
     place.kept(question.table.name, read)
-    sql = Windowed(place, question.table.name, read, buckets.window(request), groups).sql(question)
+    sql = WindowQueries(place, question.table.name, read, buckets.window(request), groups).sql(question)
     ranking = place.session.select(
         f"SELECT {name} FROM (SELECT {name}, "
         f"row_number() OVER (ORDER BY {mean} DESC NULLS LAST, {name}) AS mostly, "
@@ -131,33 +133,33 @@ def _largest(place: Place, question: Question, request: dict[str, Any], groups: 
     return [row[0] for row in ranking.rows]
 
 
-def measure(name: str) -> Table:
+def measure(name: str) -> Measure:
     if name not in measures.tables():
         raise QueryError(f"there is no measure {name!r}", cure="SHOW TABLES lists them")
     return measures.table(name)
 
 
-def _with_intervals(table: Table) -> Table:
+def _with_intervals(table: Measure) -> Measure:
     if not {"interval_end", "seconds", "flag"} <= {column.name for column in table.columns} or table.plain:
         raise QueryError(f"{table.name} has no intervals", cure="use /rows for its rows")
     return table
 
 
-def column_of(table: Table, name: str) -> Column:
+def column_of(table: Measure, name: str) -> MeasureColumn:
     column = table.column(name)
     if column is None:
         raise QueryError(f"{table.name} has no column {name!r}", cure=f"DESCRIBE {table.name} lists them")
     return column
 
 
-def _key(table: Table, name: str) -> str:
+def _key(table: Measure, name: str) -> str:
     column = column_of(table, name)
     if column.aggregate not in ("key", "state") or column.type == "time":
         raise QueryError(f"{table.name}.{name} is not a column to group by", expected=", ".join(table.key))
     return name
 
 
-def _wanted(table: Table, request: dict[str, Any]) -> list[tuple[Column, list[str]]]:
+def _wanted(table: Measure, request: dict[str, Any]) -> list[tuple[MeasureColumn, list[str]]]:
     """Columns and their statistics: those requested for the column or for all columns, or the default."""
     if isinstance(request["columns"], dict):
         wanted = [
@@ -171,7 +173,7 @@ def _wanted(table: Table, request: dict[str, Any]) -> list[tuple[Column, list[st
     return [(column, _statistics(column, request["statistics"])) for column in columns]
 
 
-def _statistics(column: Column, requested: list[str] | None) -> list[str]:
+def _statistics(column: MeasureColumn, requested: list[str] | None) -> list[str]:
     """The requested statistics that a column has; without a request, its default one."""
     if requested is None:
         return [aggregation.usual(column)]
@@ -183,7 +185,7 @@ def _statistics(column: Column, requested: list[str] | None) -> list[str]:
     return statistics
 
 
-def _has(column: Column, requested: list[str]) -> None:
+def _has(column: MeasureColumn, requested: list[str]) -> None:
     missing = [statistic for statistic in requested if statistic not in aggregation.gives(column)]
     if missing:
         raise QueryError(
@@ -191,7 +193,7 @@ def _has(column: Column, requested: list[str]) -> None:
         )
 
 
-def _order(request: dict[str, Any], question: Question) -> str:
+def _order(request: dict[str, Any], question: MeasureQuery) -> str:
     """ORDER BY of the answer: the requested column, or its keys."""
     name = request["order"]
     keys = [*question.keys(), *(["t"] if question.bucket else [])]

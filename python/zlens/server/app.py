@@ -25,17 +25,17 @@ from zlens.engine.error_translation import out_of_memory
 from zlens.errors import CatalogError, InputError, QueryError, Wording, ZlensError
 from zlens.exposition import content_type
 from zlens.exposition import limits as exposition
-from zlens.schema.validators import Many
+from zlens.schema.validators import ListOf
 from zlens.server import current_user, endpoints, json_values, metrics, openapi, static_files
 from zlens.server import guard as guards
 from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterError
 from zlens.server.guard import BODY, Guard, Refusal
-from zlens.server.live_updates import MOST, Events, Following, Served
+from zlens.server.live_updates import MOST, EventStreamResponse, LiveWorkspace, ServedWorkspace
 from zlens.server.request_log import RequestLog
-from zlens.server.response_bodies import BusyError, Lines, Sending, TooManyError
-from zlens.server.running_requests import Running
-from zlens.server.sql_workers import GONE, GoneError, Ready, Server, Work
-from zlens.server.workspace import Place
+from zlens.server.response_bodies import BodySender, BusyError, JsonLinesResponse, TooManyError
+from zlens.server.running_requests import RunningRequests
+from zlens.server.sql_workers import GONE, GoneError, Server, Work, WorkerResponse
+from zlens.server.workspace import Workspace
 
 #: Where clients learn of closed intervals.
 FOLLOW = f"{ROOT}/follow"
@@ -48,21 +48,21 @@ _PATH = re.compile(r"(?<![\w./])(?!/(?:api|proc|sys|dev)/)/(?:[^\s'\";,/]+/)+([^
 
 
 def create(
-    place: Place | Served,
+    place: Workspace | ServedWorkspace,
     guard: Guard | None = None,
-    running: Running | None = None,
-    sending: Sending | None = None,
-    exported: exposition.Limits | None = None,
+    running: RunningRequests | None = None,
+    sending: BodySender | None = None,
+    exported: exposition.ExportLimits | None = None,
     log: RequestLog | None = None,
 ) -> ASGIApp:
     """The application for a place; `exported` says how much its metrics contain."""
-    guard, running, sending = guard or Guard(), running or Running(), sending or Sending()
-    served = place if isinstance(place, Served) else Served(place)
-    pages = metrics.Pages(exported or exposition.Limits())
+    guard, running, sending = guard or Guard(), running or RunningRequests(), sending or BodySender()
+    served = place if isinstance(place, ServedWorkspace) else ServedWorkspace(place)
+    pages = metrics.MetricsPages(exported or exposition.ExportLimits())
     routes = [Route(path, _methods(path, served, running, sending, guard), methods=None) for path in _paths()]
     routes.append(Route(guards.METRICS, _metrics(served, running, sending, pages), methods=None))
     routes += [Route(path, _well(path, served), methods=None) for path in guards.HEALTH]
-    if isinstance(served, Following):
+    if isinstance(served, LiveWorkspace):
         routes.append(_following(served))
     routes.append(Route("/{path:path}", _Any(_static), methods=None))
     app = Starlette(routes=routes)
@@ -74,18 +74,20 @@ def _paths() -> list[str]:
     return list(dict.fromkeys(endpoint.path for endpoint in ENDPOINTS))
 
 
-def _following(served: Following) -> Route:
+def _following(served: LiveWorkspace) -> Route:
     """Events of a place that is replaced."""
 
     async def follow(request: Request) -> Response:
         if served.clients >= MOST:
             return failed(BusyError(f"{MOST:,} clients already follow", cure="try again later"))
-        return Events(served)
+        return EventStreamResponse(served)
 
     return Route(FOLLOW, follow, methods=["GET"])
 
 
-def _methods(path: str, served: Served, running: Running, sending: Sending, guard: Guard) -> Any:
+def _methods(
+    path: str, served: ServedWorkspace, running: RunningRequests, sending: BodySender, guard: Guard
+) -> Any:
     """The handler of a path, with a JSON error for a method that it lacks."""
     by_method = {endpoint.method: endpoint for endpoint in ENDPOINTS if endpoint.path == path}
 
@@ -127,18 +129,20 @@ async def _entered(endpoint: Endpoint, request: Request, guard: Guard) -> Respon
     return response
 
 
-def _metrics(served: Served, running: Running, sending: Sending, pages: metrics.Pages) -> Any:
+def _metrics(
+    served: ServedWorkspace, running: RunningRequests, sending: BodySender, pages: metrics.MetricsPages
+) -> Any:
     """The handler of the page that Prometheus scrapes."""
     preparing: dict[bool, asyncio.Task[None]] = {}
 
-    async def page(*, openmetrics: bool) -> Ready:
-        def work() -> Ready:
+    async def page(*, openmetrics: bool) -> WorkerResponse:
+        def work() -> WorkerResponse:
             with served.use() as place:
-                return Ready(200, 0, pages.page(place, openmetrics=openmetrics))
+                return WorkerResponse(200, 0, pages.page(place, openmetrics=openmetrics))
 
         return await running.ask(None, "metrics", work, _never)
 
-    async def prepare(following: Following, *, openmetrics: bool) -> None:
+    async def prepare(following: LiveWorkspace, *, openmetrics: bool) -> None:
         """Compute the next page before it is scraped; the next scrape prepares the one after it."""
         newest = metrics.newest(following.newest)
         while await following.replaced():
@@ -158,7 +162,7 @@ def _metrics(served: Served, running: Running, sending: Sending, pages: metrics.
         except Exception as error:
             return _failure(error)
         task = preparing.get(openmetrics)
-        if isinstance(served, Following) and (task is None or task.done()):
+        if isinstance(served, LiveWorkspace) and (task is None or task.done()):
             preparing[openmetrics] = asyncio.ensure_future(prepare(served, openmetrics=openmetrics))
         response.headers["content-type"] = content_type.content_type(openmetrics=openmetrics)
         return response
@@ -166,7 +170,7 @@ def _metrics(served: Served, running: Running, sending: Sending, pages: metrics.
     return _Any(handle)
 
 
-def _well(path: str, served: Served) -> Any:
+def _well(path: str, served: ServedWorkspace) -> Any:
     """The handler of a page that says whether the server answers, or has data, and nothing of them."""
 
     async def handle(request: Request) -> Response:
@@ -196,13 +200,13 @@ async def _gone(request: Request) -> None:
         pass
 
 
-def answer_apart(place: Place, request: dict[str, Any]) -> Ready:
+def answer_apart(place: Workspace, request: dict[str, Any]) -> WorkerResponse:
     """The response to a request to an endpoint that is `apart`, in a process of its own."""
     endpoint, parameters = endpoints.find("POST", request["name"]), request["parameters"]
     try:
         with place.of_run(parameters["run"]) as own:
             body = json_values.body(endpoint.answer(own, parameters))
-            return Ready(200, len(own.session.problems), body)
+            return WorkerResponse(200, len(own.session.problems), body)
     except Exception as error:
         return _ready(error, len(place.session.problems))
 
@@ -213,25 +217,25 @@ def live_answers() -> Work:
     from zlens.live import published
 
     catalog.tables()
-    opened: list[Place] = []
+    opened: list[Workspace] = []
 
-    def answer(request: dict[str, Any], server: Server) -> Ready:
+    def answer(request: dict[str, Any], server: Server) -> WorkerResponse:
         if not opened:
             try:
                 session = published.opened(server.description(), server.folder, server.fetch)
             except FileNotFoundError:
-                return Ready(GONE, 0, b"")
+                return WorkerResponse(GONE, 0, b"")
             except Exception as error:
                 return _ready(error, 0)
-            opened.append(Place(session, (), live=True))
+            opened.append(Workspace(session, (), live=True))
         return answer_apart(opened[0], request)
 
     return answer
 
 
-def _ready(error: Exception, problems: int) -> Ready:
+def _ready(error: Exception, problems: int) -> WorkerResponse:
     response = _failure(error)
-    return Ready(response.status_code, problems, bytes(response.body))
+    return WorkerResponse(response.status_code, problems, bytes(response.body))
 
 
 class _Any:
@@ -245,10 +249,12 @@ class _Any:
         await response(scope, receive, send)
 
 
-async def _answer(endpoint: Endpoint, request: Request, served: Served, running: Running) -> Ready:
-    def ready(answer: Any, place: Place = served.newest) -> Ready:
+async def _answer(
+    endpoint: Endpoint, request: Request, served: ServedWorkspace, running: RunningRequests
+) -> WorkerResponse:
+    def ready(answer: Any, place: Workspace = served.newest) -> WorkerResponse:
         # A file may change while it is served; the page then asks for the problems again.
-        return Ready(200, len(place.session.problems), json_values.body(answer))
+        return WorkerResponse(200, len(place.session.problems), json_values.body(answer))
 
     if endpoint.name == "openapi.json":
         return ready(openapi.document())
@@ -259,7 +265,7 @@ async def _answer(endpoint: Endpoint, request: Request, served: Served, running:
     if endpoint.name == "running":
         return ready(running.rows())
 
-    def work() -> Ready:
+    def work() -> WorkerResponse:
         while True:
             with served.use() as place:
                 if endpoint.apart and place.processes is not None:
@@ -275,7 +281,9 @@ async def _answer(endpoint: Endpoint, request: Request, served: Served, running:
     return await running.ask(parameters["id"], endpoint.name, work, lambda: _gone(request))
 
 
-async def _streamed(endpoint: Endpoint, request: Request, served: Served, running: Running) -> Response:
+async def _streamed(
+    endpoint: Endpoint, request: Request, served: ServedWorkspace, running: RunningRequests
+) -> Response:
     """Lines of JSON as they are computed. Errors before the first one have a status of their own."""
     parameters = endpoint.check(_read(endpoint, request.query_params))
     loop = asyncio.get_running_loop()
@@ -319,7 +327,7 @@ async def _streamed(endpoint: Endpoint, request: Request, served: Served, runnin
         finally:
             asked.cancel()
 
-    response = Lines(lines())
+    response = JsonLinesResponse(lines())
     response.headers[PROBLEMS] = str(len(served.newest.session.problems))
     return response
 
@@ -330,7 +338,7 @@ def _read(endpoint: Endpoint, query: QueryParams) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     for name, text in query.multi_items():
         kind = kinds.get(name)
-        if isinstance(kind, Many):
+        if isinstance(kind, ListOf):
             parameters.setdefault(name, []).extend(kind.read(text))
         elif name in parameters:
             raise WrongParameterError(f"{name} given twice", cure="leave one out")
@@ -458,8 +466,8 @@ class Guarded:
         self._known = frozenset({*_paths(), FOLLOW, guards.METRICS, *guards.HEALTH})
 
     @property
-    def running(self) -> Running:
-        running: Running = self._app.state.running  # type: ignore[attr-defined]
+    def running(self) -> RunningRequests:
+        running: RunningRequests = self._app.state.running  # type: ignore[attr-defined]
         return running
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

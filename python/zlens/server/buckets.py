@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zlens.catalog.expressions import literal, quote
-from zlens.catalog.time_blocks import Window
+from zlens.catalog.time_blocks import TimeWindow
 from zlens.errors import QueryError
-from zlens.server.workspace import Place, moment
+from zlens.server.workspace import Workspace, moment
 
 #: Columns that contain the time of a row, in order of preference.
 TIMES = ("interval_end", "time")
@@ -28,12 +28,12 @@ def of_columns(request: dict[str, Any], types: Mapping[str, str]) -> dict[str, s
     return by_column
 
 
-def window(request: dict[str, Any]) -> Window:
+def window(request: dict[str, Any]) -> TimeWindow:
     """The requested time window."""
     start, end = (
         None if request[name] is None else instant(request[name]).timestamp() for name in ("from", "to")
     )
-    return Window(start, end)
+    return TimeWindow(start, end)
 
 
 def conditions(request: dict[str, Any], types: Mapping[str, str]) -> list[str]:
@@ -77,7 +77,7 @@ def _literal(value: Any) -> str:
     return repr(value) if isinstance(value, int | float) else literal(str(value))
 
 
-def buckets(place: Place, request: dict[str, Any], most: int) -> tuple[float, float]:
+def buckets(place: Workspace, request: dict[str, Any], most: int) -> tuple[float, float]:
     """Seconds of a bucket and of an interval; a bucket of 0 if there are at most `most` intervals."""
     infos = [
         info

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.compare import Choice, Side, compare, html_format, measure, text_format
+from zlens.compare import CompareOptions, Side, compare, html_format, measure, text_format
 from zlens.compare.data_format import objects
 from zlens.engine import cancellation
 from zlens.errors import QueryError
 from zlens.server import json_values
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 _WINDOW = ("system", "from", "to", "input", "source")
 
 
-def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     windows = [request["base"], *request["others"]]
     names = [
         window["name"] or ("base" if not index else "other" if index == 1 else f"other{index}")
@@ -32,7 +32,7 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
                 return measure(session, name)
 
         sides.append(Side(name, [place.once(("run", key), work)]))
-    choice = Choice(
+    choice = CompareOptions(
         against=request["against"],
         form=request["form"],
         burg=request["burg"],

@@ -11,7 +11,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 ARRIVAL_S = 30.0
 
 
-class Patient(H11Protocol):
+class TimeoutProtocol(H11Protocol):
     """Speaks HTTP, and closes a connection whose request line and headers do not arrive in time."""
 
     arrival_s = ARRIVAL_S

@@ -12,21 +12,21 @@ from zlens.catalog.aggregation import STATISTICS
 from zlens.compare import AGAINST, FORMS
 from zlens.errors import QueryError
 from zlens.schema.validators import (
-    Anything,
+    Boolean,
     Choice,
-    Either,
-    Flag,
+    DocumentErrors,
     Integer,
     Key,
-    Many,
-    Moment,
-    Named,
-    Problem,
+    ListOf,
+    MapOf,
+    OneOf,
+    Scalar,
     Spec,
     Text,
+    Timestamp,
 )
 from zlens.server.aggregate import MOST
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 ROOT = "/api/v1"
 _NAME = Text(120, 1)
@@ -40,17 +40,17 @@ _SOURCE = Key(
     "the source to show where several describe a system (the first one in /schema)",
     default=None,
 )
-_FROM = Key("from", Moment(), "intervals that end after this time", default=None)
-_TO = Key("to", Moment(), "intervals that end at or before this time", default=None)
+_FROM = Key("from", Timestamp(), "intervals that end after this time", default=None)
+_TO = Key("to", Timestamp(), "intervals that end at or before this time", default=None)
 _INPUT = Key("input", Text(1000, 1), "only this input, by its name in /schema", default=None)
 _WINDOW = (_SYSTEM, _FROM, _TO, _INPUT, _SOURCE)
 _WHERE = Key(
     "where",
-    Named(Either(Many(Anything(), 0, 1000), Anything()), 0, 20),
+    MapOf(OneOf(ListOf(Scalar(), 0, 1000), Scalar()), 0, 20),
     "required values of columns: a value or a list of values",
     default={},
 )
-_STATISTICS = Many(Choice(STATISTICS), 1, len(STATISTICS))
+_STATISTICS = ListOf(Choice(STATISTICS), 1, len(STATISTICS))
 _COURSE = Spec(
     (
         Key("column", _NAME, "the column"),
@@ -58,7 +58,7 @@ _COURSE = Spec(
         Key("buckets", Integer(1, 1000), "maximum number of buckets"),
     )
 )
-_SET = Key("set", Many(Text(500), 0, 200), "other values: KEY=VALUE", default=[])
+_SET = Key("set", ListOf(Text(500), 0, 200), "other values: KEY=VALUE", default=[])
 _SIDE = Spec((*_WINDOW, Key("name", Text(40, 1), "name of the side", default=None)))
 
 
@@ -99,11 +99,11 @@ class Endpoint(Struct, frozen=True):
     def check(self, sent: Any) -> dict[str, Any]:
         """The checked parameters of a request; QueryError names what is allowed."""
         checked: dict[str, Any] = self.record.check(
-            sent, "", Problem(error=WrongParameterError, root="the request", json=True)
+            sent, "", DocumentErrors(error=WrongParameterError, root="the request", json=True)
         )
         return checked
 
-    def answer(self, place: Place, request: dict[str, Any]) -> Any:
+    def answer(self, place: Workspace, request: dict[str, Any]) -> Any:
         module, _, function = self.work.partition(":")
         return getattr(import_module(f"zlens.server.{module}"), function)(place, request)
 
@@ -176,7 +176,7 @@ ENDPOINTS = (
             Key("rows", Integer(0, 200_000), "maximum number of rows returned (10000)", default=10_000),
             Key(
                 "keep",
-                Named(Many(_NAME, 0, 200), 0, 20),
+                MapOf(ListOf(_NAME, 0, 200), 0, 20),
                 "columns of measures to compute once: {guest} in the query stands for a table with them",
                 default={},
             ),
@@ -199,7 +199,7 @@ ENDPOINTS = (
             Key("table", _NAME, "a measure"),
             Key(
                 "columns",
-                Either(Many(_NAME, 1, 60), Named(_STATISTICS, 0, 60)),
+                OneOf(ListOf(_NAME, 1, 60), MapOf(_STATISTICS, 0, 60)),
                 "its columns, or for each of them its statistics",
             ),
             Key(
@@ -208,7 +208,7 @@ ENDPOINTS = (
                 "statistics of each column that has them; left out: its total, its mean or its last value",
                 default=None,
             ),
-            Key("by", Many(_NAME, 0, 10), "columns whose values get rows of their own", default=[]),
+            Key("by", ListOf(_NAME, 0, 10), "columns whose values get rows of their own", default=[]),
             Key(
                 "top",
                 Integer(1, 1000),
@@ -233,11 +233,11 @@ ENDPOINTS = (
                 default=None,
             ),
             Key("order", _NAME, "a column of the answer to sort by (its keys)", default=None),
-            Key("descending", Flag(), "largest first (true)", default=True),
+            Key("descending", Boolean(), "largest first (true)", default=True),
             Key("limit", Integer(1, MOST), "maximum number of rows returned (10000)", default=10_000),
             Key(
                 "keep",
-                Many(_NAME, 0, 100),
+                ListOf(_NAME, 0, 100),
                 "columns that later requests will use, computed together with those of this one",
                 default=[],
             ),
@@ -263,14 +263,14 @@ ENDPOINTS = (
         "rows:answer",
         (
             Key("table", _NAME, "a measure"),
-            Key("columns", Many(_NAME, 0, 100), "its columns (all)", default=[]),
+            Key("columns", ListOf(_NAME, 0, 100), "its columns (all)", default=[]),
             _SYSTEM,
             _SOURCE,
             _WHERE,
             _FROM,
             _TO,
             Key("order", _NAME, "a column to sort by (the time)", default=None),
-            Key("descending", Flag(), "largest first (false)", default=False),
+            Key("descending", Boolean(), "largest first (false)", default=False),
             Key("limit", Integer(1, MOST), "maximum number of rows returned (10000)", default=10_000),
         ),
         {
@@ -302,7 +302,9 @@ ENDPOINTS = (
                 "form of the report (text)",
                 default="text",
             ),
-            Key("only", Many(_NAME, 0, 50), "only these subjects; * and ? match any characters", default=[]),
+            Key(
+                "only", ListOf(_NAME, 0, 50), "only these subjects; * and ? match any characters", default=[]
+            ),
             *_WINDOW,
         ),
         {
@@ -317,7 +319,7 @@ ENDPOINTS = (
         "Findings, worst first",
         "findings:answer",
         (
-            Key("classes", Many(_NAME, 0, 10), "classes of rules; all: every class", default=None),
+            Key("classes", ListOf(_NAME, 0, 10), "classes of rules; all: every class", default=None),
             *_WINDOW,
         ),
         {
@@ -333,8 +335,8 @@ ENDPOINTS = (
         "Findings as they are found, the rules that are computed soonest first",
         "findings:stream",
         (
-            Key("classes", Many(_NAME, 0, 10), "classes of rules; all: every class", default=None),
-            Key("few", Flag(), "of too many systems for a page (wide), no findings", default=False),
+            Key("classes", ListOf(_NAME, 0, 10), "classes of rules; all: every class", default=None),
+            Key("few", Boolean(), "of too many systems for a page (wide), no findings", default=False),
             *_WINDOW,
         ),
         {
@@ -401,9 +403,12 @@ ENDPOINTS = (
             _FROM,
             _TO,
             Key(
-                "base_from", Moment(), "hours of another span, to compare with: after this time", default=None
+                "base_from",
+                Timestamp(),
+                "hours of another span, to compare with: after this time",
+                default=None,
             ),
-            Key("base_to", Moment(), "hours of that span: at or before this time", default=None),
+            Key("base_to", Timestamp(), "hours of that span: at or before this time", default=None),
         ),
         {
             "unit": "of all values: percent of the system's processors",
@@ -477,13 +482,13 @@ ENDPOINTS = (
         "compare:answer",
         (
             Key("base", _SIDE, "the side that the others are compared with"),
-            Key("others", Many(_SIDE, 1, 8), "the other sides"),
+            Key("others", ListOf(_SIDE, 1, 8), "the other sides"),
             Key("form", Choice(FORMS), "form of differences (new/base)", default="new/base"),
             Key("against", Choice(AGAINST), "first or previous (first)", default="first"),
-            Key("burg", Flag(), "base/new for everything, including shares", default=False),
+            Key("burg", Boolean(), "base/new for everything, including shares", default=False),
             Key(
                 "across_generations",
-                Flag(),
+                Boolean(),
                 "compare everything even if the machines are of different generations",
                 default=False,
             ),
@@ -522,7 +527,7 @@ ENDPOINTS = (
             Key("scenario", Text(1_000_000), "the scenario, in TOML; it may not refer to files"),
             _SET,
             Key("sweep", Text(200), "KEY=START:STOP[:STEP]", default=None),
-            Key("check", Flag(), "check the scenario only", default=False),
+            Key("check", Boolean(), "check the scenario only", default=False),
         ),
         {
             **_ANSWER,
@@ -540,7 +545,7 @@ ENDPOINTS = (
             Key("model", Choice(models.MEASURED), "the model"),
             _SYSTEM,
             _SOURCE,
-            Key("at", Moment(), "a time in the interval; left out: the busiest", default=None),
+            Key("at", Timestamp(), "a time in the interval; left out: the busiest", default=None),
             _SET,
         ),
         {**_ANSWER, "system": "the system", "at": "end of the interval"},
@@ -553,9 +558,12 @@ ENDPOINTS = (
         (
             _SYSTEM,
             _SOURCE,
-            Key("at", Moment(), "a time in the interval; left out: the busiest", default=None),
+            Key("at", Timestamp(), "a time in the interval; left out: the busiest", default=None),
             Key(
-                "set", Many(Text(500), 0, 200), "what to change; empty: list what can be changed", default=[]
+                "set",
+                ListOf(Text(500), 0, 200),
+                "what to change; empty: list what can be changed",
+                default=[],
             ),
         ),
         _ANSWER,

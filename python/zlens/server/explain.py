@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from zlens.explain import names as explain
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 
-def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     name = request["name"]
     return {"name": name, "text": explain.explain(name)}

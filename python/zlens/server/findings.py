@@ -9,16 +9,16 @@ from typing import Any
 from zlens.catalog.rules import CLASSES
 from zlens.engine import cancellation
 from zlens.engine.cancellation import held
-from zlens.findings import Finding, Findings
+from zlens.findings import Finding, FindingsResult
 from zlens.findings import evidence as evidences
 from zlens.findings.evaluate import find_in_stages
 from zlens.server import json_values
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 
-def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """All findings, worst first."""
-    findings = Findings(place.session)
+    findings = FindingsResult(place.session)
     for part in _stages(place, request).parts():
         findings.add(part)
     # What one machine lacks, another may have.
@@ -36,7 +36,7 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     return {**whole, "asked": len(applying), "missing": [*whole["missing"], *elsewhere]}
 
 
-def stream(place: Place, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def stream(place: Workspace, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The findings of some rules at a time, those that are computed soonest first."""
     if request["few"] and place.wide:
         return
@@ -46,7 +46,7 @@ def stream(place: Place, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**answer, "orders": orders}
 
 
-def _part(findings: Findings, system: str | None) -> dict[str, Any]:
+def _part(findings: FindingsResult, system: str | None) -> dict[str, Any]:
     return {
         "rows": [json_values.plain(row.row()) for row in _rows(findings, system)],
         "asked": [
@@ -61,7 +61,7 @@ def _part(findings: Findings, system: str | None) -> dict[str, Any]:
     }
 
 
-def _rows(findings: Findings, system: str | None) -> list[Finding]:
+def _rows(findings: FindingsResult, system: str | None) -> list[Finding]:
     return [row for row in findings.rows if system in (None, row.system)]
 
 
@@ -73,7 +73,7 @@ def _applies(rule: dict[str, Any], system: str | None) -> bool:
     return system is None or rule["systems"] is None or system in rule["systems"]
 
 
-def _stages(place: Place, request: dict[str, Any]) -> _Stages:
+def _stages(place: Workspace, request: dict[str, Any]) -> _SharedEvaluation:
     classes = request["classes"]
     if classes == ["all"]:
         classes = list(CLASSES)
@@ -82,28 +82,28 @@ def _stages(place: Place, request: dict[str, Any]) -> _Stages:
         place.system_names(request["system"])
     key = ("findings", window, None if classes is None else tuple(sorted(set(classes))))
     # All systems at once: evaluating each alone would compute all measures again.
-    kind = _Machines if place.wide and request["input"] is None else _Stages
-    stages: _Stages = place.once(key, lambda: kind(place, window, classes))
+    kind = _EvaluationByMachine if place.wide and request["input"] is None else _SharedEvaluation
+    stages: _SharedEvaluation = place.once(key, lambda: kind(place, window, classes))
     return stages
 
 
-class _Stages:
+class _SharedEvaluation:
     """The stages of one evaluation, which all requests for it share: who needs the next one computes it."""
 
-    def __init__(self, place: Place, window: tuple[Any, Any, Any], classes: list[str] | None) -> None:
+    def __init__(self, place: Workspace, window: tuple[Any, Any, Any], classes: list[str] | None) -> None:
         self._place = place
         self._window = window
         self._classes = classes
         self._lock = threading.RLock()
         self._guard = threading.Lock()
-        self._done: list[Findings] = []
+        self._done: list[FindingsResult] = []
         self._seen: set[str] = set()
         self._lacking: set[str] = set()
         self._ended = False
         self._readers = 0
-        self._pending: Iterator[Findings] | None = None
+        self._pending: Iterator[FindingsResult] | None = None
 
-    def parts(self) -> Iterator[Findings]:
+    def parts(self) -> Iterator[FindingsResult]:
         with self._guard:
             self._readers += 1
         try:
@@ -146,7 +146,7 @@ class _Stages:
         self._lacking |= {rule.id for rule, _ in part.missing}
         self._done.append(part)
 
-    def _evaluate(self) -> Iterator[Findings]:
+    def _evaluate(self) -> Iterator[FindingsResult]:
         with self._place.narrowed(None, *self._window) as session:
             yield from find_in_stages(session, classes=self._classes)
 
@@ -155,18 +155,18 @@ class _Stages:
         return [row for row in rows if row.rule.id not in self._seen]
 
 
-class _Machines(_Stages):
+class _EvaluationByMachine(_SharedEvaluation):
     """The same machine by machine, all rules at a time: measures of all would need too much memory.
 
     A rule is listed with the first machine that has values for it, and with the first that lacks some before.
     """
 
-    def _evaluate(self) -> Iterator[Findings]:
+    def _evaluate(self) -> Iterator[FindingsResult]:
         machines = self._place.machines()
         for at in range(len(self._done), len(machines)):
             cancellation.tell(at, len(machines), f"findings of {machines[at][0]} and others of its machine")
             with self._place.alone(machines[at], *self._window[:2]) as session:
-                findings = Findings(session)
+                findings = FindingsResult(session)
                 for part in find_in_stages(session, classes=self._classes):
                     findings.add(part)
             yield findings
@@ -175,7 +175,7 @@ class _Machines(_Stages):
         return rows
 
 
-def evidence(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def evidence(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """The values and thresholds of a rule over time, for one subject."""
     result = evidences.evidence(place.session, request["rule"], request["system"], request["subject"])
     times, value, threshold, applied = zip(*result.points, strict=True) if result.points else ((), (), (), ())

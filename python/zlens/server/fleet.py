@@ -14,11 +14,11 @@ from zlens.models.constants import constant
 from zlens.server import json_values
 from zlens.server.buckets import instant
 from zlens.server.laboratory import as_data
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 from zlens.studies import cluster, fleet, trend
 
 
-def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     moments = [request[name] for name in ("from", "to", "base_from", "base_to")]
 
     def work() -> dict[str, Any]:
@@ -29,7 +29,7 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     return _kept(place, ("fleet", *moments), work)
 
 
-def members(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def members(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """What the members of a cluster have in common, and how much each uses of it."""
     name = request["name"]
     systems = sorted(system for system, of in fleet.clusters(place.session).items() if of == name)
@@ -38,7 +38,7 @@ def members(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         raise QueryError(f"there is no cluster {name}", expected=f"a cluster of this input: {known}")
     span = _span(request)
 
-    def kind(of: cluster.Kind) -> dict[str, Any]:
+    def kind(of: cluster.SharedMeasure) -> dict[str, Any]:
         rows = cluster.shared(place.session, of, systems, span)
         return {
             "unit": of.unit(),
@@ -53,7 +53,7 @@ def members(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     return {"members": systems, "volumes": kind(cluster.VOLUMES), "guests": kind(cluster.GUESTS)}
 
 
-def machine(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def machine(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """The partitions of a machine by hour."""
     name = request["name"]
     known = sorted({info.machine for info in place.session.systems if info.machine is not None})
@@ -84,7 +84,7 @@ def machine(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     return _kept(place, ("machine", name, request["from"], request["to"]), work)
 
 
-def trends(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def trends(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """Growth and months of all systems by shift."""
     shifts = {}
     for text in filter(None, map(str.strip, request["shifts"].split(";"))):
@@ -117,18 +117,18 @@ def _course(hours: list[tuple[dt.datetime, float]], axis: list[dt.datetime]) -> 
     return [json_values.plain(known.get(end)) for end in axis]
 
 
-def _kept(place: Place, key: tuple[Any, ...], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _kept(place: Workspace, key: tuple[Any, ...], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     # What still arrives is computed for each request.
     return work() if place.live else place.once(key, work)
 
 
-def _systems(place: Place, members: list[fleet.Member]) -> dict[str, Any]:
+def _systems(place: Workspace, members: list[fleet.FleetMember]) -> dict[str, Any]:
     session = place.session
     axis = sorted({end for member in members for end, _ in member.hours})
     clusters = fleet.clusters(session)
     infos = {(info.system, info.source): info for info in session.systems}
 
-    def row(member: fleet.Member) -> dict[str, Any]:
+    def row(member: fleet.FleetMember) -> dict[str, Any]:
         info = infos[member.system, member.source]
         return {
             "system": member.system,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 _SECOND_US = 1_000_000
 
 
-def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """Ends in whole seconds, rounded up: a window that ends there includes the interval."""
     system = request["system"]
     place.system_names(system)

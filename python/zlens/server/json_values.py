@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from zlens._native import json_rows
 from zlens.engine.cancellation import held
-from zlens.engine.results import MOST, Answer
+from zlens.engine.results import MOST, QueryResult
 from zlens.rendering.rows import iso
 from zlens.schema.validators import EXACT
 
@@ -42,33 +42,33 @@ def rows(table: Iterable[Sequence[Any]]) -> list[list[Any]]:
     return [[plain(value) for value in row] for row in table]
 
 
-class Rows(Struct, frozen=True):
+class JsonRows(Struct, frozen=True):
     """Rows as a JSON array of arrays; `more`: whether there are rows beyond the limit."""
 
     text: str
     more: bool
 
 
-def limited(answer: Answer, limit: int) -> Rows:
+def limited(answer: QueryResult, limit: int) -> JsonRows:
     """The first rows of an answer, written from the engine's columns without Python objects.
 
     There are fewer of them than `limit` if these have more values than an answer may have.
     """
     limit = min(limit, max(1, MOST // max(1, len(answer.columns))))
     with held(_WRITING):
-        return Rows(*answer.read(lambda stream: json_rows(stream, answer.types, limit)))
+        return JsonRows(*answer.read(lambda stream: json_rows(stream, answer.types, limit)))
 
 
 def body(value: Any) -> bytes:
     """A value as JSON; invalid characters, as in names from files, become question marks."""
-    if isinstance(value, dict) and any(isinstance(item, Rows) for item in value.values()):
+    if isinstance(value, dict) and any(isinstance(item, JsonRows) for item in value.values()):
         members = (f"{text(str(key))}:{text(item)}" for key, item in value.items())
         return f"{{{','.join(members)}}}".encode("utf-8", "replace")
     return text(value).encode("utf-8", "replace")
 
 
 def text(value: Any) -> str:
-    if isinstance(value, Rows):
+    if isinstance(value, JsonRows):
         return value.text
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 

@@ -16,13 +16,13 @@ from zlens.rendering import charts
 from zlens.rendering.rows import iso
 from zlens.schema import user_files
 from zlens.server import json_values, scenario_numbers
-from zlens.server.workspace import Place, moment
+from zlens.server.workspace import Workspace, moment
 
 #: Name of a sent scenario in messages.
 SENT = "scenario"
 
 
-def solve(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def solve(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     if request["check"]:
         return _checked(request)
     model = request["model"]
@@ -75,7 +75,7 @@ def _read(request: dict[str, Any]) -> dict[str, Any]:
     return scenario_values
 
 
-def expected(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def expected(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """Expected and observed values of a measured interval."""
     name = request["model"]
     module = models.measured(name)
@@ -87,7 +87,7 @@ def expected(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     return {"answer": as_data(answer), "system": system, "at": json_values.plain(end)}
 
 
-def plan(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def plan(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """A measured interval solved before and after a change; without one, what can be changed."""
     at = request["at"]
     if isinstance(at, int | float):
@@ -108,7 +108,7 @@ def _clock(at: float) -> str:
         raise QueryError(f"{at:g} is not a time", expected="seconds since 1970") from None
 
 
-def keys(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def keys(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """The keys of a scenario of a model, and an example."""
     model = models.find(request["model"])
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class Limits(Struct, frozen=True):
+class RequestLimits(Struct, frozen=True):
     """Limits of questions.
 
     seconds     time of any question; a longer one is canceled

@@ -12,11 +12,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from zlens.server import json_values, schema
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 if TYPE_CHECKING:
-    from zlens.live.alerts import Alert
-    from zlens.live.watcher import Live, Step
+    from zlens.live.alerts import FindingAlert
+    from zlens.live.watcher import Watcher, WatchStep
 
 #: The type of an answer that is events.
 EVENTS = "text/event-stream"
@@ -30,21 +30,21 @@ _SHOWN = 100
 MOST = 1000
 
 
-class Served:
+class ServedWorkspace:
     """A place that is served until the end."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Workspace) -> None:
         self._place = place
         self._guard = threading.Lock()
         self._users: dict[int, int] = {}
-        self._old: dict[int, Place] = {}
+        self._old: dict[int, Workspace] = {}
 
     @property
-    def newest(self) -> Place:
+    def newest(self) -> Workspace:
         return self._place
 
     @contextmanager
-    def use(self) -> Iterator[Place]:
+    def use(self) -> Iterator[Workspace]:
         """The newest place; it stays open until it is left, also when it is replaced."""
         with self._guard:
             place = self._place
@@ -69,10 +69,10 @@ class Served:
             place.close()
 
 
-class Following(Served):
+class LiveWorkspace(ServedWorkspace):
     """A place that is replaced when an interval has closed. Clients wait for events; slow ones skip some."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Workspace) -> None:
         super().__init__(place)
         self._event: bytes | None = None
         self._number = 0
@@ -87,7 +87,7 @@ class Following(Served):
         """How many clients follow."""
         return len(self._waiting)
 
-    def replace(self, place: Place, event: dict[str, Any]) -> None:
+    def replace(self, place: Workspace, event: dict[str, Any]) -> None:
         """Serve another place from now on, and tell all clients."""
         with self._guard:
             before, self._place = self._place, place
@@ -153,7 +153,7 @@ class Following(Served):
             self._waiting.discard(waiting)
 
 
-def event(place: Place, live: Live, step: Step) -> dict[str, Any]:
+def event(place: Workspace, live: Watcher, step: WatchStep) -> dict[str, Any]:
     """What clients learn of a step: the systems as in /schema, closed intervals, findings as in /findings."""
     alerts = [*live.alerts.open.values()] if live.alerts is not None else []
     return {
@@ -174,7 +174,7 @@ def event(place: Place, live: Live, step: Step) -> dict[str, Any]:
     }
 
 
-def _alert(alert: Alert) -> dict[str, Any]:
+def _alert(alert: FindingAlert) -> dict[str, Any]:
     finding = alert.finding
     return {
         "rule": finding.rule.id,
@@ -189,10 +189,10 @@ def _alert(alert: Alert) -> dict[str, Any]:
     }
 
 
-class Events(Response):
+class EventStreamResponse(Response):
     """Events as they come, until the client leaves."""
 
-    def __init__(self, following: Following) -> None:
+    def __init__(self, following: LiveWorkspace) -> None:
         super().__init__(headers={"content-type": EVENTS, "cache-control": "no-store"})
         del self.headers["content-length"]
         self._following = following

@@ -6,21 +6,21 @@ import threading
 from typing import Any
 
 from zlens.engine import cancellation
-from zlens.exposition.limits import Limits
+from zlens.exposition.limits import ExportLimits
 from zlens.exposition.render import render
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 
-class Pages:
+class MetricsPages:
     """The page in both forms; each is computed once for the newest intervals, however often it is scraped."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ExportLimits) -> None:
         self._limits = limits
         self._lock = threading.Lock()
         #: By form: the newest intervals, and their page.
         self._kept: dict[bool, tuple[Any, bytes]] = {}
 
-    def page(self, place: Place, *, openmetrics: bool) -> bytes:
+    def page(self, place: Workspace, *, openmetrics: bool) -> bytes:
         """The metrics of the newest interval of each system."""
         # One at a time: a second scrape waits for the first one's page.
         with cancellation.held(self._lock):
@@ -32,12 +32,12 @@ class Pages:
             return body
 
 
-def ready(place: Place) -> bool:
+def ready(place: Workspace) -> bool:
     """Whether there is an interval to tell of."""
     return bool(newest(place))
 
 
-def newest(place: Place) -> list[tuple[str, str, int]]:
+def newest(place: Workspace) -> list[tuple[str, str, int]]:
     """The newest interval of each system and source."""
     systems = place.session.systems
     return [(info.system, info.source, info.intervals[-1].end_us) for info in systems if info.intervals]

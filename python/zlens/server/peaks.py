@@ -19,15 +19,15 @@ from zlens.catalog import measures
 from zlens.catalog import peaks as facts
 from zlens.catalog.comparison_metrics import declared
 from zlens.catalog.expressions import literal
-from zlens.catalog.peaks import Group
+from zlens.catalog.peaks import SubjectGroup
 from zlens.compare import measure
 from zlens.compare.comparison import CRITERION
 from zlens.compare.correlation import moved as moved_with
 from zlens.compare.noise import FEWEST_INTERVALS
 from zlens.models import interval_choice
-from zlens.models.interval_choice import Interval
+from zlens.models.interval_choice import BusyInterval
 from zlens.server import aggregate, buckets, endpoints, json_values
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 #: The column by which intervals are busiest.
 LEAD = "load.busy_pct"
@@ -44,18 +44,18 @@ class Peak(Struct, frozen=True):
     """
 
     source: str
-    worst: Interval
+    worst: BusyInterval
     usual: float
     start: dt.datetime
     end: dt.datetime
-    rows: Sequence[Interval]
+    rows: Sequence[BusyInterval]
 
     @property
     def seconds(self) -> float:
         return (self.end - self.start).total_seconds()
 
 
-def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """The busiest interval of a window, the subjects that grew with it and the events around it."""
     place.system_names(request["system"])
     peak = _peak(place, request)
@@ -80,7 +80,7 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def moved(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def moved(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """The metrics of a comparison that moved with busy in a window."""
     place.system_names(request["system"])
     peak = _peak(place, request)
@@ -133,13 +133,13 @@ def _window(request: dict[str, Any]) -> tuple[dt.datetime | None, dt.datetime | 
     return first, last
 
 
-def _peak(place: Place, request: dict[str, Any]) -> Peak | None:
+def _peak(place: Workspace, request: dict[str, Any]) -> Peak | None:
     """None without a complete interval that has a value."""
     if not place.session.fills("load"):
         return None
     first, last = _window(request)
 
-    def inside(row: Interval) -> bool:
+    def inside(row: BusyInterval) -> bool:
         return (first is None or row.end > first) and (last is None or row.end <= last)
 
     system = request["system"]
@@ -160,7 +160,7 @@ def _peak(place: Place, request: dict[str, Any]) -> Peak | None:
     return Peak(source, worst, usual, rows[begin].start, rows[end].end, rows)
 
 
-def _intervals(place: Place, system: str) -> dict[str, list[Interval]]:
+def _intervals(place: Workspace, system: str) -> dict[str, list[BusyInterval]]:
     """The complete intervals with a value of each source of a system, the longest recording first."""
     sources = {info.source for info in place.session.systems if info.system == system}
     by_source = {}
@@ -187,11 +187,11 @@ def _lead(peak: Peak) -> dict[str, Any]:
     }
 
 
-def _groups(place: Place) -> list[Group]:
+def _groups(place: Workspace) -> list[SubjectGroup]:
     return [group for group in facts.declared().groups if place.session.fills(group.table)]
 
 
-def reads(place: Place) -> dict[str, list[str]]:
+def reads(place: Workspace) -> dict[str, list[str]]:
     """The columns of events and groups, by measure."""
     columns: dict[str, set[str]] = {"event": {"system", *_EVENT}}
     for group in _groups(place):
@@ -200,10 +200,12 @@ def reads(place: Place) -> dict[str, list[str]]:
     return {table: sorted(read) for table, read in columns.items() if place.session.fills(table)}
 
 
-def _whole(place: Place, system: str, source: str) -> list[tuple[Group, dict[tuple[Any, ...], float]]]:
+def _whole(
+    place: Workspace, system: str, source: str
+) -> list[tuple[SubjectGroup, dict[tuple[Any, ...], float]]]:
     """The groups that an input has and, by subject, what their peaks are compared with: totals or medians."""
 
-    def work() -> list[tuple[Group, dict[tuple[Any, ...], float]]]:
+    def work() -> list[tuple[SubjectGroup, dict[tuple[Any, ...], float]]]:
         for table, columns in reads(place).items():
             place.kept(table, columns)
         return [
@@ -212,14 +214,16 @@ def _whole(place: Place, system: str, source: str) -> list[tuple[Group, dict[tup
             for statistic in ["total" if group.statistic == "total" else "p50"]
         ]
 
-    whole: list[tuple[Group, dict[tuple[Any, ...], float]]] = place.once(("whole", system, source), work)
+    whole: list[tuple[SubjectGroup, dict[tuple[Any, ...], float]]] = place.once(
+        ("whole", system, source), work
+    )
     return whole
 
 
 def _group(
-    place: Place,
+    place: Workspace,
     system: str,
-    group: Group,
+    group: SubjectGroup,
     of_recording: dict[tuple[Any, ...], float],
     peak: Peak,
     near: Sequence[dict[str, Any]],
@@ -259,7 +263,7 @@ def _group(
 
 
 def _subject(
-    group: Group, named: dict[str, Any], value: float, usual: float, near: Sequence[dict[str, Any]]
+    group: SubjectGroup, named: dict[str, Any], value: float, usual: float, near: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     own = facts.filled(group.event, named) if group.event else None
     return {
@@ -276,7 +280,7 @@ def _subject(
 
 
 def _by_subject(
-    place: Place, system: str, source: str, group: Group, statistic: str, window: dict[str, Any]
+    place: Workspace, system: str, source: str, group: SubjectGroup, statistic: str, window: dict[str, Any]
 ) -> dict[tuple[Any, ...], float]:
     """A statistic of the column of a group by subject, as one source describes them."""
     request = _request(system, group, statistic, {**group.where, "source": source}, window)
@@ -291,7 +295,7 @@ def _by_subject(
 
 
 def _request(
-    system: str | None, group: Group, statistic: str, where: dict[str, Any], window: dict[str, Any]
+    system: str | None, group: SubjectGroup, statistic: str, where: dict[str, Any], window: dict[str, Any]
 ) -> dict[str, Any]:
     """The request for a statistic of the column of a group by subject."""
     checked: dict[str, Any] = endpoints.find("POST", "aggregate").check(
@@ -308,7 +312,7 @@ def _request(
     return checked
 
 
-def _events(place: Place, system: str) -> list[dict[str, Any]]:
+def _events(place: Workspace, system: str) -> list[dict[str, Any]]:
     """The events of a system, without repetitions and frequent kinds."""
     if not place.session.fills("event"):
         return []

@@ -6,10 +6,10 @@ from collections import defaultdict
 from typing import Any
 
 from zlens.inputs.problems import DAMAGE, Problem
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 
-def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """All problems by kind; the first question decodes the inputs completely."""
     session = place.session
     kinds: dict[str, list[Problem]] = defaultdict(list)

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from zlens import _native, reports
-from zlens.catalog.reports.definition import Column, Definition, Table, load
+from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, load
 from zlens.reports import column_facts, header, style
 from zlens.reports.rows import Block, Part, fetch, printable, question
 from zlens.server import json_values
-from zlens.server.workspace import Place
-from zlens.session.session import Session
+from zlens.server.workspace import Workspace
+from zlens.session.session import CoreSession
 
 #: Maximum rows of a report returned as a table; the text forms contain all rows.
 MOST = 50_000
 
 
-def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     definition = load(request["name"])
     with place.narrowed(request["system"], request["from"], request["to"], request["input"]) as session:
         if request["only"]:
@@ -31,7 +31,7 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         return {"name": definition.name, "format": request["format"], "text": text}
 
 
-def _tables(definition: Definition, session: Session) -> dict[str, Any]:
+def _tables(definition: ReportDefinition, session: CoreSession) -> dict[str, Any]:
     tables: list[dict[str, Any]] = []
     facts_shown: list[str] = []
     notes: dict[str, None] = {}
@@ -67,7 +67,7 @@ def _tables(definition: Definition, session: Session) -> dict[str, Any]:
     }
 
 
-def _rows(table: Table, part: Part) -> Iterator[list[Any]]:
+def _rows(table: ReportTable, part: Part) -> Iterator[list[Any]]:
     """Rows of a table in the order of printing, including the cells fixed for each kind of row."""
     leading = [[("row", section.rows.called)] for section in part]
     names = [column.key for column in table.columns]
@@ -77,7 +77,7 @@ def _rows(table: Table, part: Part) -> Iterator[list[Any]]:
             yield [json_values.plain(value) for value in json.loads(line).values()]
 
 
-def _facts(block: Block, session: Session) -> list[tuple[str, str]]:
+def _facts(block: Block, session: CoreSession) -> list[tuple[str, str]]:
     """The header of the report for a system: labels and values."""
 
     def shown(time: Any) -> str:
@@ -96,7 +96,7 @@ def _facts(block: Block, session: Session) -> list[tuple[str, str]]:
     ]
 
 
-def _columns(table: Table) -> list[dict[str, Any]]:
+def _columns(table: ReportTable) -> list[dict[str, Any]]:
     columns: list[dict[str, Any]] = [{"key": "row", "heading": "Row", "unit": "", "type": "text"}]
     if table.time:
         columns += [
@@ -106,7 +106,7 @@ def _columns(table: Table) -> list[dict[str, Any]]:
     return columns + [_column(column) for column in table.columns]
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: ReportColumn) -> dict[str, Any]:
     return {
         "key": column.key,
         "heading": column.name,

@@ -18,19 +18,19 @@ class Closable(Protocol):
 T = TypeVar("T", bound=Closable)
 
 
-class _Open(Struct, Generic[T]):
+class _PoolEntry(Struct, Generic[T]):
     value: T
     users: int = 0
     dropped: bool = False
 
 
-class KeptOpen(Generic[T]):
+class ResourcePool(Generic[T]):
     """At most `most` values by their keys, opened when first used; one in use is closed by its last user."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._guard = threading.Lock()
-        self._open: OrderedDict[Hashable, _Open[T]] = OrderedDict()
+        self._open: OrderedDict[Hashable, _PoolEntry[T]] = OrderedDict()
 
     @contextmanager
     def use(self, key: Hashable, opened: Callable[[], T]) -> Iterator[T]:
@@ -38,7 +38,7 @@ class KeptOpen(Generic[T]):
         with self._guard:
             entry = self._open.get(key)
             if entry is None:
-                entry = self._open[key] = _Open(opened())
+                entry = self._open[key] = _PoolEntry(opened())
             entry.users += 1
             self._open.move_to_end(key)
             unused = []

@@ -29,7 +29,7 @@ class TooManyError(BusyError):
     """One user has too much in progress."""
 
 
-class Sending:
+class BodySender:
     """All bodies on their way. Used by the thread of the server alone."""
 
     def __init__(self, most: int = MOST, patience_s: float = PATIENCE_S) -> None:
@@ -62,7 +62,7 @@ class Sending:
 
 
 class _Body(Response):
-    def __init__(self, sending: Sending, body: bytes, status: int) -> None:
+    def __init__(self, sending: BodySender, body: bytes, status: int) -> None:
         headers = {"content-type": "application/json", "cache-control": "no-store"}
         super().__init__(body, status_code=status, headers=headers)
         self._sending = sending
@@ -71,7 +71,7 @@ class _Body(Response):
         await self._sending.send(self, scope, receive, send)
 
 
-class Lines(Response):
+class JsonLinesResponse(Response):
     """Lines of JSON, each sent when it is there; the client has as much patience to expect as with a body."""
 
     def __init__(self, lines: AsyncGenerator[bytes], patience_s: float = PATIENCE_S) -> None:

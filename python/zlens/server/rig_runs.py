@@ -13,14 +13,14 @@ from zlens.errors import InputError, QueryError
 from zlens.rig.folder import RESULTS
 
 if TYPE_CHECKING:
-    from zlens.server.workspace import Place
+    from zlens.server.workspace import Workspace
 
 #: A longest file of results: those of all scenarios of zlens take 400 KB.
 _LONGEST = 256 * 1024**2
 _CURE = "zlens rig run writes it"
 
 
-class Runs(Struct, frozen=True):
+class RigRuns(Struct, frozen=True):
     """A folder of results. It is read again for each request: the rig may add to it meanwhile."""
 
     folder: str
@@ -90,7 +90,7 @@ def _part(name: object) -> None:
         raise ValueError(name)
 
 
-def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """Results of the rig; each run says whether its monitor data can be opened."""
     if place.runs is None:
         raise QueryError("there are no runs of the rig here", cure="serve their folder")

@@ -8,10 +8,10 @@ from zlens.catalog.expressions import quote
 from zlens.errors import QueryError
 from zlens.server import buckets, json_values
 from zlens.server.aggregate import column_of, measure
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 
-def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     table = measure(request["table"])
     names = [column.name for column in table.columns]
     columns = list(dict.fromkeys(request["columns"])) if request["columns"] else names

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
-from zlens.engine.cancellation import Cancel
-from zlens.errors import Cancelled
+from zlens.engine.cancellation import CancelToken
+from zlens.errors import CanceledError
 from zlens.server import current_user
-from zlens.server.limits import Limits
+from zlens.server.limits import RequestLimits
 from zlens.server.response_bodies import BusyError, TooManyError
 
 _T = TypeVar("_T")
@@ -25,14 +25,14 @@ MOST = 64
 _PATIENCE_S = 30.0
 
 
-class Task(Struct):
+class RunningRequest(Struct):
     """One request in progress."""
 
     number: int
     id: str | None
     what: str
     user: str | None = None
-    cancel: Cancel = field(default_factory=Cancel)
+    cancel: CancelToken = field(default_factory=CancelToken)
     began: float = field(default_factory=time.monotonic)
 
     def row(self) -> dict[str, Any]:
@@ -46,15 +46,15 @@ class Task(Struct):
         }
 
 
-class Running:
+class RunningRequests:
     """All requests in progress. Where users are named, each sees and cancels only their own."""
 
-    def __init__(self, limits: Limits | None = None, most: int = MOST) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, limits: RequestLimits | None = None, most: int = MOST) -> None:
+        self._limits = limits or RequestLimits()
         self._most = most
         self._guard = threading.Lock()
         self._numbers = itertools.count(1)
-        self._tasks: dict[int, Task] = {}
+        self._tasks: dict[int, RunningRequest] = {}
 
     def rows(self) -> list[dict[str, Any]]:
         user = current_user.current()
@@ -96,7 +96,7 @@ class Running:
                 raise BusyError(
                     f"{self._most} requests are already in progress", cure="wait, or cancel some of them"
                 )
-            task = Task(next(self._numbers), id, what, user)
+            task = RunningRequest(next(self._numbers), id, what, user)
             self._tasks[task.number] = task
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[_T] = loop.create_future()
@@ -142,7 +142,7 @@ class Running:
                 )
                 await asyncio.wait({answer}, timeout=_PATIENCE_S)
                 if not answer.done():
-                    raise Cancelled("the request was abandoned; it is still ending")
+                    raise CanceledError("the request was abandoned; it is still ending")
             return answer.result()
         finally:
             task.cancel.cancel("the client disconnected")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from zlens.schema.validators import Integer, Key, Kind, Many, Named, Number, NumberOr, Spec
+from zlens.schema.validators import Integer, Key, ListOf, MapOf, Number, NumberOr, Spec, Validator
 
 #: Maximum numbers listed of one scenario.
 _MOST = 400
@@ -42,7 +42,7 @@ def _walk(keys: Sequence[Key], values: dict[str, Any], prefix: str) -> Iterator[
             yield from _number(key, key.kind, values[key.name], prefix + key.name)
 
 
-def _number(key: Key, kind: Kind, value: Any, path: str) -> Iterator[_Number]:
+def _number(key: Key, kind: Validator, value: Any, path: str) -> Iterator[_Number]:
     if isinstance(kind, NumberOr):
         kind = kind.of
     if isinstance(kind, Number | Integer):
@@ -50,12 +50,12 @@ def _number(key: Key, kind: Kind, value: Any, path: str) -> Iterator[_Number]:
             yield path, key, kind, value
     elif isinstance(kind, Spec) and isinstance(value, dict):
         yield from _walk(kind.keys, value, f"{path}.")
-    elif isinstance(kind, Named) and isinstance(value, dict):
+    elif isinstance(kind, MapOf) and isinstance(value, dict):
         for name, entry in value.items():
             # A dot separates the parts of a path.
             if "." not in name:
                 yield from _number(key, kind.of, entry, f"{path}.{name}")
-    elif isinstance(kind, Many) and isinstance(value, list):
+    elif isinstance(kind, ListOf) and isinstance(value, list):
         for position, entry in enumerate(value, 1):
             # --set reaches into a list, but not into a list of lists.
             if isinstance(entry, list):

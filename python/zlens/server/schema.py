@@ -15,20 +15,20 @@ from zlens.inputs.source import SystemInfo, forgotten
 from zlens.rendering.rows import iso
 from zlens.reports import report_list
 from zlens.server import workload_hints
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 from zlens.session.shown import OfSource
 from zlens.version import VERSION
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """The schema; fast even for inputs of many gigabytes, since nothing is decoded."""
     schema: dict[str, Any] = place.once("schema", lambda: _schema(place))
     return schema
 
 
-def _schema(place: Place) -> dict[str, Any]:
+def _schema(place: Workspace) -> dict[str, Any]:
     session = place.session
     gone = forgotten(session.sources)
     own = session.own_tables
@@ -118,7 +118,7 @@ def _time(micro: int | None) -> str | None:
     return None if micro is None else iso(_EPOCH + dt.timedelta(microseconds=micro))
 
 
-def _tables(place: Place) -> list[dict[str, Any]]:
+def _tables(place: Workspace) -> list[dict[str, Any]]:
     session = place.session
     tables = []
     for name in measures.tables():
@@ -168,7 +168,7 @@ def _tables(place: Place) -> list[dict[str, Any]]:
     return tables
 
 
-def _reports(place: Place, own: Mapping[OfSource, frozenset[str]]) -> list[dict[str, Any]]:
+def _reports(place: Workspace, own: Mapping[OfSource, frozenset[str]]) -> list[dict[str, Any]]:
     """The reports, without decoding. fills: whether the inputs fill a measure or role that the report reads;
     possible: number of columns whose measures the inputs fill."""
     filled: dict[str, bool] = {}
@@ -217,7 +217,7 @@ def _reports(place: Place, own: Mapping[OfSource, frozenset[str]]) -> list[dict[
     return sorted(listed, key=lambda item: (item["group"], item["name"]))
 
 
-def reports(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def reports(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """The reports with the number of columns that have values; decodes everything."""
 
     def work() -> list[dict[str, Any]]:

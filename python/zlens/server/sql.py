@@ -9,12 +9,12 @@ from typing import Any
 from zlens.catalog import measures
 from zlens.errors import QueryError
 from zlens.server import json_values
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
+def answer(place: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     began = time.perf_counter()
     result = place.session.sql(_kept(place, request["query"], request["keep"]))
     rows, more = result.first(request["rows"])
@@ -27,7 +27,7 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _kept(place: Place, query: str, keep: dict[str, list[str]]) -> str:
+def _kept(place: Workspace, query: str, keep: dict[str, list[str]]) -> str:
     """The query with placeholders replaced by the tables of kept columns."""
     if not keep:
         return query

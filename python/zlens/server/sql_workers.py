@@ -31,10 +31,10 @@ from typing import Any, NoReturn, Protocol
 from msgspec import Struct, field
 
 from zlens.engine import cancellation, memory_limits
-from zlens.engine.cancellation import Cancel
-from zlens.errors import Cancelled, QueryError, ZlensError
+from zlens.engine.cancellation import CancelToken
+from zlens.errors import CanceledError, QueryError, ZlensError
 from zlens.server import current_user
-from zlens.server.limits import Limits
+from zlens.server.limits import RequestLimits
 
 #: Questions answered at a time; others wait for their turn.
 COUNT = 3
@@ -57,7 +57,7 @@ _LONGEST_NAME = 4096
 _GB = 1024**3
 
 
-class Ready(Struct, frozen=True):
+class WorkerResponse(Struct, frozen=True):
     """A response that another process has written; `problems`: how many it knows of."""
 
     status: int
@@ -82,17 +82,17 @@ class GoneError(QueryError):
 
 
 #: Answers a request, whatever happens.
-Work = Callable[[dict[str, Any], "Server"], Ready]
+Work = Callable[[dict[str, Any], "Server"], WorkerResponse]
 
 
-class _Turn(Struct, eq=False):
+class _QueuedQuery(Struct, eq=False):
     """A question that waits for its turn, or has it."""
 
     user: str | None
     began: threading.Event = field(default_factory=threading.Event)
 
 
-class Processes:
+class SqlWorkers:
     """At most COUNT processes that answer, forked when needed and kept for later questions.
 
     One user has one of them at a time: their questions take no more memory together than one, and keep
@@ -100,15 +100,15 @@ class Processes:
     """
 
     def __init__(
-        self, work: Work, closing: socket.socket | None = None, limits: Limits | None = None
+        self, work: Work, closing: socket.socket | None = None, limits: RequestLimits | None = None
     ) -> None:
         """`closing`: a socket that these processes must not keep open. All take COUNT times the memory."""
-        memory = self._memory = (limits or Limits()).memory
+        memory = self._memory = (limits or RequestLimits()).memory
         self._folder = tempfile.mkdtemp(prefix="zlens-")
         self._guard = threading.Lock()
-        self._idle: list[_Process] = []
+        self._idle: list[_SqlWorker] = []
         self._free = COUNT
-        self._waiting: list[_Turn] = []
+        self._waiting: list[_QueuedQuery] = []
         self._served: set[str | None] = set()
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._pid = os.fork()
@@ -134,7 +134,7 @@ class Processes:
         """The processes that answer for data that change."""
         return ProcessesOf(self, data)
 
-    def ask(self, request: dict[str, Any], data: Data | None = None) -> Ready:
+    def ask(self, request: dict[str, Any], data: Data | None = None) -> WorkerResponse:
         """The answer of one of the processes; a Cancel ends it whatever it does.
 
         Raises GoneError if the data are not there any more.
@@ -153,7 +153,7 @@ class Processes:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """Wait for one of COUNT turns: first come, first served, but one at a time for each user."""
-        turn = _Turn(current_user.current())
+        turn = _QueuedQuery(current_user.current())
         with self._guard:
             self._waiting.append(turn)
             self._serve()
@@ -191,7 +191,7 @@ class Processes:
         for process in ended:
             process.end()
 
-    def _take(self, data: Data | None) -> _Process:
+    def _take(self, data: Data | None) -> _SqlWorker:
         """The process of these data used last, which has the most tables, or a new one."""
         # Those of other data would not be used again, and their memory counts.
         self.end_idle(lambda other: other is not data)
@@ -204,7 +204,7 @@ class Processes:
                 return process
             process.end()
 
-    def _fork(self, data: Data | None) -> _Process:
+    def _fork(self, data: Data | None) -> _SqlWorker:
         folder = tempfile.mkdtemp(dir=self._folder)
         if data is not None:
             Path(folder, _DESCRIPTION).write_bytes(data.description())
@@ -218,23 +218,23 @@ class Processes:
                 raise QueryError(
                     "the process that answers questions has ended", cure="start the server again"
                 ) from None
-        return _Process(near, folder, self._memory, data)
+        return _SqlWorker(near, folder, self._memory, data)
 
 
 class ProcessesOf:
     """The processes that answer for some data; the data are open as long as it is."""
 
-    def __init__(self, processes: Processes, data: Data) -> None:
+    def __init__(self, processes: SqlWorkers, data: Data) -> None:
         self._processes, self._data = processes, data
 
-    def ask(self, request: dict[str, Any]) -> Ready:
+    def ask(self, request: dict[str, Any]) -> WorkerResponse:
         return self._processes.ask(request, self._data)
 
     def close(self) -> None:
         self._processes.end_idle(lambda data: data is self._data)
 
 
-class _Process:
+class _SqlWorker:
     """One process, seen from the server.
 
     reusable   whether it may be asked again
@@ -267,7 +267,7 @@ class _Process:
         self._channel.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def ask(self, request: dict[str, Any]) -> Ready:
+    def ask(self, request: dict[str, Any]) -> WorkerResponse:
         self.reusable = False
         try:
             _send(self._channel, _QUESTION + json.dumps(request).encode())
@@ -275,7 +275,7 @@ class _Process:
                 _send(self._channel, _REPLY + self._reply(json.loads(answer.removeprefix(_ASKED))))
         except OSError:
             answer = None
-        except Cancelled:
+        except CanceledError:
             self._cancel()
             raise
         if answer is None:
@@ -290,7 +290,7 @@ class _Process:
                 "the data changed while the query began", expected="newer data", cure="send the query again"
             )
         self.reusable = bool(reusable)
-        return Ready(status, problems, body)
+        return WorkerResponse(status, problems, body)
 
     def _reply(self, asked: dict[str, Any]) -> bytes:
         """Write what the process asks for: the file, or why there is none."""
@@ -299,7 +299,7 @@ class _Process:
         path = os.path.join(self._folder, f"{self._written}.parquet")
         try:
             self.data.write(asked, path)
-        except Cancelled:
+        except CanceledError:
             raise
         except (ZlensError, OSError) as error:
             return json.dumps({"error": str(error)}).encode()
@@ -388,7 +388,7 @@ def _answer(channel: socket.socket, folder: str, work: Work, memory: int) -> NoR
         memory_limits.bound_memory(memory)
         _send(channel, str(os.getpid()).encode())
         server = Server(channel, folder)
-        cancel = Cancel()
+        cancel = CancelToken()
         while (message := _receive(channel)) is not None:
             kind, content = message[:1], message[1:]
             if kind == _CANCEL:
@@ -396,7 +396,7 @@ def _answer(channel: socket.socket, folder: str, work: Work, memory: int) -> NoR
             elif kind == _REPLY:
                 server.replies.put(json.loads(content))
             else:
-                cancel = Cancel()
+                cancel = CancelToken()
                 server.replies = SimpleQueue()
                 threading.Thread(
                     target=_work, args=(server, json.loads(content), work, cancel, memory), daemon=True
@@ -444,7 +444,7 @@ class Server:
             _send(self._channel, message)
 
 
-def _work(server: Server, request: dict[str, Any], work: Work, cancel: Cancel, memory: int) -> None:
+def _work(server: Server, request: dict[str, Any], work: Work, cancel: CancelToken, memory: int) -> None:
     try:
         with cancel.current():
             ready = work(request, server)

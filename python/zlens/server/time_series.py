@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from zlens.catalog.aggregation import Question
+from zlens.catalog.aggregation import MeasureQuery
 from zlens.catalog.expressions import quote
 
 
-def sql(question: Question, course: Question, rows: str, over_time: str) -> str:
+def sql(question: MeasureQuery, course: MeasureQuery, rows: str, over_time: str) -> str:
     """SQL of the rows, with the times and values of the course of each as the last columns.
 
     course      the same query for one column, with buckets

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Sequence
 
 from zlens.catalog import measures
-from zlens.engine.cancellation import Cancel
+from zlens.engine.cancellation import CancelToken
 from zlens.errors import ZlensError
 from zlens.server import endpoints, findings, fleet, peaks, schema
-from zlens.server.workspace import Place
+from zlens.server.workspace import Workspace
 
 #: Measures that the overview shows, and columns of them.
 SHOWN: dict[str, Sequence[str]] = {
@@ -25,7 +25,7 @@ SHOWN: dict[str, Sequence[str]] = {
 _PATIENCE_S = 5.0
 
 
-def warm(place: Place) -> None:
+def warm(place: Workspace) -> None:
     """Compute the data of the overview; a request for one part waits for that part only."""
     if place.wide:
         # What a system needs is computed when it is asked for.
@@ -51,15 +51,15 @@ def warm(place: Place) -> None:
             place.session.sql(f"SELECT count(*) FROM {table}").first(1)
 
 
-class Warming:
+class Warmup:
     """The background thread, until it is done or canceled."""
 
-    def __init__(self, place: Place) -> None:
-        self._cancel = Cancel()
+    def __init__(self, place: Workspace) -> None:
+        self._cancel = CancelToken()
         self._thread = threading.Thread(target=self._run, args=(place,), name="zlens-warming", daemon=True)
         self._thread.start()
 
-    def _run(self, place: Place) -> None:
+    def _run(self, place: Workspace) -> None:
         with self._cancel.current():
             try:
                 warm(place)

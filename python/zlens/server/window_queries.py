@@ -9,9 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.catalog import time_blocks
-from zlens.catalog.aggregation import Question
-from zlens.catalog.time_blocks import Blocks, Window
-from zlens.server.workspace import Place
+from zlens.catalog.aggregation import MeasureQuery
+from zlens.catalog.time_blocks import BlockQuery, TimeWindow
+from zlens.server.workspace import Workspace
 
 #: Rows of a table from which parts of answers are kept; shorter tables are read as fast.
 LONG = 100_000
@@ -19,20 +19,20 @@ LONG = 100_000
 BLOCKS = 48
 
 
-class Windowed(Struct, frozen=True):
+class WindowQueries(Struct, frozen=True):
     """Queries of one measure over a window.
 
     read     the columns of the measure that they read
     groups   SQL conditions on the columns that queries group by
     """
 
-    place: Place
+    place: Workspace
     table: str
     read: Sequence[str]
-    window: Window
+    window: TimeWindow
     groups: Sequence[str]
 
-    def sql(self, question: Question) -> str:
+    def sql(self, question: MeasureQuery) -> str:
         """SELECT of a question, whose own condition does not include the window."""
         if not self.place.is_long(self.table, self.read, LONG):
             return self.plain(question)
@@ -43,25 +43,25 @@ class Windowed(Struct, frozen=True):
         width = self._width()
         if question.bucket or divisible is None or not width or not self.window.spans(width):
             return self.plain(question)
-        blocked = Blocks(divisible, width)
+        blocked = BlockQuery(divisible, width)
         kept = self.place.derived(blocked.kept(), self.table, self.read)
         if kept is None:
             return self.plain(question)
         first = blocked.sql(self.window, kept, self.groups)
         return first if others is None else time_blocks.joined(question, first, self.plain(others))
 
-    def plain(self, question: Question) -> str:
+    def plain(self, question: MeasureQuery) -> str:
         """The same SELECT over the rows of the measure alone."""
         return self._narrower(question).sql()
 
-    def _narrower(self, question: Question) -> Question:
+    def _narrower(self, question: MeasureQuery) -> MeasureQuery:
         conditions = [question.where, *self.groups, self.window.condition()]
         return replace(
             question,
             where=" AND ".join(condition for condition in conditions if condition != "true") or "true",
         )
 
-    def _of_intervals(self, question: Question, kept: str) -> str:
+    def _of_intervals(self, question: MeasureQuery, kept: str) -> str:
         where = " AND ".join([*self.groups, self.window.condition()])
         return question.grouped(question.statistics(), kept, where)
 

@@ -18,11 +18,11 @@ from zlens.catalog import measures
 from zlens.catalog.expressions import quote
 from zlens.engine import cancellation
 from zlens.errors import QueryError
-from zlens.inputs.options import Moment, Options, parse_moment
-from zlens.server.resource_pool import KeptOpen
-from zlens.server.rig_runs import Runs
-from zlens.server.sql_workers import Processes, ProcessesOf
-from zlens.session.session import Session
+from zlens.inputs.options import Options, TimeSpec, parse_moment
+from zlens.server.resource_pool import ResourcePool
+from zlens.server.rig_runs import RigRuns
+from zlens.server.sql_workers import ProcessesOf, SqlWorkers
+from zlens.session.session import CoreSession
 
 #: Narrower sessions kept open, with the measures they have computed.
 NARROWER = 6
@@ -40,7 +40,7 @@ DERIVED = 48
 GROWTHS = 4
 
 
-class Place(Struct):
+class Workspace(Struct):
     """The data that requests read.
 
     inputs      as named by the user; no other file is ever read
@@ -49,15 +49,15 @@ class Place(Struct):
     live        whether data still arrive
     """
 
-    session: Session
+    session: CoreSession
     inputs: Sequence[str]
-    processes: Processes | ProcessesOf | None = None
-    runs: Runs | None = None
+    processes: SqlWorkers | ProcessesOf | None = None
+    runs: RigRuns | None = None
     live: bool = False
     _guard: threading.Lock = field(default_factory=threading.Lock)
-    _narrower: KeptOpen[Session] = field(default_factory=lambda: KeptOpen(NARROWER))
-    _opened_runs: KeptOpen[Place] = field(default_factory=lambda: KeptOpen(OPENED_RUNS))
-    _opened_systems: KeptOpen[Place] = field(default_factory=lambda: KeptOpen(OPENED_SYSTEMS))
+    _narrower: ResourcePool[CoreSession] = field(default_factory=lambda: ResourcePool(NARROWER))
+    _opened_runs: ResourcePool[Workspace] = field(default_factory=lambda: ResourcePool(OPENED_RUNS))
+    _opened_systems: ResourcePool[Workspace] = field(default_factory=lambda: ResourcePool(OPENED_SYSTEMS))
     _answers: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
     _answering: dict[Any, threading.RLock] = field(default_factory=dict)
     _wanted: dict[str, tuple[int, frozenset[str]]] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Place(Struct):
         end: str | float | None = None,
         input: str | None = None,
         source: str | None = None,
-    ) -> Iterator[Session]:
+    ) -> Iterator[CoreSession]:
         """A session of one system, a time window, one of the inputs, or one source of each system."""
         options = self._options(system, start, end, source)
         if input is not None and input not in self.names:
@@ -100,7 +100,7 @@ class Place(Struct):
             yield session
 
     @contextmanager
-    def of_run(self, run: str | None) -> Iterator[Place]:
+    def of_run(self, run: str | None) -> Iterator[Workspace]:
         """The place of a run of the rig, by SCENARIO/RUN; None: this one."""
         if run is None:
             yield self
@@ -110,7 +110,7 @@ class Place(Struct):
         files, throughput = self.runs.files(run)
         options = Options(throughput=throughput)
         with self._opened_runs.use(
-            run, lambda: Place(zlens.open(files, options=options), files, runs=self.runs)
+            run, lambda: Workspace(zlens.open(files, options=options), files, runs=self.runs)
         ) as place:
             yield place
 
@@ -120,7 +120,7 @@ class Place(Struct):
         return not self.live and len(self.session.systems) > WIDE
 
     @contextmanager
-    def of_systems(self, request: dict[str, Any]) -> Iterator[Place]:
+    def of_systems(self, request: dict[str, Any]) -> Iterator[Workspace]:
         """The place of the source that a request names; if this one is wide, of one system or machine."""
         systems = self._asked(request) if self.wide else ()
         options = self._options(None, None, None, request.get("source"))
@@ -130,9 +130,9 @@ class Place(Struct):
             yield self
             return
 
-        def opened() -> Place:
+        def opened() -> Workspace:
             session = self._reopened(options) if systems else self.session.narrowed(options)
-            return Place(session, self.inputs, live=self.live)
+            return Workspace(session, self.inputs, live=self.live)
 
         with self._opened_systems.use(options, opened) as place:
             yield place
@@ -149,7 +149,7 @@ class Place(Struct):
     @contextmanager
     def alone(
         self, systems: tuple[str, ...], start: str | float | None, end: str | float | None
-    ) -> Iterator[Session]:
+    ) -> Iterator[CoreSession]:
         """A session of these systems in a time window, not kept: a thousand are read one after another."""
         with self._reopened(replace(self._options(None, start, end, None), systems=systems)) as session:
             yield session
@@ -163,12 +163,12 @@ class Place(Struct):
             wanted = {info.system for info in self.session.systems if info.system == request["system"]}
         return tuple(sorted(wanted))
 
-    def _reopened(self, options: Options) -> Session:
+    def _reopened(self, options: Options) -> CoreSession:
         """A session over sources of its own: statements over those of all systems name the files of all."""
         # Throughput may be of other systems; whether it belongs to the input was asked before.
         return zlens.open(self.inputs, options=replace(options, throughput=None)).narrowed(options)
 
-    def _session(self, options: Options, input: str | None) -> Session:
+    def _session(self, options: Options, input: str | None) -> CoreSession:
         if input is None and self.wide:
             return self._reopened(options)
         if input is None:
@@ -264,7 +264,7 @@ class Place(Struct):
         return quote(self.session.derive(query, {table: columns}))
 
 
-def moment(value: str | float) -> Moment:
+def moment(value: str | float) -> TimeSpec:
     """A time of a request: seconds since 1970, or in the form of --from."""
     if isinstance(value, str):
         return parse_moment(value)
@@ -272,4 +272,4 @@ def moment(value: str | float) -> Moment:
         time = dt.datetime.fromtimestamp(value, dt.UTC)
     except (ValueError, OverflowError, OSError):
         raise QueryError(f"{value:g} is not a time", expected="seconds since 1970") from None
-    return Moment(time.date(), time.time(), dt.UTC)
+    return TimeSpec(time.date(), time.time(), dt.UTC)

@@ -10,7 +10,7 @@ from zlens.catalog.synthetic import is_made
 from zlens.errors import InputError
 from zlens.inputs.options import ALL, Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Accompanied, Progress, Source, SystemInfo, shared_us
+from zlens.inputs.source import CompanionSource, Progress, Source, SystemInfo, shared_us
 from zlens.lake.file_names import is_lake, is_url
 from zlens.readers import trailing_data
 from zlens.readers.recognition import READERS, InputFiles, digest, find, problem, reader
@@ -52,7 +52,7 @@ def open_inputs(
             problems += trailing_data.named(name, source.problems(), paths)
     for source in sources:
         # A source that does not describe its machine may take that from another one.
-        if isinstance(source, Accompanied):
+        if isinstance(source, CompanionSource):
             companions = [companion.systems for companion in sources if companion.name == source.beside]
             source.accompany([info for systems in companions for info in systems])
     for source in sources:

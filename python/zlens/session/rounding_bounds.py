@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from zlens.catalog import listings
 from zlens.catalog.expressions import quote
-from zlens.catalog.raw_columns import Column
-from zlens.inputs.source import ArrowSource, Interval, RawTable, Source, WithoutFiles
-from zlens.session.session import Session
+from zlens.catalog.raw_columns import RawColumn
+from zlens.inputs.source import ArrowSource, FilelessSource, Interval, RawTable, Source
+from zlens.session.session import CoreSession
 
 #: Between the name of a system or a machine and the number of its change; no name has it.
 MARK = "\n"
@@ -34,7 +34,7 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-class Change(Struct, frozen=True):
+class RoundingChange(Struct, frozen=True):
     """A number of a raw table that is half a unit of its last digit larger or smaller."""
 
     table: str
@@ -48,12 +48,12 @@ class Change(Struct, frozen=True):
         return f"CASE WHEN {value} >= 0 THEN greatest({value} - {half}, 0) ELSE {value} - {half} END"
 
 
-def has_printed(session: Session) -> bool:
+def has_printed(session: CoreSession) -> bool:
     """Whether an input has numbers with a precision."""
     return any(info.source in listings.PRINTED for info in session.systems)
 
 
-def changes(session: Session, numbers: Iterable[tuple[str, str]]) -> list[Change]:
+def changes(session: CoreSession, numbers: Iterable[tuple[str, str]]) -> list[RoundingChange]:
     """The changes of those numbers, as raw table and column, that the input has rounded."""
     by_table: dict[str, list[str]] = {}
     for table, column in sorted(set(numbers)):
@@ -68,11 +68,11 @@ def changes(session: Session, numbers: Iterable[tuple[str, str]]) -> list[Change
         ((*halves,),) = session.sql(f"SELECT {largest} FROM {quote(table)}").rows
         for column, half in zip(columns, halves, strict=True):
             if half:
-                found += [Change(table, column, up) for up in (True, False)]
+                found += [RoundingChange(table, column, up) for up in (True, False)]
     return found
 
 
-def _printed_tables(session: Session) -> set[str]:
+def _printed_tables(session: CoreSession) -> set[str]:
     """Raw tables with rows of printed sources."""
     printed = (source for source in session.sources if _is_printed(source))
     return {name for source in printed for name in source.tables}
@@ -82,20 +82,20 @@ def _is_printed(source: Source) -> bool:
     return any(info.source in listings.PRINTED for info in source.systems)
 
 
-def rounded(session: Session, changed: Sequence[Change]) -> Session:
+def rounded(session: CoreSession, changed: Sequence[RoundingChange]) -> CoreSession:
     """The listings of a session with their systems once for each change, and once as they are."""
     beside = session.narrowed(replace(session.options, **_OPTIONS))
     names = sorted({source.name for source in session.sources if _is_printed(source)})
-    beside.sources, beside._found = [_Rounded(session, name, changed) for name in names], []
+    beside.sources, beside._found = [_PerturbedSource(session, name, changed) for name in names], []
     return beside
 
 
-class _Table:
+class _PerturbedTable:
     """A raw table with its rows once for each change."""
 
-    def __init__(self, session: Session, table: RawTable, changed: Sequence[Change]) -> None:
+    def __init__(self, session: CoreSession, table: RawTable, changed: Sequence[RoundingChange]) -> None:
         self.name = table.name
-        self.columns: tuple[Column, ...] = table.columns
+        self.columns: tuple[RawColumn, ...] = table.columns
         self._session = session
         self._changed = changed
 
@@ -117,10 +117,10 @@ class _Table:
         return f"CASE change {' '.join(own)} ELSE {quote(column)} END" if own else quote(column)
 
 
-class _Rounded(WithoutFiles):
+class _PerturbedSource(FilelessSource):
     """A source of systems once for each change."""
 
-    def __init__(self, session: Session, name: str, changed: Sequence[Change]) -> None:
+    def __init__(self, session: CoreSession, name: str, changed: Sequence[RoundingChange]) -> None:
         self.name = name
         sources = [source for source in session.sources if source.name == name and _is_printed(source)]
         own = {(info.system, info.source) for source in sources for info in source.systems}
@@ -143,7 +143,7 @@ class _Rounded(WithoutFiles):
             for number in range(len(changed) + 1)
         ]
         self.tables: dict[str, list[RawTable]] = {
-            name: [_Table(session, source.tables[name][0], changed)]
+            name: [_PerturbedTable(session, source.tables[name][0], changed)]
             for source in reversed(sources)
             for name in source.tables
             if name in listings.tables() or name.startswith(listings.RMF)

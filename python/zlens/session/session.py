@@ -12,25 +12,34 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.engine.cancellation import held
 from zlens.errors import QueryError
 from zlens.inputs import record_intervals
-from zlens.inputs.options import ALL, Moment, Options
+from zlens.inputs.options import ALL, Options, TimeSpec
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Interval, KeptTable, Progress, RawTable, Sized, Source, SystemInfo, table_of
+from zlens.inputs.source import (
+    Interval,
+    PrecomputedTable,
+    Progress,
+    RawTable,
+    SizedSource,
+    Source,
+    SystemInfo,
+    table_of,
+)
 from zlens.schema.wording import say
 from zlens.session.open_inputs import open_inputs
 
 if TYPE_CHECKING:
-    from zlens.catalog.formula_policy import Trust
+    from zlens.catalog.formula_policy import FormulaPolicy
     from zlens.catalog.groups import Groups
     from zlens.engine.engine import Engine
-    from zlens.engine.results import Answer
+    from zlens.engine.results import QueryResult
     from zlens.readers.throughput.table import Throughput
     from zlens.session.busiest import Load
     from zlens.session.shown import OfSource
-    from zlens.session.throughput_join import Suggestion
+    from zlens.session.throughput_join import ClockOffset
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SECOND = 1_000_000
@@ -44,7 +53,7 @@ _WITHIN = """EXISTS (
 _OPENING = threading.RLock()
 
 
-class Tables(Mapping[str, list[RawTable]]):
+class SourceTables(Mapping[str, list[RawTable]]):
     """The raw tables of several sources as one mapping. A source may find its tables only on request."""
 
     def __init__(self, computed: dict[str, list[RawTable]], sources: list[Source]) -> None:
@@ -74,12 +83,12 @@ class Tables(Mapping[str, list[RawTable]]):
 
 def _size(source: Source) -> int:
     """Bytes of a source's files."""
-    if isinstance(source, Sized):
+    if isinstance(source, SizedSource):
         return source.size
     return sum(int(file.get("bytes") or 0) for file in source.info())
 
 
-class Session:
+class CoreSession:
     """Inputs opened together. A context manager; `close` releases memory and the spill folder."""
 
     def __init__(
@@ -96,8 +105,8 @@ class Session:
 
             belongs(self.throughput, self.systems)
 
-    _own_intervals: Session | None = None
-    _ungrouped: Session | None = None
+    _own_intervals: CoreSession | None = None
+    _ungrouped: CoreSession | None = None
     #: Measures whose rows were computed before, by name: they are read instead of compiled.
     computed: Mapping[str, RawTable] = {}
     #: Whether it reads a few intervals and each measure once: planning its queries takes most of its time.
@@ -118,7 +127,7 @@ class Session:
         session._engine, session.computed = None, computed or {}
         return session
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> CoreSession:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -135,7 +144,7 @@ class Session:
         self._own_intervals = self._ungrouped = None
 
     @property
-    def own_intervals(self) -> Session:
+    def own_intervals(self) -> CoreSession:
         """The same input and options without --every: means then cover the recorded intervals."""
         if not self.options.every_s:
             return self
@@ -144,7 +153,7 @@ class Session:
         return self._own_intervals
 
     @property
-    def ungrouped(self) -> Session:
+    def ungrouped(self) -> CoreSession:
         """The same input and options without --group: totals are over members, not over groups."""
         if not self.options.group:
             return self
@@ -284,14 +293,14 @@ class Session:
             intervals = self._peak(intervals, self.options.peak_minutes)
         return self._open_engine(lambda: intervals)
 
-    def sql(self, query: str) -> Answer:
+    def sql(self, query: str) -> QueryResult:
         """Answer one SELECT over measures, raw tables and roles; QueryError if it is invalid.
 
         The answer has `rows`, and exports Arrow to pandas, Polars, pyarrow and DuckDB.
         """
         return self.engine.ask(query)
 
-    def select(self, query: str, reads: Mapping[str, Collection[str]]) -> Answer:
+    def select(self, query: str, reads: Mapping[str, Collection[str]]) -> QueryResult:
         """Answer one of zlens' own SELECTs, which reads these columns of these measures."""
         return self.engine.select(query, reads)
 
@@ -333,7 +342,7 @@ class Session:
         """Announce queries, as `expect` does; yields those whose data are computed by now, cheapest first."""
         return self.engine.stages(queries)
 
-    def table(self, name: str) -> Answer:
+    def table(self, name: str) -> QueryResult:
         """All rows of one table."""
         if not name.replace("_", "").isalnum():
             raise QueryError(f"{name!r} is not a table name")
@@ -360,7 +369,7 @@ class Session:
 
         return joined(self.throughput, intervals, self.options.tz, self.options.throughput_offset_s)
 
-    def throughput_offsets(self) -> list[Suggestion]:
+    def throughput_offsets(self) -> list[ClockOffset]:
         """For each source of a system, the clock offset with the best correlation of rate and busy."""
         if self.throughput is None:
             return []
@@ -584,7 +593,7 @@ class Session:
         for info in self.systems:
             releases.setdefault(info.release, []).append(info.system)
         return Engine(
-            Tables(raw_tables, self.sources),
+            SourceTables(raw_tables, self.sources),
             session_tables_by_name,
             where=lambda columns: self._conditions(columns, ends),
             summed=every is not None,
@@ -602,7 +611,7 @@ class Session:
     def _since(self, span: tuple[int, int] | None) -> dict[str, RawTable]:
         """The rows that were computed before, as far as the first and last selected interval need them."""
         return {
-            name: table.since(span[0]) if span is not None and isinstance(table, KeptTable) else table
+            name: table.since(span[0]) if span is not None and isinstance(table, PrecomputedTable) else table
             for name, table in self.computed.items()
         }
 
@@ -615,15 +624,15 @@ class Session:
         return sizes
 
     @cached_property
-    def _trust(self) -> Trust:
-        from zlens.catalog.formula_policy import Trust, Weights
+    def _trust(self) -> FormulaPolicy:
+        from zlens.catalog.formula_policy import CpumfWeights, FormulaPolicy
 
-        weights = Weights()
+        weights = CpumfWeights()
         if self.options.weights:
             from zlens.catalog import cpumf_weights
 
             weights = cpumf_weights.read(self.options.weights)
-        return Trust(self.options.allow_unverified, weights)
+        return FormulaPolicy(self.options.allow_unverified, weights)
 
     @cached_property
     def _groups(self) -> Groups | None:
@@ -642,7 +651,7 @@ class Session:
         return groups.cluster(system, self._groups)
 
     def _conditions(
-        self, columns: Iterable[Column], ends: Callable[[], tuple[int, int] | None]
+        self, columns: Iterable[RawColumn], ends: Callable[[], tuple[int, int] | None]
     ) -> tuple[str, set[str]] | None:
         """The options as a condition on a raw table with these columns, and the columns that it names.
 
@@ -672,12 +681,12 @@ class Session:
         return (" AND ".join(parts), named) if parts else None
 
 
-def nothing() -> Session:
+def nothing() -> CoreSession:
     """A session without input: every table exists and is empty, so that queries can be checked."""
-    return Session.over([], Options())
+    return CoreSession.over([], Options())
 
 
-def _after(local: dt.datetime, moment: Moment, zone: dt.tzinfo) -> bool:
+def _after(local: dt.datetime, moment: TimeSpec, zone: dt.tzinfo) -> bool:
     if moment.date is None:
         return local.time() > moment.time
     return local > moment.utc(zone, moment.date)
@@ -687,7 +696,7 @@ def _micro(time: dt.datetime) -> int:
     return (time - _EPOCH) // dt.timedelta(microseconds=1)
 
 
-def _span(session: Session, info: SystemInfo) -> str:
+def _span(session: CoreSession, info: SystemInfo) -> str:
     first, last = (
         session.display(_EPOCH + dt.timedelta(microseconds=info.intervals[at].end_us), info.system)
         for at in (0, -1)

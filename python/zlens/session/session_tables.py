@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zlens.catalog import measures, session_columns
 from zlens.catalog.interval_flags import GAP, SHORT
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.resets import KIND as RESET
 from zlens.catalog.resets import subject_kind, subject_name
 from zlens.inputs import data_quality, record_intervals
@@ -18,7 +18,7 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, RawTable, SystemInfo
 
 if TYPE_CHECKING:
-    from zlens.session.session import Session
+    from zlens.session.session import CoreSession
 
 #: A helper, its columns, and the roles that feed it.
 Helper = tuple[str, Sequence[str], Sequence[str]]
@@ -26,7 +26,7 @@ Helper = tuple[str, Sequence[str], Sequence[str]]
 _MICROSECONDS = 1_000_000
 
 
-class ComputedTable:
+class SessionTable:
     """A raw table whose rows are computed when it is first read.
 
     helpers   gives the helpers that it reads if the input fills one of their roles: helper, columns, roles
@@ -35,7 +35,7 @@ class ComputedTable:
     def __init__(
         self,
         name: str,
-        columns: tuple[Column, ...],
+        columns: tuple[RawColumn, ...],
         rows: Any,
         helpers: Callable[[], Sequence[Helper]] = tuple,
     ) -> None:
@@ -62,7 +62,7 @@ class ComputedTable:
 
 
 def tables(
-    session: Session,
+    session: CoreSession,
     intervals: Callable[[], list[tuple[SystemInfo, Interval]]],
     others: Callable[[], list[tuple[SystemInfo, Interval]]],
     every_s: int | None,
@@ -189,7 +189,7 @@ def tables(
 
     reads = {"problem": read_by_problems}
     return {
-        name: ComputedTable(name, columns, rows[name], reads.get(name, tuple))
+        name: SessionTable(name, columns, rows[name], reads.get(name, tuple))
         for name, columns in session_columns.always().items()
     }
 
@@ -201,7 +201,7 @@ def _is_within(intervals: Sequence[tuple[int, int]], us: int) -> bool:
 
 
 def throughput_tables(
-    session: Session,
+    session: CoreSession,
     intervals: Callable[[], list[tuple[SystemInfo, Interval]]],
     of_load: Callable[[], list[tuple[SystemInfo, Interval]]],
 ) -> list[RawTable]:
@@ -214,10 +214,10 @@ def throughput_tables(
     from zlens.session import throughput_join
 
     return [
-        ComputedTable(
+        SessionTable(
             "throughput_file", throughput_join.COLUMNS, lambda: session.throughput_rows(intervals())
         ),
-        ComputedTable("throughput_load", throughput_join.COLUMNS, lambda: session.throughput_rows(of_load())),
+        SessionTable("throughput_load", throughput_join.COLUMNS, lambda: session.throughput_rows(of_load())),
     ]
 
 

@@ -12,7 +12,7 @@ from zlens.engine.table_store import ROWS
 from zlens.inputs.source import Source, SystemInfo, table_of
 
 if TYPE_CHECKING:
-    from zlens.session.session import Session
+    from zlens.session.session import CoreSession
 
 #: What the names of tables of measures by hour and day end with.
 _LEVELS = ("_hour", "_day")
@@ -42,7 +42,7 @@ def own_tables(sources: Iterable[Source]) -> dict[OfSource, frozenset[str]]:
     return own
 
 
-def fills(session: Session, own: Mapping[OfSource, frozenset[str]]) -> dict[OfSource, list[str]]:
+def fills(session: CoreSession, own: Mapping[OfSource, frozenset[str]]) -> dict[OfSource, list[str]]:
     """Measures that the records in each system's own inputs fill."""
     filled: dict[frozenset[str], list[str]] = {}
     by_source = {}

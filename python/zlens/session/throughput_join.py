@@ -14,30 +14,30 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.source import Interval, SystemInfo
-from zlens.readers.throughput.table import Row, Throughput
+from zlens.readers.throughput.table import Throughput, ThroughputRow
 from zlens.schema.wording import say
 
 _SECOND = 1_000_000
 
 #: The raw table of the join: the file's values for each interval.
 COLUMNS = (
-    Column("system", "text"),
-    Column("source", "text"),
-    Column("file", "text", "", "the throughput file"),
-    Column("offset", "int", "", "first line of the file for the interval"),
-    Column("interval_end", "time"),
-    Column("seconds", "float"),
-    Column("flag", "text"),
-    Column("workload", "text", "", "name of the workload"),
-    Column("transactions", "float", "count", "transactions ended"),
-    Column("answered", "float", "count", "transactions with a response time"),
-    Column("response_time", "float", "s", "sum of all response times"),
-    Column("covered_time", "float", "s", "part of the interval that the file covers"),
-    Column("clock_offset", "float", "s", "offset added to the file's times"),
+    RawColumn("system", "text"),
+    RawColumn("source", "text"),
+    RawColumn("file", "text", "", "the throughput file"),
+    RawColumn("offset", "int", "", "first line of the file for the interval"),
+    RawColumn("interval_end", "time"),
+    RawColumn("seconds", "float"),
+    RawColumn("flag", "text"),
+    RawColumn("workload", "text", "", "name of the workload"),
+    RawColumn("transactions", "float", "count", "transactions ended"),
+    RawColumn("answered", "float", "count", "transactions with a response time"),
+    RawColumn("response_time", "float", "s", "sum of all response times"),
+    RawColumn("covered_time", "float", "s", "part of the interval that the file covers"),
+    RawColumn("clock_offset", "float", "s", "offset added to the file's times"),
 )
 
 
@@ -66,7 +66,7 @@ def belongs(throughput: Throughput, systems: Sequence[SystemInfo]) -> None:
         )
 
 
-def _utc(row: Row, zone: dt.tzinfo | None, offset_us: int) -> tuple[int, int]:
+def _utc(row: ThroughputRow, zone: dt.tzinfo | None, offset_us: int) -> tuple[int, int]:
     return _at(row.start_us, zone) + offset_us, _at(row.end_us, zone) + offset_us
 
 
@@ -94,7 +94,7 @@ def joined(
         if info.local_time:
             continue
         zone = zone_of(throughput, info, tz)
-        series: dict[str | None, list[tuple[int, int, Row]]] = {}
+        series: dict[str | None, list[tuple[int, int, ThroughputRow]]] = {}
         for row in throughput.rows:
             if row.system in (None, info.system):
                 start, end = _utc(row, zone, round(offset_s * _SECOND))
@@ -117,7 +117,7 @@ def joined(
 
 
 def _overlap(
-    rows: Sequence[tuple[int, int, Row]], ends: Sequence[int], interval: Interval
+    rows: Sequence[tuple[int, int, ThroughputRow]], ends: Sequence[int], interval: Interval
 ) -> tuple[int, float, float | None, float | None, float] | None:
     """First line, transactions, answered ones, their time, time covered; None without any."""
     if not interval.seconds:
@@ -155,7 +155,7 @@ LEAST = 12
 _MOST_POINTS = 720
 
 
-class Suggestion(Struct, frozen=True):
+class ClockOffset(Struct, frozen=True):
     """The clock offset with the best correlation of rate and busy. `sure` is sure, likely or unknown.
 
     measure  what the rate was compared with: busy, or cycles if nothing reports busy
@@ -202,7 +202,7 @@ def suggest(
     tz: dt.tzinfo | None,
     given_s: float,
     measure: str = "busy",
-) -> Suggestion | None:
+) -> ClockOffset | None:
     """The offset of the file's clock, from busy as (end in microseconds, seconds, value); None: too few data.
 
     The certainty comes from the best correlation against the best one more than an interval away, by Fisher's
@@ -247,7 +247,7 @@ def suggest(
         (value for shift, (value, _) in candidates.items() if abs(shift - best) > step), default=0.0
     )
     here = at(given_us)
-    return Suggestion(
+    return ClockOffset(
         info.system, info.source, round(offset / _SECOND, 1), max(step / 10 / _SECOND, 0.1), correlation,
         given_s, here[0] if here else None, count, _sure(correlation, elsewhere, count), measure,
     )  # fmt: skip

@@ -16,18 +16,18 @@ from zlens.models.scenario import Scenario
 SIMULATED = ("system", "shares", "partitions", "queueing", "unparking", "relocation", "aliases")
 
 
-class Lowering(Protocol):
+class ScenarioLowering(Protocol):
     """The interface of a model's module."""
 
     def machine(self, scenario: Scenario) -> dict[str, Any]:
         """The scenario as the values of one of the model `system`."""
 
 
-def find(name: str) -> Lowering:
+def find(name: str) -> ScenarioLowering:
     """The module that turns scenarios of a model into whole machines; QueryError if there is none."""
     if name not in SIMULATED:
         raise QueryError(
             f"{name} scenarios have nothing that moves", expected=f"one of {', '.join(SIMULATED)}",
             cure='write a scenario of model = "system"',
         )  # fmt: skip
-    return cast(Lowering, import_module(f"zlens.simulation.{name}"))
+    return cast(ScenarioLowering, import_module(f"zlens.simulation.{name}"))

@@ -19,9 +19,9 @@ from zlens.models.constants import constant
 from zlens.models.partitions import prsm, zvm_limits
 from zlens.models.relocation import link as relocation_link
 from zlens.models.scenario import Scenario
-from zlens.models.scenario_errors import Moving, Problem
+from zlens.models.scenario_errors import ScenarioErrors, SimulationSpec
 from zlens.models.simulation_spec import CHANNELS, COUNTERS, CP, INSTRUCTIONS, MACHINE, SIMULATION
-from zlens.models.system.partitions import Entry, Part, parts, users_of
+from zlens.models.system.partitions import Entry, SystemPartition, parts, users_of
 from zlens.models.system.spec import LOAD, MEMORY
 from zlens.simulation import counters
 
@@ -32,7 +32,7 @@ _FIRST_DEVICE = 0x1000
 _NEVER = 1e9
 
 
-class Lowered(Struct, frozen=True):
+class LoweredScenario(Struct, frozen=True):
     """What the simulator takes, and the systems that write monitor records, in order.
 
     recorded    by name: the release in whose records, None: zlens' own
@@ -42,13 +42,13 @@ class Lowered(Struct, frozen=True):
     recorded: dict[str, str | None]
 
 
-def table(scenario: Scenario, spec: Moving, values: Entry | None, where: str) -> Entry:
+def table(scenario: Scenario, spec: SimulationSpec, values: Entry | None, where: str) -> Entry:
     """A table with its defaults, if the scenario leaves it out."""
     found: Entry = spec.check({}, where, scenario.problem) if values is None else values
     return found
 
 
-def lower(scenario: Scenario) -> Lowered:
+def lower(scenario: Scenario) -> LoweredScenario:
     """What the simulator takes; ScenarioError for what cannot be simulated."""
     found = parts(scenario)
     simulation = table(scenario, SIMULATION, scenario["simulation"], "simulation")
@@ -56,8 +56,8 @@ def lower(scenario: Scenario) -> Lowered:
     kinds = [kind for kind, count in scenario["processors"].items() if count]
     _check_cores(scenario, found)
     systems = [part for part in found if part.zvm] or found[:1]
-    lowered = _Machine(scenario, found, kinds, start_s)
-    return Lowered(
+    lowered = _MachineLowering(scenario, found, kinds, start_s)
+    return LoweredScenario(
         {
             "seed": simulation["seed"],
             "start_tod": _native.tod_from_unix_us(round(start_s * 1e6)),
@@ -91,7 +91,7 @@ def _time(scenario: Scenario, value: float | str, zone: float, where: str) -> fl
     return time.timestamp()
 
 
-def _check_cores(scenario: Scenario, found: Sequence[Part]) -> None:
+def _check_cores(scenario: Scenario, found: Sequence[SystemPartition]) -> None:
     wrong = scenario.problem.wrong
     for part in found:
         for entry in part.cores:
@@ -115,10 +115,12 @@ def _check_cores(scenario: Scenario, found: Sequence[Part]) -> None:
         raise wrong("physlog is a measurement, which a simulation makes by itself", "leave [[physlog]] out")
 
 
-class _Machine:
+class _MachineLowering:
     """Lowers the tables of one scenario, whose types and partitions it knows."""
 
-    def __init__(self, scenario: Scenario, found: Sequence[Part], kinds: list[str], start_s: float) -> None:
+    def __init__(
+        self, scenario: Scenario, found: Sequence[SystemPartition], kinds: list[str], start_s: float
+    ) -> None:
         self.scenario, self.parts, self.kinds, self.start_s = scenario, found, kinds, start_s
         self.kind = {name: at for at, name in enumerate(kinds)}
         self.group = {(one["name"], one["type"]): at for at, one in enumerate(scenario["group"])}
@@ -131,7 +133,7 @@ class _Machine:
             for entry, amount in zip(sharing, amounts, strict=True):
                 self.entitled[entry["name"], kind] = amount
 
-    def table(self, spec: Moving, values: Entry | None, where: str) -> Entry:
+    def table(self, spec: SimulationSpec, values: Entry | None, where: str) -> Entry:
         return table(self.scenario, spec, values, where)
 
     def assumed(self, name: str) -> Any:
@@ -221,7 +223,7 @@ class _Machine:
             return float(group["absolute_cap"])
         return float(group["capacity"] / self.scenario["msu_per_core"])
 
-    def partition(self, part: Part, number: int) -> dict[str, Any]:
+    def partition(self, part: SystemPartition, number: int) -> dict[str, Any]:
         return {
             "name": part.name,
             "number": part.of("number") or number,
@@ -231,7 +233,7 @@ class _Machine:
             ),
         }
 
-    def _share(self, part: Part, entry: Entry) -> dict[str, Any]:
+    def _share(self, part: SystemPartition, entry: Entry) -> dict[str, Any]:
         cores, kind = entry["cores"], entry["type"]
         dedicated = entry["dedicated"]
         entitled = float(cores) if dedicated else self.entitled[part.name, kind]
@@ -270,9 +272,9 @@ class _Machine:
 
     # Systems -----------------------------------------------------------------------------------
 
-    def system(self, part: Part, number: int, *, recorded: bool) -> dict[str, Any]:
+    def system(self, part: SystemPartition, number: int, *, recorded: bool) -> dict[str, Any]:
         given = part.of("cp") or self.scenario["cp"]
-        cp = self.table(CP, given, "cp") if part.zvm else {**CP.check({}, "cp", Problem()), **_NO_COST}
+        cp = self.table(CP, given, "cp") if part.zvm else {**CP.check({}, "cp", ScenarioErrors()), **_NO_COST}
         storage = part.of("storage") or self.assumed("sim_partition_storage")
         ipl = part.of("ipl")
         ipl_s = (
@@ -317,14 +319,14 @@ class _Machine:
             "commands": self._commands(part, names),
         }
 
-    def _threads(self, part: Part) -> list[int]:
+    def _threads(self, part: SystemPartition) -> list[int]:
         """Threads per core by type: types that have two are the mode's."""
         two: tuple[str, ...] = ()
         if part.cores[0]["smt"] == "SMT-2":
             two = zvm_limits.mode(part.cores[0]["mode"]).two_threads
         return [2 if kind in two else 1 for kind in self.kinds]
 
-    def _cp(self, part: Part, given: Entry) -> dict[str, Any]:
+    def _cp(self, part: SystemPartition, given: Entry) -> dict[str, Any]:
         excess = None if given["excessuse"] == "NONE" else given[f"excessuse_{given['excessuse'].lower()}"]
         vertical = any(entry["polarization"] == "vertical" and not entry["dedicated"] for entry in part.cores)
         held = any(entry["unparked"] is not None for entry in part.cores)
@@ -450,7 +452,7 @@ class _Machine:
             "capacity": pool["capacity"],
         }
 
-    def _volumes(self, part: Part, names: dict[str, dict[str, int]]) -> list[dict[str, Any]]:
+    def _volumes(self, part: SystemPartition, names: dict[str, dict[str, int]]) -> list[dict[str, Any]]:
         taken = {volume["device"] for volume in part.volumes}
         numbers = (number for number in range(_FIRST_DEVICE, 0x10000) if number not in taken)
         return [
@@ -477,7 +479,9 @@ class _Machine:
             for volume in part.volumes
         ]
 
-    def _relocation(self, part: Part, entry: Entry, names: dict[str, dict[str, int]]) -> dict[str, Any]:
+    def _relocation(
+        self, part: SystemPartition, entry: Entry, names: dict[str, dict[str, int]]
+    ) -> dict[str, Any]:
         user = part.users[names["user"][entry["user"]]]
         storage = user["storage"] or self.assumed("sim_user_storage")
         touched = storage if entry["touched"] is None else entry["touched"]
@@ -503,7 +507,7 @@ class _Machine:
             "no_progress": _NEVER if entry["no_progress"] is None else entry["no_progress"] / 100,
         }
 
-    def _link(self, part: Part) -> dict[str, Any] | None:
+    def _link(self, part: SystemPartition) -> dict[str, Any] | None:
         link = self.scenario["link"]
         if link is None or not part.relocations:
             return None
@@ -521,7 +525,7 @@ class _Machine:
             "devices": relocation_link.numbers(self.scenario),
         }
 
-    def _commands(self, part: Part, names: dict[str, dict[str, int]]) -> list[dict[str, Any]]:
+    def _commands(self, part: SystemPartition, names: dict[str, dict[str, int]]) -> list[dict[str, Any]]:
         commands = sorted(part.commands, key=lambda command: float(command["at"]))
         return [{"at_s": one["at"], "action": self._action(one, names)} for one in commands]
 
@@ -584,7 +588,7 @@ def _at_most_all(demand: float) -> float | None:
     return None if demand >= 100 else demand
 
 
-def _loads(part: Part) -> list[Entry]:
+def _loads(part: SystemPartition) -> list[Entry]:
     """A user of each type that uses what a partition without users demands."""
     users = []
     for entry in part.cores:

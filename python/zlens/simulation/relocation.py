@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from zlens.models.relocation import model
-from zlens.models.relocation.dirtying import AtRandom, Dirtying
+from zlens.models.relocation.dirtying import RandomWrites, WriteModel
 from zlens.models.scenario import Scenario
 from zlens.simulation.queueing import FREE
 
@@ -53,9 +53,9 @@ def _relocation(scenario: Scenario, guest: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _writes(dirtying: Dirtying) -> list[tuple[float, float]]:
+def _writes(dirtying: WriteModel) -> list[tuple[float, float]]:
     """MiB of each kind of storage, and MiB/s written to it."""
-    if not isinstance(dirtying, AtRandom):
+    if not isinstance(dirtying, RandomWrites):
         return [(0.0, 0.0)]
     return [(pages / model.PAGES_IN_MIB, pages * rate / model.PAGES_IN_MIB) for pages, rate in dirtying.kinds]
 

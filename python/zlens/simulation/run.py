@@ -29,8 +29,8 @@ from zlens.models.constants import constant
 from zlens.models.scenario import Scenario, checked, put
 from zlens.models.system.spec import SPEC
 from zlens.rendering.atomic_file import no_file, whole_file
-from zlens.schema.validators import Key, Many, Spec
-from zlens.simulation.lowering import Lowered, lower
+from zlens.schema.validators import Key, ListOf, Spec
+from zlens.simulation.lowering import LoweredScenario, lower
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -46,16 +46,16 @@ _LOOK_S = 0.1
 _OF_ANSWER = ("crowded_from", "vertical_bands", "soft_limits", "burst_carried", "relocation_changes")
 
 
-class Prepared(Struct, frozen=True):
+class PreparedScenario(Struct, frozen=True):
     """A checked scenario, ready to run. constants: the assumptions it uses, those that it sets included."""
 
     model: str
     title: str | None
-    lowered: Lowered
+    lowered: LoweredScenario
     constants: tuple[Assumption, ...]
 
 
-class Run(Struct, frozen=True):
+class SimulationRun(Struct, frozen=True):
     """A finished simulation.
 
     files       path of each recorded system
@@ -73,7 +73,7 @@ class Run(Struct, frozen=True):
 
 def prepared(
     values: Mapping[str, Any], *, file: str | None = None, seed: int | None = None, hours: float | None = None
-) -> Prepared:
+) -> PreparedScenario:
     """A scenario as parsed from TOML, checked and lowered; ScenarioError if it cannot be simulated."""
     name = values.get("model")
     if not isinstance(name, str):
@@ -107,7 +107,7 @@ def prepared(
     except ScenarioError as error:
         error.file = error.file or file
         raise
-    return Prepared(name, whole.title, lowered, tuple(_constants(name, values, whole)))
+    return PreparedScenario(name, whole.title, lowered, tuple(_constants(name, values, whole)))
 
 
 def seeded(
@@ -117,7 +117,7 @@ def seeded(
     file: str | None = None,
     seed: int | None = None,
     hours: float | None = None,
-) -> list[Prepared]:
+) -> list[PreparedScenario]:
     """The scenario prepared so many times, each with a seed one higher."""
     if not 1 <= runs <= MOST_RUNS:
         raise ScenarioError(f"{runs} runs cannot be simulated", expected=f"1 to {MOST_RUNS}")
@@ -155,9 +155,9 @@ def _set(keys: Iterable[Key], values: Mapping[str, Any]) -> Iterator[tuple[str, 
         value, kind = values[key.name], key.kind
         if key.constant is not None:
             yield key.constant, value
-        inner = kind.of if isinstance(kind, Many) else kind
+        inner = kind.of if isinstance(kind, ListOf) else kind
         if isinstance(inner, Spec):
-            for entry in value if isinstance(kind, Many) else (value,):
+            for entry in value if isinstance(kind, ListOf) else (value,):
                 yield from _set(inner.keys, entry)
 
 
@@ -168,11 +168,11 @@ def layouts(release: str | None = None) -> str:
 
 
 def simulate(
-    ready: Sequence[Prepared],
+    ready: Sequence[PreparedScenario],
     output: str,
     *,
     progress: Progress | None = None,
-) -> list[Run]:
+) -> list[SimulationRun]:
     """Simulate each prepared scenario into files of its own; several run at the same time.
 
     output   the file; of several scenarios FILE-001 and so on, of several systems FILE-NAME
@@ -186,7 +186,7 @@ def simulate(
         return _several(ready, paths, progress, interrupted)
 
 
-def outputs(ready: Prepared, output: str, number: int = 1, of: int = 1) -> dict[str, str]:
+def outputs(ready: PreparedScenario, output: str, number: int = 1, of: int = 1) -> dict[str, str]:
     """The paths that a simulation writes: of each recorded system, and of its throughput under ""."""
     path = Path(output)
     if of > 1:
@@ -221,8 +221,8 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
 
 
 def _one(
-    ready: Prepared, paths: dict[str, str], progress: Progress | None, interrupted: Callable[[], bool]
-) -> Run:
+    ready: PreparedScenario, paths: dict[str, str], progress: Progress | None, interrupted: Callable[[], bool]
+) -> SimulationRun:
     total = ready.lowered.scenario["seconds"]
 
     def report(seconds: float) -> bool:
@@ -233,7 +233,7 @@ def _one(
     return _run(ready, paths, report)
 
 
-def _run(ready: Prepared, paths: dict[str, str], report: Callable[[float], bool]) -> Run:
+def _run(ready: PreparedScenario, paths: dict[str, str], report: Callable[[float], bool]) -> SimulationRun:
     """Simulate one scenario; its files appear when they are complete."""
     scenario = ready.lowered.scenario
     for path in paths.values():
@@ -250,7 +250,7 @@ def _run(ready: Prepared, paths: dict[str, str], report: Callable[[float], bool]
         summary = json.loads(text)
         if "" in written:
             _write_throughput(written[""], scenario, summary)
-    return Run(
+    return SimulationRun(
         scenario["seed"],
         {name: path for name, path in paths.items() if name},
         paths.get(""),
@@ -293,7 +293,7 @@ def _begin(stop: Event, done: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _apart(number: int, ready: Prepared, paths: dict[str, str]) -> Run:
+def _apart(number: int, ready: PreparedScenario, paths: dict[str, str]) -> SimulationRun:
     def report(seconds: float) -> bool:
         _done[number] = seconds
         return not _stop.is_set()
@@ -302,22 +302,22 @@ def _apart(number: int, ready: Prepared, paths: dict[str, str]) -> Run:
 
 
 def _several(
-    ready: Sequence[Prepared],
+    ready: Sequence[PreparedScenario],
     paths: Sequence[dict[str, str]],
     progress: Progress | None,
     interrupted: Callable[[], bool],
-) -> list[Run]:
+) -> list[SimulationRun]:
     # A fork of a process with threads may hang.
     context = multiprocessing.get_context("spawn")
     stop, done = context.Event(), context.Array("d", len(ready), lock=False)
     total = sum(one.lowered.scenario["seconds"] for one in ready)
     workers = min(len(ready), os.cpu_count() or 1)
     with ProcessPoolExecutor(workers, context, _begin, (stop, done)) as pool:
-        futures: list[Future[Run]] = [
+        futures: list[Future[SimulationRun]] = [
             pool.submit(_apart, number, one, of_it)
             for number, (one, of_it) in enumerate(zip(ready, paths, strict=True))
         ]
-        waiting: set[Future[Run]] = set(futures)
+        waiting: set[Future[SimulationRun]] = set(futures)
         while waiting:
             ended, waiting = wait(waiting, _LOOK_S, FIRST_COMPLETED)
             failed = any(future.exception() for future in ended if not future.cancelled())

@@ -4,57 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zlens.models.answer import Answer, Column, Figure, Table
-from zlens.simulation.run import Prepared, Run
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
+from zlens.simulation.run import PreparedScenario, SimulationRun
 
 _CONSTANTS = (
-    Column("name", "Constant"),
-    Column("value", "Value", decimals=3),
-    Column("unit", "Unit"),
-    Column("status", "Status"),
-    Column("text", "Is"),
-    Column("source", "Source"),
+    AnswerColumn("name", "Constant"),
+    AnswerColumn("value", "Value", decimals=3),
+    AnswerColumn("unit", "Unit"),
+    AnswerColumn("status", "Status"),
+    AnswerColumn("text", "Is"),
+    AnswerColumn("source", "Source"),
 )
 _FILES = (
-    Column("file", "File"),
-    Column("system", "System"),
-    Column("seed", "Seed"),
-    Column("seconds", "Simulated", "s", "seconds recorded", 0),
-    Column("events", "Events", "", "dispatches, arrivals, ends of work and the like"),
+    AnswerColumn("file", "File"),
+    AnswerColumn("system", "System"),
+    AnswerColumn("seed", "Seed"),
+    AnswerColumn("seconds", "Simulated", "s", "seconds recorded", 0),
+    AnswerColumn("events", "Events", "", "dispatches, arrivals, ends of work and the like"),
 )
 _PARTITIONS = (
-    Column("partition", "Partition"),
-    Column("seed", "Seed"),
-    Column("type", "Type"),
-    Column("cores", "Used", "cores", "on average", 3),
+    AnswerColumn("partition", "Partition"),
+    AnswerColumn("seed", "Seed"),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("cores", "Used", "cores", "on average", 3),
 )
 _USERS = (
-    Column("user", "User"),
-    Column("system", "System"),
-    Column("seed", "Seed"),
-    Column("cpu", "CPU", "% of 1", "CPU time charged to it, of one processor", 2),
-    Column("virtual", "Virtual", "% of 1", "its own part of that", 2),
-    Column("dispatches", "Dispatches", "1/s"),
-    Column("given_up", "Given up", "% of 1", "demand that could wait no longer", 2),
+    AnswerColumn("user", "User"),
+    AnswerColumn("system", "System"),
+    AnswerColumn("seed", "Seed"),
+    AnswerColumn("cpu", "CPU", "% of 1", "CPU time charged to it, of one processor", 2),
+    AnswerColumn("virtual", "Virtual", "% of 1", "its own part of that", 2),
+    AnswerColumn("dispatches", "Dispatches", "1/s"),
+    AnswerColumn("given_up", "Given up", "% of 1", "demand that could wait no longer", 2),
 )
 _TRANSACTIONS = (
-    Column("name", "Class"),
-    Column("system", "System"),
-    Column("seed", "Seed"),
-    Column("throughput", "Throughput", "1/s", "transactions that ended", 3),
-    Column("response", "Response", "s", "mean response time", 5),
-    Column("refused", "Refused", "1/s", "transactions that found too many before them", 3),
+    AnswerColumn("name", "Class"),
+    AnswerColumn("system", "System"),
+    AnswerColumn("seed", "Seed"),
+    AnswerColumn("throughput", "Throughput", "1/s", "transactions that ended", 3),
+    AnswerColumn("response", "Response", "s", "mean response time", 5),
+    AnswerColumn("refused", "Refused", "1/s", "transactions that found too many before them", 3),
 )
 
 
-def constants(ready: Prepared) -> Answer:
+def constants(ready: PreparedScenario) -> Answer:
     """The constants that a simulation uses, with what is known of each."""
     rows = [(one.name, one.value, one.unit, one.status, one.text, one.source) for one in ready.constants]
-    table = Table("constants", "", _CONSTANTS, rows)
+    table = AnswerTable("constants", "", _CONSTANTS, rows)
     return Answer("simulation", f"What the simulation of {ready.title or ready.model} assumes", [table])
 
 
-def summary(ready: Prepared, runs: Sequence[Run]) -> Answer:
+def summary(ready: PreparedScenario, runs: Sequence[SimulationRun]) -> Answer:
     """What simulations came to: use by partition and user, throughput and response of transactions."""
     files, partitions, users, transactions = [], [], [], []
     for run in runs:
@@ -74,18 +74,18 @@ def summary(ready: Prepared, runs: Sequence[Run]) -> Answer:
                 ended, refused = _per((one["completed"], one["refused"]), seconds)
                 transactions.append((name, system, run.seed, ended, one["mean_response_s"], refused))
     tables = [
-        Table("files", "Files", _FILES, files),
-        Table("partitions", "Partitions", _PARTITIONS, partitions),
-        Table("users", "Users", _USERS, users),
+        AnswerTable("files", "Files", _FILES, files),
+        AnswerTable("partitions", "Partitions", _PARTITIONS, partitions),
+        AnswerTable("users", "Users", _USERS, users),
     ]
     if transactions:
-        tables.append(Table("transactions", "Transactions", _TRANSACTIONS, transactions))
+        tables.append(AnswerTable("transactions", "Transactions", _TRANSACTIONS, transactions))
     assumed = sum(one.status != "given" for one in ready.constants)
     notes = [f"{assumed} values are assumptions, which --explain lists"] if assumed else []
     if not all(run.complete for run in runs):
         notes.insert(0, "interrupted: the files end with the last whole interval")
     events = sum(run.summary["events"] for run in runs)
-    figure = Figure("events", float(events), "", "Events", 0)
+    figure = AnswerFigure("events", float(events), "", "Events", 0)
     return Answer("simulation", ready.title or f"Simulation of {ready.model}", tables, [figure], notes=notes)
 
 

@@ -4,7 +4,7 @@
 """
 
 from zlens.stores.export_targets import TARGETS
-from zlens.stores.exporter import Exported, export
-from zlens.stores.rollup_builder import Rolled, rollup
+from zlens.stores.exporter import ExportResult, export
+from zlens.stores.rollup_builder import RollupResult, rollup
 
-__all__ = ["TARGETS", "Exported", "Rolled", "export", "rollup"]
+__all__ = ["TARGETS", "ExportResult", "RollupResult", "export", "rollup"]

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from zlens.catalog import aggregation
 from zlens.catalog import measures as metrics
 from zlens.catalog.expressions import literal, quote
-from zlens.catalog.measures import Table
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.measures import Measure
+from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import SQL_TYPES
 from zlens.lake.rollup_reader import TIME
 from zlens.lake.rollups import DAY_US
@@ -22,10 +22,10 @@ LEVELS = {"hour": DAY_US // 24, "day": DAY_US}
 _HEADS = frozenset({"system", "source", "interval_end", "seconds", "flag"})
 
 
-class Item(NamedTuple):
+class BucketColumn(NamedTuple):
     """A column of a table by hour or day, and its SQL over the rows of a bucket."""
 
-    column: Column
+    column: RawColumn
     sql: str
 
 
@@ -34,35 +34,39 @@ def measures() -> list[str]:
     return [name for name in metrics.tables() if not metrics.table(name).plain]
 
 
-def items(table: Table, level: str) -> list[Item]:
+def items(table: Measure, level: str) -> list[BucketColumn]:
     """The columns of a measure by hour or day."""
     listed = [
-        Item(Column("system", "text", "", "system"), "system"),
-        Item(Column("source", "text", "", "where the row comes from"), "source"),
-        Item(
-            Column(TIME, "time", "", f"end of the {level} of the system's local time, UTC"),
+        BucketColumn(RawColumn("system", "text", "", "system"), "system"),
+        BucketColumn(RawColumn("source", "text", "", "where the row comes from"), "source"),
+        BucketColumn(
+            RawColumn(TIME, "time", "", f"end of the {level} of the system's local time, UTC"),
             f"TIMESTAMPTZ '1970-01-01 00:00:00+00' + to_microseconds(coalesce({', '.join(_ends())}))",
         ),
-        *(Item(Column(key.name, key.type, key.unit, key.text), quote(key.name)) for key in _keys(table)),
-        Item(
-            Column("intervals", "int", "count", "intervals, without stubs and gaps"), _unflagged("count", "1")
+        *(
+            BucketColumn(RawColumn(key.name, key.type, key.unit, key.text), quote(key.name))
+            for key in _keys(table)
         ),
-        Item(
-            Column("seconds", "float", "s", "their length, for a subject that was there all the time"),
+        BucketColumn(
+            RawColumn("intervals", "int", "count", "intervals, without stubs and gaps"),
+            _unflagged("count", "1"),
+        ),
+        BucketColumn(
+            RawColumn("seconds", "float", "s", "their length, for a subject that was there all the time"),
             _unflagged("sum", "seconds"),
         ),
     ]
     for column in table.columns:
         if column.name not in _HEADS and column.name not in table.key:
             listed += _kept(table, column)
-    return [Item(item.column, f"CAST({item.sql} AS {_type(item.column)})") for item in listed]
+    return [BucketColumn(item.column, f"CAST({item.sql} AS {_type(item.column)})") for item in listed]
 
 
-def _keys(table: Table) -> list[metrics.Column]:
+def _keys(table: Measure) -> list[metrics.MeasureColumn]:
     return [column for column in table.columns if column.name in table.key]
 
 
-def _kept(table: Table, column: metrics.Column) -> list[Item]:
+def _kept(table: Measure, column: metrics.MeasureColumn) -> list[BucketColumn]:
     name, unit, text = column.name, column.unit, column.text
     usual = aggregation.usual(column) if column.type in ("int", "float") else "last"
     if usual == "total":
@@ -71,23 +75,23 @@ def _kept(table: Table, column: metrics.Column) -> list[Item]:
         value = aggregation.statistic(table, column, usual)
     # The mean of whole numbers is seldom one.
     of_mean = "float" if usual == "mean" else column.type
-    kept = [Item(Column(name, of_mean, unit, f"{text} ({usual})"), value)]
+    kept = [BucketColumn(RawColumn(name, of_mean, unit, f"{text} ({usual})"), value)]
     if usual == "last":
         return kept
     sums = aggregation.sums(column)
     if sums is not None:
         weight = "intervals" if usual == "total" else column.weight or "seconds"
         kept += [
-            Item(
-                Column(f"{name}_sum", "float", "", f"{name}: sum of the values, each times {weight}"),
+            BucketColumn(
+                RawColumn(f"{name}_sum", "float", "", f"{name}: sum of the values, each times {weight}"),
                 sums[0],
             ),
-            Item(Column(f"{name}_weight", "float", "", f"{name}: sum of {weight}"), sums[1]),
+            BucketColumn(RawColumn(f"{name}_weight", "float", "", f"{name}: sum of {weight}"), sums[1]),
         ]
     if column.aggregate == "gauge":
         kept.append(
-            Item(
-                Column(f"{name}_max", column.type, unit, f"{name}: the largest value"),
+            BucketColumn(
+                RawColumn(f"{name}_max", column.type, unit, f"{name}: the largest value"),
                 aggregation.statistic(table, column, "max"),
             )
         )
@@ -98,17 +102,17 @@ def _unflagged(function: str, value: str) -> str:
     return f"{function}(CASE WHEN {aggregation.kept()} THEN {value} END)"
 
 
-def _type(column: Column) -> str:
+def _type(column: RawColumn) -> str:
     return SQL_TYPES[column.type]
 
 
 def intervals(
     name: str, systems: Iterable[str], offsets: Mapping[tuple[str, str], int], days: tuple[int, int]
-) -> tuple[tuple[Column, ...], str]:
+) -> tuple[tuple[RawColumn, ...], str]:
     """The columns of a measure with the local day of each row, and their SELECT; arguments as of `query`."""
     table = metrics.table(name)
-    day = Column("day", "text", "", "the local day that the interval is in, as YYYY-MM-DD")
-    columns = (*(Column(one.name, one.type, one.unit, one.text) for one in table.columns), day)
+    day = RawColumn("day", "text", "", "the local day that the interval is in, as YYYY-MM-DD")
+    columns = (*(RawColumn(one.name, one.type, one.unit, one.text) for one in table.columns), day)
     listed = ", ".join(map(literal, systems))
     rows = f"SELECT *, {_DAY} AS _day FROM ({_local(table, offsets)}) WHERE system IN ({listed})"
     values = {column.name: quote(column.name) for column in columns}
@@ -121,7 +125,7 @@ def intervals(
     return columns, f"SELECT {selected} FROM ({rows}) {within} ORDER BY {order}"
 
 
-def nothing(columns: Iterable[Column]) -> str:
+def nothing(columns: Iterable[RawColumn]) -> str:
     """SELECT of no row with these columns."""
     listed = ", ".join(f"CAST(NULL AS {_type(column)}) AS {quote(column.name)}" for column in columns)
     return f"SELECT {listed} WHERE false"
@@ -131,7 +135,7 @@ def nothing(columns: Iterable[Column]) -> str:
 _DAY = f"(_middle + {DAY_US - 1}) // {DAY_US} - 1"
 
 
-def _local(table: Table, offsets: Mapping[tuple[str, str], int]) -> str:
+def _local(table: Measure, offsets: Mapping[tuple[str, str], int]) -> str:
     """SELECT of a measure with the seconds between local time and UTC, and the local middle of a row."""
     cases = " ".join(
         f"WHEN system = {literal(system)} AND source = {literal(source)} THEN {offset * 1_000_000}"

@@ -16,9 +16,9 @@ from functools import partial
 
 from zlens.inputs.source import Progress
 from zlens.lake import file_names, lake_folder
-from zlens.lake.documents import GatheredDocument, MeasuresDocument, MeasuresFile
-from zlens.lake.lake_folder import Folder, Staging
-from zlens.lake.manifest import Gathered, Manifest, Rollup
+from zlens.lake.documents import ConsolidatedDocument, MeasuresDocument, MeasuresFile
+from zlens.lake.lake_folder import LakeFolder, Staging
+from zlens.lake.manifest import ConsolidatedDay, DayRollup, Manifest
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.parquet_streams import parquet
 from zlens.lake.rollup_reader import MANY
@@ -30,7 +30,7 @@ _DAYS = 7
 _SHARE = 8
 
 
-def gather(into: Folder, progress: Progress | None = None) -> None:
+def gather(into: LakeFolder, progress: Progress | None = None) -> None:
     """Gather the measures of days of many systems that are not gathered, or many of which have changed."""
     with into.reading():
         days = [*_stale(into, into.load())]
@@ -41,9 +41,9 @@ def gather(into: Folder, progress: Progress | None = None) -> None:
             into.repeat(partial(_gather, into, days[done : done + _DAYS]))
 
 
-def _stale(into: Folder, manifest: Manifest) -> dict[str, list[Rollup]]:
+def _stale(into: LakeFolder, manifest: Manifest) -> dict[str, list[DayRollup]]:
     """The measures of each day that is to be gathered, in order of their systems."""
-    by_day: dict[str, list[Rollup]] = {}
+    by_day: dict[str, list[DayRollup]] = {}
     for _, rollup in sorted(manifest.rollups.items()):
         by_day.setdefault(rollup.day, []).append(rollup)
     return {
@@ -53,7 +53,7 @@ def _stale(into: Folder, manifest: Manifest) -> dict[str, list[Rollup]]:
     }
 
 
-def _is_stale(into: Folder, entry: Gathered | None, members: list[Rollup]) -> bool:
+def _is_stale(into: LakeFolder, entry: ConsolidatedDay | None, members: list[DayRollup]) -> bool:
     if entry is None:
         return True
     if entry.key == _key(members):
@@ -63,15 +63,15 @@ def _is_stale(into: Folder, entry: Gathered | None, members: list[Rollup]) -> bo
     return newer * _SHARE >= len(members)
 
 
-def _key(members: list[Rollup]) -> str:
+def _key(members: list[DayRollup]) -> str:
     states = [[rollup.system, rollup.state] for rollup in members]
     return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:16]
 
 
-def _gather(into: Folder, days: list[str]) -> None:
+def _gather(into: LakeFolder, days: list[str]) -> None:
     with into.staging() as staged:
         moves: dict[str, str] = {}
-        found: list[tuple[Gathered, list[Rollup]]] = []
+        found: list[tuple[ConsolidatedDay, list[DayRollup]]] = []
         engine = ParquetEngine(os.fspath(staged.path / "spill"))
         try:
             # Closed before the manifest is replaced: the files that it retires can then be removed.
@@ -107,13 +107,13 @@ def _gather(into: Folder, days: list[str]) -> None:
 
 
 def _gathered(
-    into: Folder,
+    into: LakeFolder,
     engine: ParquetEngine,
     staged: Staging,
     day: str,
-    members: list[Rollup],
+    members: list[DayRollup],
     moves: dict[str, str],
-) -> Gathered:
+) -> ConsolidatedDay:
     """Write the files of a day; `moves` gets their places."""
     key = _key(members)
     documents = [(rollup, into.measures(rollup)) for rollup in members]
@@ -138,11 +138,11 @@ def _gathered(
         )
         moves[file_names.gathered(table, day, key)] = path
     own = {file.table: schemas[file.table] for file in files}
-    data = GatheredDocument([(rollup.system, rollup.state) for rollup, _ in alike], own, files).dump()
+    data = ConsolidatedDocument([(rollup.system, rollup.state) for rollup, _ in alike], own, files).dump()
     name = file_names.gathered_document(day, key)
     staged.write(name, data)
     moves[name] = os.fspath(staged.path / name)
-    return Gathered(day, key, hashlib.sha256(data).hexdigest())
+    return ConsolidatedDay(day, key, hashlib.sha256(data).hexdigest())
 
 
 def _usual(documents: Iterable[MeasuresDocument]) -> dict[str, str]:

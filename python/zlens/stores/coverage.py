@@ -19,7 +19,7 @@ from zlens.errors import LakeError
 from zlens.lake.retained import Retained, retained
 from zlens.lake.rollups import DAY_US, day_name
 from zlens.schema.wording import say
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 
 #: Days and tables that an error names.
 _MOST = 8
@@ -111,7 +111,7 @@ def lost_error(path: str, lost: Sequence[Lost]) -> LakeError:
     )
 
 
-def coverage(session: Session, names: Sequence[str]) -> Coverage:
+def coverage(session: CoreSession, names: Sequence[str]) -> Coverage:
     """The coverage of a session's raw tables by some measures."""
     found = Coverage()
     lengths: dict[str, dict[End, float]] = {}
@@ -157,7 +157,7 @@ def coverage(session: Session, names: Sequence[str]) -> Coverage:
     return found
 
 
-def _withheld(session: Session, counters: Mapping[str, Iterable[End]]) -> dict[str, set[End]]:
+def _withheld(session: CoreSession, counters: Mapping[str, Iterable[End]]) -> dict[str, set[End]]:
     """Intervals with counters that contradict each other, and all of a system if many do (`_counted`)."""
     ends = session.select(
         "SELECT DISTINCT system, source, epoch_us(interval_end) FROM _breached",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from zlens.catalog.expressions import literal, quote
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import QueryError
 from zlens.lake import file_names, lake_folder
 from zlens.lake.parquet_engine import ParquetEngine
@@ -32,7 +32,7 @@ _NAMESPACE = "zlens"
 _DELTA = {"text": "string", "int": "long", "float": "double", "bool": "boolean", "time": "timestamp"}
 
 
-class Target(Protocol):
+class ExportTarget(Protocol):
     """Where measures are written to."""
 
     def has(self, table: str) -> bool:
@@ -40,13 +40,13 @@ class Target(Protocol):
         ...
 
     def replace(
-        self, table: str, columns: Sequence[Column], path: str, systems: Sequence[str], days: Sequence[str]
+        self, table: str, columns: Sequence[RawColumn], path: str, systems: Sequence[str], days: Sequence[str]
     ) -> int:
         """Replace the rows of these systems and days by those of a Parquet file; how many there are now."""
         ...
 
 
-def comment(column: Column) -> str:
+def comment(column: RawColumn) -> str:
     """What a column holds, with its unit."""
     return f"{column.text} ({column.unit})" if column.unit else column.text
 
@@ -65,7 +65,7 @@ class ParquetFiles:
         return (self.base / table).is_dir()
 
     def replace(
-        self, table: str, columns: Sequence[Column], path: str, systems: Sequence[str], days: Sequence[str]
+        self, table: str, columns: Sequence[RawColumn], path: str, systems: Sequence[str], days: Sequence[str]
     ) -> int:
         total = 0
         facts = ", ".join(f"{quote(one.name)}: {literal(comment(one))}" for one in columns)
@@ -101,7 +101,7 @@ class DeltaTables:
         return bool(self.delta.DeltaTable.is_deltatable(os.fspath(self.base / table)))
 
     def replace(
-        self, table: str, columns: Sequence[Column], path: str, systems: Sequence[str], days: Sequence[str]
+        self, table: str, columns: Sequence[RawColumn], path: str, systems: Sequence[str], days: Sequence[str]
     ) -> int:
         place = os.fspath(self.base / table)
         ((count,),) = self.engine.rows(f"SELECT count(*) FROM {parquet([path])}")
@@ -147,7 +147,7 @@ class IcebergTables:
         return bool(self.catalog.table_exists((_NAMESPACE, table)))
 
     def replace(
-        self, table: str, columns: Sequence[Column], path: str, systems: Sequence[str], days: Sequence[str]
+        self, table: str, columns: Sequence[RawColumn], path: str, systems: Sequence[str], days: Sequence[str]
     ) -> int:
         name = (_NAMESPACE, table)
         stored = self.catalog.load_table(name) if self.has(table) else self._create(name, columns)
@@ -171,10 +171,10 @@ class IcebergTables:
                 transaction.append(rows)
         return len(rows)
 
-    def _type(self, column: Column) -> Any:
+    def _type(self, column: RawColumn) -> Any:
         return getattr(_extra("pyiceberg.types", "iceberg"), _ICEBERG[column.type])()
 
-    def _create(self, name: tuple[str, str], columns: Sequence[Column]) -> Any:
+    def _create(self, name: tuple[str, str], columns: Sequence[RawColumn]) -> Any:
         types = _extra("pyiceberg.types", "iceberg")
         schema = _extra("pyiceberg.schema", "iceberg").Schema(
             *(
@@ -206,7 +206,7 @@ def _extra(module: str, extra: str) -> Any:
 
 
 #: Targets by the name of their format.
-TARGETS: dict[str, Callable[[Path, ParquetEngine], Target]] = {
+TARGETS: dict[str, Callable[[Path, ParquetEngine], ExportTarget]] = {
     "parquet": ParquetFiles,
     "delta": DeltaTables,
     "iceberg": IcebergTables,

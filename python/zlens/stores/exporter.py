@@ -21,20 +21,20 @@ from zlens.errors import InputError, LakeError, QueryError
 from zlens.inputs.source import Progress
 from zlens.lake import lake_folder, rollups
 from zlens.lake.file_names import is_lake
-from zlens.lake.lake_folder import Folder
+from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.parquet_engine import ParquetEngine
-from zlens.lake.rollups import Machine
+from zlens.lake.rollups import LakeMachine
 from zlens.schema.wording import say
 from zlens.stores import bucket_sql
 from zlens.stores.coverage import Lost, coverage, lost_error
-from zlens.stores.export_targets import TARGETS, Target
+from zlens.stores.export_targets import TARGETS, ExportTarget
 from zlens.stores.rollup_builder import measures_of, of_days, spans
 
 _STATE, _LOCK, _STAGING = "zlens-export.json", ".zlens-export.lock", ".zlens-export"
 _VERSION = 1
 
 
-class Exported(Struct):
+class ExportResult(Struct):
     """The systems of a machine and the days that were written; rows over all tables.
 
     lost   intervals of raw tables on these days that no exported measure which reads the table has rows of
@@ -55,8 +55,8 @@ def export(
     systems: Iterable[str] = (),
     tables: Iterable[str] = (),
     progress: Progress | None = None,
-    report: Callable[[Exported], None] | None = None,
-) -> list[Exported]:
+    report: Callable[[ExportResult], None] | None = None,
+) -> list[ExportResult]:
     """Bring the measures of a lake in another format up to date.
 
     form      parquet, delta or iceberg
@@ -104,21 +104,21 @@ def _known(names: set[str], there: set[str], what: str) -> set[str]:
 
 
 def _machine(
-    into: Folder,
-    machine: Machine,
+    into: LakeFolder,
+    machine: LakeMachine,
     tables: list[str],
-    state: _State,
-    target: Target,
+    state: _ExportState,
+    target: ExportTarget,
     engine: ParquetEngine,
     base: Path,
-) -> Exported:
+) -> ExportResult:
     states, sealed = machine.states(), machine.sealed()
     stale = {
         day
         for system, day in machine.days()
         if day not in sealed and state.days.get(_place(system, day)) != states[day]
     }
-    exported = Exported(machine.systems)
+    exported = ExportResult(machine.systems)
     written: set[str] = set()
     for span in spans(sorted(stale)):
         days = [rollups.day_name(day) for day in span]
@@ -159,7 +159,7 @@ def _place(system: str, day: int) -> str:
     return f"{rollups.day_name(day)} {system}"
 
 
-class _State(Struct):
+class _ExportState(Struct):
     """What is exported: the format, the measures, and the state of each day and system."""
 
     form: str
@@ -174,7 +174,7 @@ class _State(Struct):
         os.replace(staged, base / _STATE)
 
     @classmethod
-    def load(cls, base: Path, form: str, tables: list[str]) -> _State:
+    def load(cls, base: Path, form: str, tables: list[str]) -> _ExportState:
         path = base / _STATE
         try:
             facts = json.loads(path.read_bytes())
@@ -197,7 +197,9 @@ class _State(Struct):
 
 
 @contextmanager
-def _opened(base: Path, form: str, tables: list[str]) -> Iterator[tuple[_State, Target, ParquetEngine]]:
+def _opened(
+    base: Path, form: str, tables: list[str]
+) -> Iterator[tuple[_ExportState, ExportTarget, ParquetEngine]]:
     """The state and the target of a folder that this process alone writes to."""
     if form not in TARGETS:
         raise QueryError(f"measures are not exported to {form}", expected=f"one of {', '.join(TARGETS)}")
@@ -220,7 +222,7 @@ def _opened(base: Path, form: str, tables: list[str]) -> Iterator[tuple[_State, 
             raise LakeError(
                 "another export writes to this folder", file=str(base), cure="wait until it has ended"
             ) from None
-        state = _State.load(base, form, tables)
+        state = _ExportState.load(base, form, tables)
         (base / _STAGING).mkdir(exist_ok=True)
         engine = ParquetEngine(os.fspath(base / _STAGING / "spill"))
         try:

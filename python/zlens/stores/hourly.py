@@ -18,7 +18,7 @@ from zlens.errors import QueryError
 from zlens.inputs.source import SystemInfo
 from zlens.lake.rollup_reader import TIME
 from zlens.lake.rollups import DAY_US
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 from zlens.stores import bucket_sql
 
 #: The length of an hour in microseconds.
@@ -60,7 +60,7 @@ def mean(some: Iterable[Hour], at: int = 0) -> float | None:
     )
 
 
-def hours(session: Session, table: str, columns: Sequence[str]) -> list[Hour]:
+def hours(session: CoreSession, table: str, columns: Sequence[str]) -> list[Hour]:
     """The hours of all systems in order of time, of one source for each: the one that covers most.
 
     QueryError if a column has no mean over time or the measure has keys besides the system.
@@ -70,7 +70,9 @@ def hours(session: Session, table: str, columns: Sequence[str]) -> list[Hour]:
     return sorted(_of_one_source(found), key=itemgetter(0, 2))
 
 
-def hours_of_machine(session: Session, machine: str, table: str, columns: Sequence[str]) -> list[list[Hour]]:
+def hours_of_machine(
+    session: CoreSession, machine: str, table: str, columns: Sequence[str]
+) -> list[list[Hour]]:
     """The hours of each subject of a machine, in order of time, of a measure whose first key is the machine.
 
     An hour is there twice if two systems report parts of it.
@@ -92,7 +94,7 @@ def hours_of_machine(session: Session, machine: str, table: str, columns: Sequen
 
 
 def _hours(
-    session: Session, table: str, columns: Sequence[str], last: dict[tuple[str, str], _Last]
+    session: CoreSession, table: str, columns: Sequence[str], last: dict[tuple[str, str], _Last]
 ) -> list[Hour]:
     kept = [f"{name}_sum" for name in columns] + [f"{name}_weight" for name in columns]
     keys = list(measures.table(table).key)
@@ -146,7 +148,7 @@ class _Last(NamedTuple):
     seconds: float
 
 
-def _last_kept(session: Session, table: str) -> dict[tuple[str, str], _Last]:
+def _last_kept(session: CoreSession, table: str) -> dict[tuple[str, str], _Last]:
     """The last hour that the lake keeps, by system and source."""
     name = f"{table}_hour"
     if name not in session.engine.raw_tables():
@@ -159,7 +161,7 @@ def _last_kept(session: Session, table: str) -> dict[tuple[str, str], _Last]:
     return {(system, source): _Last(end, seconds or 0.0) for system, source, end, seconds in rows}
 
 
-def _last_of_machine(session: Session, table: str, machine: str) -> _Last | None:
+def _last_of_machine(session: CoreSession, table: str, machine: str) -> _Last | None:
     """The last hour that the lake keeps of a machine, whichever of its systems reported it."""
     name = f"{table}_hour"
     if name not in session.engine.raw_tables():
@@ -194,7 +196,7 @@ def _is_whole(info: SystemInfo, last: _Last) -> bool:
 
 
 def _computed(
-    session: Session, table: str, wanted: Sequence[str], kept: dict[tuple[str, str], _Last]
+    session: CoreSession, table: str, wanted: Sequence[str], kept: dict[tuple[str, str], _Last]
 ) -> list[tuple[object, ...]]:
     """The hours that the lake does not keep, and the last of a system if more of it is there by now."""
     if not session.fills(table):

@@ -13,21 +13,21 @@ from msgspec import Struct, field
 
 from zlens.catalog import measures
 from zlens.errors import InputError, QueryError
-from zlens.inputs.options import ALL, Moment, Options
+from zlens.inputs.options import ALL, Options, TimeSpec
 from zlens.inputs.source import Progress
 from zlens.lake import documents, file_names, lake_folder, rollups
 from zlens.lake.documents import MeasuresDocument, MeasuresFile
 from zlens.lake.file_names import is_lake
-from zlens.lake.importer import Added
-from zlens.lake.lake_folder import Folder, Staging
-from zlens.lake.manifest import RULES, Manifest, Rollup
-from zlens.lake.parquet_engine import ParquetEngine, Written
+from zlens.lake.importer import ImportResult
+from zlens.lake.lake_folder import LakeFolder, Staging
+from zlens.lake.manifest import RULES, DayRollup, Manifest
+from zlens.lake.parquet_engine import ParquetEngine, WrittenFile
 from zlens.lake.reader import LakeSource
 from zlens.lake.retained import Retained
 from zlens.lake.rollup_reader import TIME
-from zlens.lake.rollups import Machine
+from zlens.lake.rollups import LakeMachine
 from zlens.schema.wording import say
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 from zlens.stores import bucket_sql, consolidation
 from zlens.stores.coverage import Lost, coverage, lost_error
 
@@ -39,7 +39,7 @@ _LATE_US = 2 * 3_600_000_000
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-class Rolled(Struct):
+class RollupResult(Struct):
     """The systems of a machine, the days computed, and the days sealed although data arrived later.
 
     lost   intervals of raw tables on these days that no measure has rows of
@@ -58,8 +58,8 @@ def rollup(
     *,
     systems: Iterable[str] = (),
     progress: Progress | None = None,
-    report: Callable[[Rolled], None] | None = None,
-) -> list[Rolled]:
+    report: Callable[[RollupResult], None] | None = None,
+) -> list[RollupResult]:
     """Bring the measures of a lake by hour and day up to date.
 
     Only days whose inputs have changed are computed. `report` is called for every machine whose measures
@@ -85,7 +85,7 @@ def rollup(
             for machine in rollups.machines(into, manifest)
             if not chosen or chosen & {*machine.systems}
         ]
-    results: list[Rolled] = []
+    results: list[RollupResult] = []
     with lake_folder.typed(into):
         groups = [*_groups(_stale(into, manifest, machine) for machine in machines)]
     for group in groups:
@@ -103,20 +103,20 @@ def rollup(
     return results
 
 
-class _Stale(Struct, frozen=True):
+class _StaleDays(Struct, frozen=True):
     """What is to be computed of a machine.
 
     states  what the measures of each day are computed from
     sealed  names of days that data arrived for although others of theirs were forgotten
     """
 
-    machine: Machine
+    machine: LakeMachine
     days: list[int]
     states: dict[int, str]
     sealed: list[str]
 
 
-def _stale(into: Folder, manifest: Manifest, machine: Machine) -> _Stale:
+def _stale(into: LakeFolder, manifest: Manifest, machine: LakeMachine) -> _StaleDays:
     """The days of a machine whose measures are not up to date."""
     states, sealed = machine.states(), machine.sealed()
     stale = {
@@ -130,12 +130,14 @@ def _stale(into: Folder, manifest: Manifest, machine: Machine) -> _Stale:
         {day for system, day in stale if day in sealed and _is_late(into, manifest, machine, system, day)}
     )
     days = sorted({day for _, day in stale} - sealed)
-    return _Stale(machine, days, {day: states[day] for day in days}, [rollups.day_name(day) for day in late])
+    return _StaleDays(
+        machine, days, {day: states[day] for day in days}, [rollups.day_name(day) for day in late]
+    )
 
 
-def _groups(machines: Iterable[_Stale]) -> Iterator[list[_Stale]]:
+def _groups(machines: Iterable[_StaleDays]) -> Iterator[list[_StaleDays]]:
     """Machines that are computed together: neighbors with the same days, which are few."""
-    group: list[_Stale] = []
+    group: list[_StaleDays] = []
     for one in machines:
         systems = sum(len(other.machine.systems) for other in (*group, one))
         if group and (one.days != group[0].days or systems * len(one.days) > _DAYS):
@@ -146,14 +148,14 @@ def _groups(machines: Iterable[_Stale]) -> Iterator[list[_Stale]]:
         yield group
 
 
-def _compute(into: Folder, group: list[_Stale]) -> list[Rolled]:
+def _compute(into: LakeFolder, group: list[_StaleDays]) -> list[RollupResult]:
     """Compute the stale days of some machines, which are the same, and add them to the lake."""
-    results = [Rolled(one.machine.systems, sealed=one.sealed) for one in group]
+    results = [RollupResult(one.machine.systems, sealed=one.sealed) for one in group]
     days = group[0].days
     if not days:
         return results
     with into.staging() as staged:
-        work = _Work(into, rollups.together([one.machine for one in group]), staged)
+        work = _RollupWriter(into, rollups.together([one.machine for one in group]), staged)
         try:
             for span in spans(days):
                 work.compute(span)
@@ -197,7 +199,7 @@ def _compute(into: Folder, group: list[_Stale]) -> list[Rolled]:
     return results
 
 
-def _is_late(into: Folder, manifest: Manifest, machine: Machine, system: str, day: int) -> bool:
+def _is_late(into: LakeFolder, manifest: Manifest, machine: LakeMachine, system: str, day: int) -> bool:
     """Whether raw data of a day are in no measures: they arrived after others of the day were forgotten."""
     stored = manifest.rollups.get((system, rollups.day_name(day)))
     inputs = set(into.measures(stored).inputs) if stored else set()
@@ -208,7 +210,7 @@ def _is_late(into: Folder, manifest: Manifest, machine: Machine, system: str, da
     )
 
 
-def _states(machines: list[Machine], machine: Machine) -> dict[int, str]:
+def _states(machines: list[LakeMachine], machine: LakeMachine) -> dict[int, str]:
     """The states of the days of a machine as it is among others."""
     for one in machines:
         if one.systems == machine.systems:
@@ -229,10 +231,10 @@ def spans(days: list[int]) -> Iterator[list[int]]:
         yield span
 
 
-class _Work:
+class _RollupWriter:
     """Writes the measures of some machines to staging; `machine` is all of them."""
 
-    def __init__(self, into: Folder, machine: Machine, staged: Staging) -> None:
+    def __init__(self, into: LakeFolder, machine: LakeMachine, staged: Staging) -> None:
         self.into = into
         self.machine = machine
         self.staged = staged
@@ -254,14 +256,14 @@ class _Work:
             for day in days:
                 self._retained[system, day] = covered.retained_on(system, day, self.machine.offsets)
 
-    def _write(self, session: Session, name: str, days: list[int]) -> None:
+    def _write(self, session: CoreSession, name: str, days: list[int]) -> None:
         area = self.staged.path / "measures" / str(days[0])
         area.mkdir(parents=True, exist_ok=True)
         query = bucket_sql.query(name, self.machine.systems, self.machine.offsets, (days[0], days[-1]))
         unit = "concat(_level, ' ', _unit)"
         select = f"SELECT * EXCLUDE (_level) REPLACE ({unit} AS _unit) FROM buckets"
 
-        def write(stream: object) -> list[Written]:
+        def write(stream: object) -> list[WrittenFile]:
             self.engine.bring("buckets", stream)
             return self.engine.write(select, os.fspath(area / name), "_unit", TIME)
 
@@ -283,7 +285,7 @@ class _Work:
                 columns = tuple(item.column for item in bucket_sql.items(measures.table(name), level))
                 self._schemas[table] = self._schema(documents.dump_schema(columns))
 
-    def written(self, machine: Machine) -> tuple[int, int]:
+    def written(self, machine: LakeMachine) -> tuple[int, int]:
         """The rows and bytes of one of the machines."""
         files = [
             file for (system, _), own in self._files.items() if system in machine.systems for file, _ in own
@@ -295,9 +297,11 @@ class _Work:
         self.staged.write(file_names.schema(key), data)
         return key
 
-    def documents(self, machine: Machine, states: dict[int, str]) -> tuple[list[Rollup], dict[str, str]]:
+    def documents(
+        self, machine: LakeMachine, states: dict[int, str]
+    ) -> tuple[list[DayRollup], dict[str, str]]:
         """The entries of a machine's computed days for the manifest, and the place of each of their files."""
-        found: list[Rollup] = []
+        found: list[DayRollup] = []
         moves: dict[str, str] = {}
         inputs: dict[int, set[str]] = {}
         for imported, _, days in machine.parts:
@@ -320,11 +324,11 @@ class _Work:
             for key in schemas.values():
                 moves[file_names.schema(key)] = os.fspath(self.staged.path / file_names.schema(key))
             lost = sum(each.intervals for each in self.lost if (each.system, each.day) == place[:2])
-            found.append(Rollup(*place, hashlib.sha256(data).hexdigest(), lost, RULES))
+            found.append(DayRollup(*place, hashlib.sha256(data).hexdigest(), lost, RULES))
         return found, moves
 
 
-def lost_of(lake: str, added: Added) -> list[Lost]:
+def lost_of(lake: str, added: ImportResult) -> list[Lost]:
     """The intervals in the time of an imported file that are in a raw table of the lake but in no measure."""
     if added.first_us is None or added.last_us is None:
         return []
@@ -336,13 +340,13 @@ def lost_of(lake: str, added: Added) -> list[Lost]:
     return covered.lost(offsets)
 
 
-def measures_of(session: Session) -> list[str]:
+def measures_of(session: CoreSession) -> list[str]:
     """The measures that a session can have rows of."""
     return [name for name in bucket_sql.measures() if session.fills(name)] if session.has_intervals else []
 
 
 @contextmanager
-def of_days(into: Folder, machine: Machine, days: list[int]) -> Iterator[Session]:
+def of_days(into: LakeFolder, machine: LakeMachine, days: list[int]) -> Iterator[CoreSession]:
     """The lake as far as some neighboring days of a machine need it."""
     offsets_us = [offset * 1_000_000 for offset in machine.offsets.values()]
     first_us = days[0] * rollups.DAY_US - max(offsets_us)
@@ -353,14 +357,14 @@ def of_days(into: Folder, machine: Machine, days: list[int]) -> Iterator[Session
 
 
 @contextmanager
-def of_times(lake: str, systems: Iterable[str], first_us: int, last_us: int) -> Iterator[Session]:
+def of_times(lake: str, systems: Iterable[str], first_us: int, last_us: int) -> Iterator[CoreSession]:
     """A session over the intervals of some systems of a lake that end after a time and up to another one.
 
     Times are in microseconds since 1970, UTC.
     """
     start, end = _moment(first_us), _moment(last_us)
     options = Options(systems=tuple(systems), source=ALL, start=start, end=end, utc=True)
-    with Session([lake], options) as session:
+    with CoreSession([lake], options) as session:
         try:
             yield session
         finally:
@@ -369,6 +373,6 @@ def of_times(lake: str, systems: Iterable[str], first_us: int, last_us: int) -> 
                     source.close()
 
 
-def _moment(us: int) -> Moment:
+def _moment(us: int) -> TimeSpec:
     time = _EPOCH + dt.timedelta(microseconds=us)
-    return Moment(time.date(), time.time(), dt.UTC)
+    return TimeSpec(time.date(), time.time(), dt.UTC)

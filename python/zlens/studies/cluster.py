@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from zlens.catalog import aggregation, measures
 from zlens.catalog.expressions import literal, quote
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 from zlens.studies.fleet import Span
 
 
-class Kind(NamedTuple):
+class SharedMeasure(NamedTuple):
     """A measure of subjects that members have in common.
 
     name     the column whose value is the same on all members; with another key, its last value
@@ -27,17 +27,17 @@ class Kind(NamedTuple):
     def unit(self) -> str:
         return self.measured().unit
 
-    def measured(self) -> measures.Column:
+    def measured(self) -> measures.MeasureColumn:
         column = measures.table(self.table).column(self.column)
         assert column is not None
         return column
 
 
-VOLUMES = Kind("device", "device", "volume", "busy_pct")
-GUESTS = Kind("guest", "userid", "userid", "cpu_pct")
+VOLUMES = SharedMeasure("device", "device", "volume", "busy_pct")
+GUESTS = SharedMeasure("guest", "userid", "userid", "cpu_pct")
 
 
-class Shared(NamedTuple):
+class SharedSubject(NamedTuple):
     """A subject of one or more members.
 
     together   the mean of all members, added; None if one of them is not known
@@ -49,7 +49,9 @@ class Shared(NamedTuple):
     members: dict[str, float | None]
 
 
-def shared(session: Session, kind: Kind, systems: Collection[str], span: Span) -> list[Shared]:
+def shared(
+    session: CoreSession, kind: SharedMeasure, systems: Collection[str], span: Span
+) -> list[SharedSubject]:
     """The subjects of some systems by name, those of most use first."""
     if not session.fills(kind.table):
         return []
@@ -61,7 +63,9 @@ def shared(session: Session, kind: Kind, systems: Collection[str], span: Span) -
             members = uses.setdefault(str(name), {})
             members[str(system)] = _added(mean, members.get(str(system), 0.0))
     subjects = [
-        Shared(name, None if None in members.values() else math.fsum(filter(None, members.values())), members)
+        SharedSubject(
+            name, None if None in members.values() else math.fsum(filter(None, members.values())), members
+        )
         for name, members in uses.items()
     ]
     return sorted(subjects, key=lambda one: (-(one.together or 0.0), one.name))
@@ -71,7 +75,7 @@ def _added(one: object, other: float | None) -> float | None:
     return None if other is None or not isinstance(one, int | float) else one + other
 
 
-def _query(kind: Kind, systems: Collection[str], span: Span) -> tuple[str, dict[str, list[str]]]:
+def _query(kind: SharedMeasure, systems: Collection[str], span: Span) -> tuple[str, dict[str, list[str]]]:
     """SQL of system, source, name and mean of each subject, and the columns that it reads."""
     table = measures.table(kind.table)
     name = table.column(kind.name)
@@ -83,7 +87,7 @@ def _query(kind: Kind, systems: Collection[str], span: Span) -> tuple[str, dict[
     wanted = [(kind.measured(), ["mean"])]
     if kind.name != kind.key:
         wanted.append((name, ["last"]))
-    question = aggregation.Question(
+    question = aggregation.MeasureQuery(
         table, wanted, quote(table.name), [kind.key], where=" AND ".join(conditions)
     )
     mean, *last = map(quote, question.names())

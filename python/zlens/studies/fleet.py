@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from zlens.catalog import measures
 from zlens.models.constants import constant
-from zlens.session.session import Session
+from zlens.session.session import CoreSession
 from zlens.stores.hourly import Hour, hours, hours_of_machine, mean
 from zlens.studies import trend
 
@@ -23,7 +23,7 @@ PARTITIONS, USED = "partition", "phys_total_pct"
 Span = tuple[dt.datetime | None, dt.datetime | None]
 
 
-class Member(NamedTuple):
+class FleetMember(NamedTuple):
     """A system over a span of hours.
 
     mean      the column over the hours, by the weights of its intervals
@@ -63,7 +63,7 @@ class Partition(NamedTuple):
     hours: list[tuple[dt.datetime, float]]
 
 
-def members(session: Session, span: Span, before: Span | None = None) -> list[Member]:
+def members(session: CoreSession, span: Span, before: Span | None = None) -> list[FleetMember]:
     """The systems with data on how busy they are, in the order of their names."""
     by_system: dict[tuple[str, str], list[Hour]] = {}
     for hour in hours(session, MEASURE, [COLUMN]):
@@ -71,7 +71,7 @@ def members(session: Session, span: Span, before: Span | None = None) -> list[Me
     return [_member(session, *name, all_hours, span, before) for name, all_hours in by_system.items()]
 
 
-def partitions(session: Session, machine: str, span: Span) -> list[Partition]:
+def partitions(session: CoreSession, machine: str, span: Span) -> list[Partition]:
     """The partitions of a machine that its systems report, by type and name."""
     found = []
     for of_partition in hours_of_machine(session, machine, PARTITIONS, [USED]):
@@ -90,7 +90,7 @@ def unit() -> str:
     return measures.table(MEASURE).column(COLUMN).unit  # type: ignore[union-attr]
 
 
-def clusters(session: Session) -> dict[str, str]:
+def clusters(session: CoreSession) -> dict[str, str]:
     """The cluster of each member: as the user groups them, else the SSI cluster that it records."""
     recorded = {}
     if session.fills("role.ssi"):
@@ -102,15 +102,15 @@ def clusters(session: Session) -> dict[str, str]:
 
 
 def _member(
-    session: Session, system: str, source: str, all_hours: Sequence[Hour], span: Span, before: Span | None
-) -> Member:
+    session: CoreSession, system: str, source: str, all_hours: Sequence[Hour], span: Span, before: Span | None
+) -> FleetMember:
     known = [(hour, value) for hour in all_hours for value in [hour.mean()] if value is not None]
     own = [hour for hour in all_hours if _within(hour, span)]
     values = [(hour.end, value) for hour, value in known if _within(hour, span)]
     at, busiest = max(values, key=itemgetter(1), default=(None, None))
     growth, meets = _trend(session, system, source, known)
     earlier = None if before is None else mean(hour for hour in all_hours if _within(hour, before))
-    return Member(system, source, mean(own), busiest, at, earlier, growth, meets, values)
+    return FleetMember(system, source, mean(own), busiest, at, earlier, growth, meets, values)
 
 
 def _within(hour: Hour, span: Span) -> bool:
@@ -119,11 +119,11 @@ def _within(hour: Hour, span: Span) -> bool:
 
 
 def _trend(
-    session: Session, system: str, source: str, known: Sequence[tuple[Hour, float]]
+    session: CoreSession, system: str, source: str, known: Sequence[tuple[Hour, float]]
 ) -> tuple[float | None, str | None]:
     zone = session.zone(system, source)
     values = [(_local(hour.end, zone), value, hour.weights[0] or 0.0) for hour, value in known]
-    one = trend.Hours(system, trend.ALL, values)
+    one = trend.ShiftHours(system, trend.ALL, values)
     line = trend.grown(one, int(constant("trend_days").default))
     names = [column.key for column in trend.growth_columns("")]
     row = dict(zip(names, trend.row(one, line, float(constant("trend_limit").default)), strict=True))

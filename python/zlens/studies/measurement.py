@@ -10,23 +10,23 @@ from msgspec import Struct, field
 
 from zlens.catalog import aggregation, expressions, measures
 from zlens.errors import InputError
-from zlens.schema.validators import Kind, Line, Number
+from zlens.schema.validators import Number, SingleLine, Validator
 from zlens.schema.wording import say
 
 if TYPE_CHECKING:
-    from zlens.session.session import Session
+    from zlens.session.session import CoreSession
 
 #: Keys for the window of data and the throughput: key, kind, description, unit.
-WINDOW: tuple[tuple[str, Kind, str, str], ...] = (
-    ("throughput", Line(), "CSV with the throughput, as for the option throughput", ""),
-    ("throughput_columns", Line(), 'columns of that file: "rate=Load:per min"', ""),
+WINDOW: tuple[tuple[str, Validator, str, str], ...] = (
+    ("throughput", SingleLine(), "CSV with the throughput, as for the option throughput", ""),
+    ("throughput_columns", SingleLine(), 'columns of that file: "rate=Load:per min"', ""),
     ("throughput_offset", Number(), "seconds to add to its times to match the clock of the system", "s"),
-    ("system", Line(), "only this system", ""),
-    ("from", Line(), 'intervals after this time: "2026-03-02 09:15" or "09:15"', ""),
-    ("to", Line(), "intervals up to this time", ""),
-    ("shift", Line(), 'only these hours: "Mon-Fri 08:00-17:00"', ""),
-    ("peak", Line(), 'only the busiest period: "60m"', ""),
-    ("tz", Line(), 'time zone of files that have only local times: "Europe/Berlin"', ""),
+    ("system", SingleLine(), "only this system", ""),
+    ("from", SingleLine(), 'intervals after this time: "2026-03-02 09:15" or "09:15"', ""),
+    ("to", SingleLine(), "intervals up to this time", ""),
+    ("shift", SingleLine(), 'only these hours: "Mon-Fri 08:00-17:00"', ""),
+    ("peak", SingleLine(), 'only the busiest period: "60m"', ""),
+    ("tz", SingleLine(), 'time zone of files that have only local times: "Europe/Berlin"', ""),
 )
 
 #: Averaged columns, each with its measure and the table in the query.
@@ -74,7 +74,7 @@ GROUP BY interval_end HAVING count(*) = 1 AND max(threads) > 1
 Row = dict[str, Any]
 
 
-class Measured(Struct, frozen=True):
+class MeasuredRun(Struct, frozen=True):
     """Means of a window. numbers: attributes of a Run. machine: type and model, None if not reported."""
 
     file: str
@@ -89,7 +89,7 @@ class Measured(Struct, frozen=True):
     notes: list[str] = field(default_factory=list)
 
 
-def measured(file: str, window: dict[str, Any], beside: str | None) -> Measured:
+def measured(file: str, window: dict[str, Any], beside: str | None) -> MeasuredRun:
     """Means over the window of one system of a file. Paths are relative to the file of runs, `beside`."""
     import zlens
 
@@ -134,7 +134,7 @@ def placed(name: str, beside: str | None) -> str:
     return str(Path(beside).parent / name)
 
 
-def _of_session(session: Session, path: str) -> Measured:
+def _of_session(session: CoreSession, path: str) -> MeasuredRun:
     answer = session.sql(_query())
     rows: list[Row] = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     complete = [row for row in rows if row["flag"] is None and row["busy_pct"] is not None and row["seconds"]]
@@ -168,7 +168,7 @@ def _of_session(session: Session, path: str) -> Measured:
         facts["cores_given"] = float(cores[0][0])
         facts.update(_core_facts(session, used, facts["cores_given"]))
     named = [str(part) for part in (info.machine_type, info.model) if part]
-    return Measured(
+    return MeasuredRun(
         path,
         info.system,
         "-".join(named) or None,
@@ -182,7 +182,7 @@ def _of_session(session: Session, path: str) -> Measured:
     )
 
 
-def _core_facts(session: Session, used: list[Row], cores: float) -> dict[str, float]:
+def _core_facts(session: CoreSession, used: list[Row], cores: float) -> dict[str, float]:
     """Busy of the cores and the largest capacity factor, if every used interval reports them."""
     by_end = {row[0]: row[1:] for row in session.sql(_THREADS).rows}
     mine = [by_end[row["interval_end"]] for row in used if row["interval_end"] in by_end]
@@ -197,7 +197,7 @@ def _core_facts(session: Session, used: list[Row], cores: float) -> dict[str, fl
     return facts if maximum is None else facts | {"maximum_pct": maximum}
 
 
-def _shown(session: Session, row: Row, start: int) -> str:
+def _shown(session: CoreSession, row: Row, start: int) -> str:
     time = row["interval_end"] - start * dt.timedelta(seconds=row["seconds"])
     return f"{session.display(time, row['system']):%Y-%m-%d %H:%M:%S}"
 

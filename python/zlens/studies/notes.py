@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from zlens.studies.measurement import Measured
-from zlens.studies.runs import Run
+from zlens.studies.measurement import MeasuredRun
+from zlens.studies.runs import WorkloadRun
 
 #: Most items listed; the rest are counted.
 MOST = 8
@@ -26,14 +26,14 @@ def first(sentences: Iterator[str]) -> Iterator[str]:
         yield f"There are {left:,} more of these."
 
 
-def of_runs(runs: Sequence[tuple[Run, Measured | None]]) -> Iterator[str]:
+def of_runs(runs: Sequence[tuple[WorkloadRun, MeasuredRun | None]]) -> Iterator[str]:
     """Notes on doubtful numbers of runs, and on data left out of measured ones."""
     for run, measured in runs:
         yield from run.doubts()
         yield from measured.notes if measured is not None else ()
 
 
-def of_machines(runs: Sequence[Measured | None], begin: str) -> Iterator[str]:
+def of_machines(runs: Sequence[MeasuredRun | None], begin: str) -> Iterator[str]:
     """A note if compared runs were measured on different machines."""
     machines = sorted({run.machine for run in runs if run is not None and run.machine})
     if len(machines) > 1:

@@ -14,7 +14,7 @@ _NORMAL_MEDIAN = 0.6745
 _NORMAL_MEAN = 0.7979
 
 
-class Spread(Struct, frozen=True):
+class RatioSpread(Struct, frozen=True):
     """deviation: sample standard deviation, None for fewer than two; geometric: geometric mean."""
 
     count: int
@@ -26,11 +26,11 @@ class Spread(Struct, frozen=True):
     most: float | None
 
 
-def spread(values: Sequence[float]) -> Spread:
+def spread(values: Sequence[float]) -> RatioSpread:
     """Spread of ratios above 0."""
     if not values:
-        return Spread(0, None, None, None, None, None, None)
-    return Spread(
+        return RatioSpread(0, None, None, None, None, None, None)
+    return RatioSpread(
         len(values),
         statistics.fmean(values),
         statistics.stdev(values) if len(values) > 1 else None,

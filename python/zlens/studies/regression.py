@@ -10,17 +10,17 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.capacity import scaling
 from zlens.models.scenario import Scenario
-from zlens.rendering.charts import MOST_BARS, Chart, Series
-from zlens.schema.validators import Key, Line, Many, Number, Spec
-from zlens.studies.measurement import Measured
+from zlens.rendering.charts import MOST_BARS, Chart, ChartSeries
+from zlens.schema.validators import Key, ListOf, Number, SingleLine, Spec
+from zlens.studies.measurement import MeasuredRun
 from zlens.studies.notes import AS_PUBLISHED, few, first, of_machines, of_runs
-from zlens.studies.ratio_statistics import Spread, scores, spread
+from zlens.studies.ratio_statistics import RatioSpread, scores, spread
 from zlens.studies.run_keys import KEYS, run_of
 from zlens.studies.run_tables import other_numbers, window
-from zlens.studies.runs import Run
+from zlens.studies.runs import WorkloadRun
 
 SUMMARY = "many workloads before and after a change: mean and spread of their ratios, outliers"
 
@@ -30,11 +30,11 @@ SPEC = Spec(
     (
         Key(
             "pair",
-            Many(
+            ListOf(
                 Spec(
                     (
-                        Key("name", Line(), "name of the workload"),
-                        Key("group", Line(), "kind of workload, for a row per group", default=None),
+                        Key("name", SingleLine(), "name of the workload"),
+                        Key("group", SingleLine(), "kind of workload, for a row per group", default=None),
                         Key("base", Spec(KEYS), "the run before the change", default=None),
                         Key("comparison", Spec(KEYS), "the run after it", default=None),
                         Key("etrr", _RATIO, "ratio of ETR, comparison / base, without runs", default=None),
@@ -111,15 +111,15 @@ comparison = { etr = 1841.0, busy = 87.9 }
 """
 
 
-class Pair(Struct, frozen=True):
+class RunPair(Struct, frozen=True):
     """A workload before and after. runs: those behind its ratios; empty if the ratios are given."""
 
     name: str
     group: str | None
     etrr: float | None
     itrr: float | None
-    runs: tuple[Run, ...] = ()
-    measured: tuple[Measured | None, ...] = ()
+    runs: tuple[WorkloadRun, ...] = ()
+    measured: tuple[MeasuredRun | None, ...] = ()
 
     def verdict(self, criterion: float) -> str:
         """Worse, within or better by the criterion in percent; the worse of the two ratios counts."""
@@ -167,8 +167,8 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     )
 
 
-def _pairs(scenario: Scenario, as_published: bool) -> list[Pair]:
-    pairs: list[Pair] = []
+def _pairs(scenario: Scenario, as_published: bool) -> list[RunPair]:
+    pairs: list[RunPair] = []
     seen: set[str] = set()
     problem = scenario.problem
     for at, values in enumerate(scenario["pair"], 1):
@@ -188,7 +188,7 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[Pair]:
                 f"{where} has no ratio", expected="base and comparison, or etrr and itrr", cure="add them"
             )
         if not sides:
-            pairs.append(Pair(name, values["group"], values["etrr"], values["itrr"]))
+            pairs.append(RunPair(name, values["group"], values["etrr"], values["itrr"]))
             continue
         if len(sides) == 1:
             missing = "comparison" if sides[0][0] == "base" else "base"
@@ -206,17 +206,17 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[Pair]:
                 cure=f"add {where}.base.etr and {where}.comparison.etr",
             )
         pairs.append(
-            Pair(name, values["group"], etrr, itrr, (base, after), tuple(measured for _, measured in runs))
+            RunPair(name, values["group"], etrr, itrr, (base, after), tuple(measured for _, measured in runs))
         )
     return pairs
 
 
-def _chart(pairs: Sequence[Pair]) -> Chart:
+def _chart(pairs: Sequence[RunPair]) -> Chart:
     """Bars of each pair, or the sorted ratios if there are too many pairs."""
     title = "Comparison in percent of the base"
     if len(pairs) <= MOST_BARS:
         series = tuple(
-            Series(heading, [None if ratio is None else 100 * ratio for ratio in ratios])
+            ChartSeries(heading, [None if ratio is None else 100 * ratio for ratio in ratios])
             for heading, ratios in (
                 ("ETR", [pair.etrr for pair in pairs]),
                 ("ITR", [pair.itrr for pair in pairs]),
@@ -227,37 +227,41 @@ def _chart(pairs: Sequence[Pair]) -> Chart:
     ordered = []
     for _, heading, values in _known_ratios(pairs):
         rising: list[float | None] = [100 * value for value in sorted(values)]
-        ordered.append(Series(heading, rising + [None] * (len(places) - len(rising))))
+        ordered.append(ChartSeries(heading, rising + [None] * (len(places) - len(rising))))
     return Chart(f"{title}, in order", "lines", places, tuple(ordered), "%", "pairs, each ratio by itself")
 
 
-def _figures(pairs: Sequence[Pair], verdicts: Sequence[str]) -> Iterator[Figure]:
+def _figures(pairs: Sequence[RunPair], verdicts: Sequence[str]) -> Iterator[AnswerFigure]:
     for key, heading, values in _known_ratios(pairs):
         statistics = spread(values)
-        yield Figure(f"{key}_mean", statistics.mean, "", f"{heading} ratio, mean", 3)
-        yield Figure(f"{key}_deviation", statistics.deviation, "", f"{heading} ratio, standard deviation", 3)
-    yield Figure("worse", float(verdicts.count("worse")), f"of {len(pairs):,}", "Worse than the criterion", 0)
+        yield AnswerFigure(f"{key}_mean", statistics.mean, "", f"{heading} ratio, mean", 3)
+        yield AnswerFigure(
+            f"{key}_deviation", statistics.deviation, "", f"{heading} ratio, standard deviation", 3
+        )
+    yield AnswerFigure(
+        "worse", float(verdicts.count("worse")), f"of {len(pairs):,}", "Worse than the criterion", 0
+    )
 
 
-def _known_ratios(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, list[float]]]:
+def _known_ratios(pairs: Sequence[RunPair]) -> Iterator[tuple[str, str, list[float]]]:
     yield "etrr", "ETR", [pair.etrr for pair in pairs if pair.etrr is not None]
     yield "itrr", "ITR", [pair.itrr for pair in pairs if pair.itrr is not None]
 
 
 _SPREAD = (
-    Column("pairs", "Pairs", decimals=0),
-    Column("mean", "Mean", decimals=3),
-    Column("deviation", "Deviation", text="sample standard deviation", decimals=3),
-    Column(
+    AnswerColumn("pairs", "Pairs", decimals=0),
+    AnswerColumn("mean", "Mean", decimals=3),
+    AnswerColumn("deviation", "Deviation", text="sample standard deviation", decimals=3),
+    AnswerColumn(
         "geometric", "Geometric mean", text="the same distance from 1 whichever side is the base", decimals=3
     ),
-    Column("median", "Median", decimals=3),
-    Column("least", "Least", decimals=3),
-    Column("most", "Most", decimals=3),
+    AnswerColumn("median", "Median", decimals=3),
+    AnswerColumn("least", "Least", decimals=3),
+    AnswerColumn("most", "Most", decimals=3),
 )
 
 
-def _row(statistics: Spread) -> tuple[Value, ...]:
+def _row(statistics: RatioSpread) -> tuple[Value, ...]:
     return (
         statistics.count,
         statistics.mean,
@@ -269,7 +273,7 @@ def _row(statistics: Spread) -> tuple[Value, ...]:
     )
 
 
-def _summary(pairs: Sequence[Pair], apart: Sequence[bool]) -> Table:
+def _summary(pairs: Sequence[RunPair], apart: Sequence[bool]) -> AnswerTable:
     rows: list[tuple[Value, ...]] = [
         (f"{heading} ratio", *_row(spread(values))) for _, heading, values in _known_ratios(pairs)
     ]
@@ -279,18 +283,20 @@ def _summary(pairs: Sequence[Pair], apart: Sequence[bool]) -> Table:
             (f"{heading} ratio, without outliers", *_row(spread(values)))
             for _, heading, values in _known_ratios(rest)
         ]
-    return Table("summary", "Ratios, comparison / base", (Column("ratio", "Ratio"), *_SPREAD), rows)
+    return AnswerTable(
+        "summary", "Ratios, comparison / base", (AnswerColumn("ratio", "Ratio"), *_SPREAD), rows
+    )
 
 
-def _groups(pairs: Sequence[Pair], verdicts: Sequence[str]) -> Table | None:
+def _groups(pairs: Sequence[RunPair], verdicts: Sequence[str]) -> AnswerTable | None:
     groups = list(dict.fromkeys(pair.group for pair in pairs))
     if groups == [None]:
         return None
     heads = (
-        Column("group", "Group"),
-        Column("ratio", "Ratio"),
+        AnswerColumn("group", "Group"),
+        AnswerColumn("ratio", "Ratio"),
         *_SPREAD,
-        Column("worse", "Worse", decimals=0),
+        AnswerColumn("worse", "Worse", decimals=0),
     )
     rows: list[tuple[Value, ...]] = []
     for group in groups:
@@ -299,18 +305,18 @@ def _groups(pairs: Sequence[Pair], verdicts: Sequence[str]) -> Table | None:
             verdict == "worse" for pair, verdict in zip(pairs, verdicts, strict=True) if pair.group == group
         )
         rows += [(group, heading, *_row(spread(values)), worse) for _, heading, values in _known_ratios(mine)]
-    return Table("groups", "By group", heads, rows)
+    return AnswerTable("groups", "By group", heads, rows)
 
 
-def _table(pairs: Sequence[Pair], verdicts: Sequence[str], apart: Sequence[bool]) -> Table:
+def _table(pairs: Sequence[RunPair], verdicts: Sequence[str], apart: Sequence[bool]) -> AnswerTable:
     heads = (
-        Column("pair", "Pair"),
-        Column("group", "Group"),
-        Column("etrr", "ETR ratio", decimals=3),
-        Column("itrr", "ITR ratio", decimals=3),
-        Column("cpu_ratio", "CPU/tx ratio", text="CPU time per transaction", decimals=3),
-        Column("verdict", "Criterion"),
-        Column("outlier", "Outlier"),
+        AnswerColumn("pair", "Pair"),
+        AnswerColumn("group", "Group"),
+        AnswerColumn("etrr", "ETR ratio", decimals=3),
+        AnswerColumn("itrr", "ITR ratio", decimals=3),
+        AnswerColumn("cpu_ratio", "CPU/tx ratio", text="CPU time per transaction", decimals=3),
+        AnswerColumn("verdict", "Criterion"),
+        AnswerColumn("outlier", "Outlier"),
     )
     has_scores = len(pairs) >= _FEWEST
     rows = [
@@ -320,7 +326,7 @@ def _table(pairs: Sequence[Pair], verdicts: Sequence[str], apart: Sequence[bool]
     kept = [
         at for at, head in enumerate(heads) if head.key in _ALWAYS or any(row[at] is not None for row in rows)
     ]
-    return Table(
+    return AnswerTable(
         "pairs", "Pairs", tuple(heads[at] for at in kept), [tuple(row[at] for at in kept) for row in rows]
     )
 
@@ -328,7 +334,7 @@ def _table(pairs: Sequence[Pair], verdicts: Sequence[str], apart: Sequence[bool]
 _ALWAYS = ("pair", "etrr", "itrr")
 
 
-def _cpu_ratio(pair: Pair) -> float | None:
+def _cpu_ratio(pair: RunPair) -> float | None:
     if not pair.runs:
         return None
     base, after = pair.runs
@@ -336,7 +342,7 @@ def _cpu_ratio(pair: Pair) -> float | None:
 
 
 def _notes(
-    pairs: Sequence[Pair],
+    pairs: Sequence[RunPair],
     verdicts: Sequence[str],
     apart: Sequence[bool],
     criterion: float,
@@ -363,7 +369,7 @@ def _notes(
         yield AS_PUBLISHED
 
 
-def _pair_notes(pairs: Sequence[Pair]) -> Iterator[str]:
+def _pair_notes(pairs: Sequence[RunPair]) -> Iterator[str]:
     for pair in pairs:
         yield from of_runs(list(zip(pair.runs, pair.measured, strict=True)))
         yield from of_machines(pair.measured, f"{pair.name}: the runs")
@@ -376,7 +382,7 @@ def _pair_notes(pairs: Sequence[Pair]) -> Iterator[str]:
             )
 
 
-def _outlier_note(key: str, heading: str, pairs: Sequence[Pair], apart: Sequence[bool]) -> Iterator[str]:
+def _outlier_note(key: str, heading: str, pairs: Sequence[RunPair], apart: Sequence[bool]) -> Iterator[str]:
     """A note if a few outliers cause most of the deviation."""
     if not any(apart):
         return

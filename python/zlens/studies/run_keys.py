@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from zlens.errors import ZlensError
-from zlens.models.scenario_errors import Problem
-from zlens.schema.validators import Key, Line, Named, Number, Spec
-from zlens.studies.measurement import WINDOW, Measured, measured
-from zlens.studies.runs import Run
+from zlens.models.scenario_errors import ScenarioErrors
+from zlens.schema.validators import Key, MapOf, Number, SingleLine, Spec
+from zlens.studies.measurement import WINDOW, MeasuredRun, measured
+from zlens.studies.runs import WorkloadRun
 
 _PERCENT = "% of one logical processor"
 
@@ -45,17 +45,19 @@ _OF_BUSY = ("busy_pct", "total_pct", "guest_pct", "chargeable_pct", "nonchargeab
 
 KEYS = (
     *_STATED_KEYS,
-    Key("also", Named(Number()), "other numbers of the run, shown as is", default=None),
-    Key("file", Line(), "data to measure the run from; numbers given here take precedence", default=None),
+    Key("also", MapOf(Number()), "other numbers of the run, shown as is", default=None),
+    Key(
+        "file", SingleLine(), "data to measure the run from; numbers given here take precedence", default=None
+    ),
     *(Key(name, kind, text, unit, default=None) for name, kind, text, unit in WINDOW),
 )
 
-NAMED = Spec((Key("name", Line(), "name of the run"), *KEYS))
+NAMED = Spec((Key("name", SingleLine(), "name of the run"), *KEYS))
 
 
 def run_of(
-    values: dict[str, Any], where: str, problem: Problem, *, name: str = "", as_published: bool = False
-) -> tuple[Run, Measured | None]:
+    values: dict[str, Any], where: str, problem: ScenarioErrors, *, name: str = "", as_published: bool = False
+) -> tuple[WorkloadRun, MeasuredRun | None]:
     """A run from checked values, and its measured data if it names a file; where: its place in the TOML."""
     facts: dict[str, Any] = {}
     recorded = None
@@ -90,4 +92,4 @@ def run_of(
             facts.pop("instructions_given", None)
     facts.update(stated)
     own = name or str(values["name"])
-    return Run(name=own, also=values["also"] or {}, as_published=as_published, **facts), recorded
+    return WorkloadRun(name=own, also=values["also"] or {}, as_published=as_published, **facts), recorded

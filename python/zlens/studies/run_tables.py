@@ -5,41 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
-from zlens.models.answer import Column, Table
-from zlens.studies.measurement import Measured
-from zlens.studies.runs import Run
+from zlens.models.answer import AnswerColumn, AnswerTable
+from zlens.studies.measurement import MeasuredRun
+from zlens.studies.runs import WorkloadRun
 
 
-def other_numbers(runs: Sequence[Run]) -> Table | None:
+def other_numbers(runs: Sequence[WorkloadRun]) -> AnswerTable | None:
     """Table of the other numbers that a file gives for runs."""
     names = list(dict.fromkeys(name for run in runs for name in run.also))
     if not names:
         return None
-    heads = (Column("run", "Run"), *(Column(name, name, decimals=_decimals(runs, name)) for name in names))
+    heads = (
+        AnswerColumn("run", "Run"),
+        *(AnswerColumn(name, name, decimals=_decimals(runs, name)) for name in names),
+    )
     rows = [(run.name, *(run.also.get(name) for name in names)) for run in runs]
-    return Table("also", "Other numbers", heads, rows)
+    return AnswerTable("also", "Other numbers", heads, rows)
 
 
-def _decimals(runs: Sequence[Run], name: str) -> int:
+def _decimals(runs: Sequence[WorkloadRun], name: str) -> int:
     """Decimals as given, at most 6."""
     written = (f"{run.also[name]:.6f}".rstrip("0") for run in runs if name in run.also)
     return max(len(text.partition(".")[2]) for text in written)
 
 
-def window(runs: Sequence[tuple[str, Measured]]) -> Table | None:
+def window(runs: Sequence[tuple[str, MeasuredRun]]) -> AnswerTable | None:
     """Table of the sources of measured runs."""
     if not runs:
         return None
     heads = (
-        Column("run", "Run"),
-        Column("file", "File"),
-        Column("system", "System"),
-        Column("machine", "Machine"),
-        Column("release", "Release"),
-        Column("first", "From"),
-        Column("last", "To"),
-        Column("intervals", "Intervals"),
-        Column("seconds", "Length", "s", decimals=0),
+        AnswerColumn("run", "Run"),
+        AnswerColumn("file", "File"),
+        AnswerColumn("system", "System"),
+        AnswerColumn("machine", "Machine"),
+        AnswerColumn("release", "Release"),
+        AnswerColumn("first", "From"),
+        AnswerColumn("last", "To"),
+        AnswerColumn("intervals", "Intervals"),
+        AnswerColumn("seconds", "Length", "s", decimals=0),
     )
     rows = [
         (
@@ -50,4 +53,4 @@ def window(runs: Sequence[tuple[str, Measured]]) -> Table | None:
         )
         for name, measured in runs
     ]
-    return Table("measured", "Measured", heads, rows)
+    return AnswerTable("measured", "Measured", heads, rows)

@@ -22,7 +22,7 @@ BUSY_ROUNDING = 0.06
 SUM_ROUNDING = 0.001
 
 
-class Run(Struct, frozen=True, dict=True):
+class WorkloadRun(Struct, frozen=True, dict=True):
     """One run; unknown values are None.
 
     etr          transactions per second, or relative to some run
@@ -189,14 +189,14 @@ class Run(Struct, frozen=True, dict=True):
     # Threads --------------------------------------------------------------------------------------
 
     @cached_property
-    def threads(self) -> smt_metrics.Metrics:
+    def threads(self) -> smt_metrics.CoreMetrics:
         """Thread density and what follows from it and the largest capacity factor, on a busy system."""
         if not self.core_busy_pct or self.total is None or self.cores is None:
-            return smt_metrics.Metrics()
+            return smt_metrics.CoreMetrics()
         density = smt_metrics.density_of(self.core_busy_pct * self.cores, [self.total])
         maximum = None if self.maximum_pct is None else self.maximum_pct / 100
         if density is None:
-            return smt_metrics.Metrics()
+            return smt_metrics.CoreMetrics()
         return smt_metrics.by_density(density, maximum, self.core_busy_pct / 100)
 
     @cached_property

@@ -5,17 +5,17 @@ from __future__ import annotations
 from msgspec import Struct
 
 from zlens.models.capacity import scaling
-from zlens.studies.measurement import Measured
-from zlens.studies.runs import Run
+from zlens.studies.measurement import MeasuredRun
+from zlens.studies.runs import WorkloadRun
 
 
-class Beside(Struct, frozen=True):
+class ScaledRun(Struct, frozen=True):
     """A run, its scaling, the factor of its cores, and its measured data, if any."""
 
-    run: Run
+    run: WorkloadRun
     scaled: scaling.Scaled
     factor: scaling.Factor | None
-    measured: Measured | None
+    measured: MeasuredRun | None
 
     @property
     def caf(self) -> float | None:

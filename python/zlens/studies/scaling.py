@@ -9,38 +9,43 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zlens.catalog.capacity_curves import Point
-from zlens.models.answer import Answer, Figure
+from zlens.models.answer import Answer, AnswerFigure
 from zlens.models.capacity import curve_sources, scaling, usl
 from zlens.models.scenario import Scenario
-from zlens.schema.validators import Flag, Integer, Key, Line, Many, Named, Number, Spec
+from zlens.schema.validators import Boolean, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 from zlens.studies import scaling_notes, scaling_tables
-from zlens.studies.measurement import Measured, placed
+from zlens.studies.measurement import MeasuredRun, placed
 from zlens.studies.run_keys import NAMED, run_of
-from zlens.studies.runs import Run
-from zlens.studies.scaled_run import Beside
+from zlens.studies.runs import WorkloadRun
+from zlens.studies.scaled_run import ScaledRun
 
 SUMMARY = "a workload in partitions of increasing size, against the capability of the machine"
 
 SPEC = Spec(
     (
-        Key("run", Many(NAMED, least=1), "the runs, in any order; ratios are to the smallest"),
-        Key("machine", Line(), "machine of the catalog whose factors apply, such as z14-m05", default=None),
+        Key("run", ListOf(NAMED, least=1), "the runs, in any order; ratios are to the smallest"),
+        Key(
+            "machine",
+            SingleLine(),
+            "machine of the catalog whose factors apply, such as z14-m05",
+            default=None,
+        ),
         Key(
             "factors",
-            Named(Number(0, 2, above=True)),
+            MapOf(Number(0, 2, above=True)),
             "capacity adjustment factors by number of cores: 16 = 0.721; the others are interpolated",
             default=None,
         ),
         Key(
             "adjustments",
-            Many(Integer(1, 131_072), 1),
+            ListOf(Integer(1, 131_072), 1),
             "the factors as in /proc/sysinfo: Adjustment 02-way and on",
             "65,536ths",
             default=None,
         ),
-        Key("data", Line(), "file with the factors: /proc/sysinfo, or monitor data", default=None),
-        Key("system", Line(), "system in that file", default=None),
-        Key("relative", Flag(), "ETR are ratios, not transactions per second", default=False),
+        Key("data", SingleLine(), "file with the factors: /proc/sysinfo, or monitor data", default=None),
+        Key("system", SingleLine(), "system in that file", default=None),
+        Key("relative", Boolean(), "ETR are ratios, not transactions per second", default=False),
         Key(
             "rolloff_gain",
             Number(0, 1),
@@ -140,10 +145,10 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     curve = _curve(scenario, named, [run for run, _ in runs])
     by_name = {run.name: (run, measured) for run, measured in runs}
     compared = scaling.compared(
-        [scaling.Run(_cores(run), run.etr, run.busy, run.itr, run.name) for run, _ in runs], curve
+        [scaling.ScalingRun(_cores(run), run.etr, run.busy, run.itr, run.name) for run, _ in runs], curve
     )
     rows = [
-        Beside(
+        ScaledRun(
             by_name[scaled.run.name][0],
             scaled,
             scaling.factor(curve, scaled.run.processors) if curve else None,
@@ -165,8 +170,8 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     )
 
 
-def _runs(scenario: Scenario, as_published: bool) -> list[tuple[Run, Measured | None]]:
-    runs: list[tuple[Run, Measured | None]] = []
+def _runs(scenario: Scenario, as_published: bool) -> list[tuple[WorkloadRun, MeasuredRun | None]]:
+    runs: list[tuple[WorkloadRun, MeasuredRun | None]] = []
     seen: set[str] = set()
     for at, values in enumerate(scenario["run"], 1):
         where = f"run[{at}]"
@@ -194,7 +199,7 @@ def _runs(scenario: Scenario, as_published: bool) -> list[tuple[Run, Measured | 
     return runs
 
 
-def _cores(run: Run) -> int:
+def _cores(run: WorkloadRun) -> int:
     assert run.cores is not None
     return max(1, round(run.cores))
 
@@ -206,7 +211,9 @@ def _named_curve(scenario: Scenario) -> curve_sources.NamedCurve | None:
     return curve_sources.named_curve(Scenario({**scenario.values, "data": path}, scenario.problem))
 
 
-def _curve(scenario: Scenario, named: curve_sources.NamedCurve | None, runs: list[Run]) -> list[Point] | None:
+def _curve(
+    scenario: Scenario, named: curve_sources.NamedCurve | None, runs: list[WorkloadRun]
+) -> list[Point] | None:
     """The factors of the machine and of runs; None if there are none."""
     points = dict(named.curve) if named else {}
     for at, run in enumerate(runs, 1):
@@ -224,7 +231,7 @@ def _curve(scenario: Scenario, named: curve_sources.NamedCurve | None, runs: lis
     return sorted(points.items())
 
 
-def _fit_law(rows: list[Beside]) -> usl.Fit | None:
+def _fit_law(rows: list[ScaledRun]) -> usl.UslFit | None:
     points = [(float(row.scaled.run.processors), row.scaled.itr) for row in rows if row.scaled.itr]
     sizes = [size for size, _ in points]
     if len(set(sizes)) < len(sizes):
@@ -234,11 +241,11 @@ def _fit_law(rows: list[Beside]) -> usl.Fit | None:
     return fit if fit is not None and fit.freedom > 0 else None
 
 
-def _figures(rows: list[Beside], bends: list[scaling.Rolloff]) -> Iterator[Figure]:
+def _figures(rows: list[ScaledRun], bends: list[scaling.Rolloff]) -> Iterator[AnswerFigure]:
     last = rows[-1].scaled
     if len(rows) > 1:
-        yield Figure("itrr", last.itrr, "", f"ITR ratio of {last.run.name}", 3)
-        yield Figure("expected", last.ratio, "", "Ratio expected of it", 3)
-        yield Figure("efficiency", last.efficiency, "", "Efficiency of it", 3)
+        yield AnswerFigure("itrr", last.itrr, "", f"ITR ratio of {last.run.name}", 3)
+        yield AnswerFigure("expected", last.ratio, "", "Ratio expected of it", 3)
+        yield AnswerFigure("efficiency", last.efficiency, "", "Efficiency of it", 3)
     if bends:
-        yield Figure("rolls_off_after", float(bends[0].after), "cores", "Rolls off after", 0)
+        yield AnswerFigure("rolls_off_after", float(bends[0].after), "cores", "Rolls off after", 0)

@@ -9,13 +9,13 @@ from zlens.models.capacity import curve_sources, scaling, usl
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario
 from zlens.studies.notes import AS_PUBLISHED, few, first, of_machines, of_runs
-from zlens.studies.scaled_run import Beside
+from zlens.studies.scaled_run import ScaledRun
 
 
 def notes(
-    rows: list[Beside],
+    rows: list[ScaledRun],
     bends: list[scaling.Rolloff],
-    fit: usl.Fit | None,
+    fit: usl.UslFit | None,
     scenario: Scenario,
     curve: curve_sources.NamedCurve | None,
     as_published: bool,
@@ -46,7 +46,7 @@ def notes(
         yield AS_PUBLISHED
 
 
-def _rolloff_notes(rows: list[Beside], bends: list[scaling.Rolloff], scenario: Scenario) -> Iterator[str]:
+def _rolloff_notes(rows: list[ScaledRun], bends: list[scaling.Rolloff], scenario: Scenario) -> Iterator[str]:
     curve = any(row.factor is not None for row in rows)
     expected = "capability" if curve else "number of cores"
     yield from first(_bend_notes(bends, expected))
@@ -76,7 +76,7 @@ def _bend_notes(bends: list[scaling.Rolloff], expected: str) -> Iterator[str]:
             )
 
 
-def _factor_notes(rows: list[Beside]) -> Iterator[str]:
+def _factor_notes(rows: list[ScaledRun]) -> Iterator[str]:
     for how, word in (("between", "interpolated in ln n"), ("beyond", "extrapolated in ln n")):
         those = {
             row.scaled.run.processors: row.factor
@@ -93,7 +93,7 @@ def _factor_notes(rows: list[Beside]) -> Iterator[str]:
         yield "Beyond the range of the factors there is no expected value."
 
 
-def _busy_notes(rows: list[Beside], scenario: Scenario) -> Iterator[str]:
+def _busy_notes(rows: list[ScaledRun], scenario: Scenario) -> Iterator[str]:
     """Notes on different busy: IBM's reference workloads run at about 90 %; ITR favors less busy runs."""
     busy_runs = [(row.run.busy, row.run.name) for row in rows if row.run.busy is not None]
     apart = constant("busy_apart").default
@@ -115,7 +115,7 @@ def _busy_notes(rows: list[Beside], scenario: Scenario) -> Iterator[str]:
         )
 
 
-def _other_limit_notes(rows: list[Beside]) -> Iterator[str]:
+def _other_limit_notes(rows: list[ScaledRun]) -> Iterator[str]:
     for before, after in pairwise(rows):
         more = scaling.ratio(after.scaled.itr, before.scaled.itr)
         done = scaling.ratio(after.run.etr, before.run.etr)

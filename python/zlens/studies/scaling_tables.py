@@ -8,11 +8,11 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from zlens.models.answer import Column, Table, Value
+from zlens.models.answer import AnswerColumn, AnswerTable, Value
 from zlens.models.capacity import scaling, usl
-from zlens.rendering.charts import Chart, Series
+from zlens.rendering.charts import Chart, ChartSeries
 from zlens.studies.run_tables import other_numbers, window
-from zlens.studies.scaled_run import Beside
+from zlens.studies.scaled_run import ScaledRun
 
 
 class RunColumn(Struct, frozen=True):
@@ -111,7 +111,7 @@ _BESIDE = (
 )
 
 
-def tables(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> list[Table]:
+def tables(rows: Sequence[ScaledRun], fit: usl.UslFit | None, *, relative: bool) -> list[AnswerTable]:
     """The tables that have values."""
     unit = "unit of ETR" if relative else "transaction"
     candidates = [
@@ -133,8 +133,8 @@ def tables(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> li
 
 
 def _table(
-    key: str, title: str, rows: Sequence[Beside], columns: Sequence[RunColumn], relative: bool
-) -> Table | None:
+    key: str, title: str, rows: Sequence[ScaledRun], columns: Sequence[RunColumn], relative: bool
+) -> AnswerTable | None:
     """A table without its empty columns; None if all are empty."""
     every = [(column, _cells(column, rows, relative)) for column in columns]
     used = [(column, cells) for column, cells in every if any(cell is not None for cell in cells)]
@@ -142,18 +142,18 @@ def _table(
         return None
     used.insert(0, (_NAME, [row.run.name for row in rows]))
     heads = tuple(_head(column, relative) for column, _ in used)
-    return Table(key, title, heads, [tuple(cells[at] for _, cells in used) for at in range(len(rows))])
+    return AnswerTable(key, title, heads, [tuple(cells[at] for _, cells in used) for at in range(len(rows))])
 
 
-def _head(column: RunColumn, relative: bool) -> Column:
+def _head(column: RunColumn, relative: bool) -> AnswerColumn:
     unit = {"time": "CPUs" if relative else "ms", "rate": "" if relative else "/s", "part": "%"}
     decimals = 3 if relative and column.kind == "rate" else column.decimals
-    return Column(
+    return AnswerColumn(
         column.key, column.heading, unit.get(column.kind, column.unit), column.text, decimals=decimals
     )
 
 
-def _cells(column: RunColumn, rows: Sequence[Beside], relative: bool) -> list[Value]:
+def _cells(column: RunColumn, rows: Sequence[ScaledRun], relative: bool) -> list[Value]:
     values = [attrgetter(column.path)(row) for row in rows]
     if column.kind == "ratio":
         return [scaling.ratio(value, values[0]) for value in values]
@@ -161,7 +161,7 @@ def _cells(column: RunColumn, rows: Sequence[Beside], relative: bool) -> list[Va
     return values if by is None else [None if value is None else value * by for value in values]
 
 
-def _law(fit: usl.Fit | None, relative: bool) -> Table | None:
+def _law(fit: usl.UslFit | None, relative: bool) -> AnswerTable | None:
     if fit is None:
         return None
     words = {
@@ -170,11 +170,11 @@ def _law(fit: usl.Fit | None, relative: bool) -> Table | None:
         "beta": "coherency: cost of keeping consistent",
     }
     heads = (
-        Column("parameter", "Universal Scalability Law of the ITR"),
-        Column("value", "Value", decimals=6),
-        Column("low", "95 % from", text="confidence interval", decimals=6),
-        Column("high", "to", text="confidence interval", decimals=6),
-        Column("how", "How"),
+        AnswerColumn("parameter", "Universal Scalability Law of the ITR"),
+        AnswerColumn("value", "Value", decimals=6),
+        AnswerColumn("low", "95 % from", text="confidence interval", decimals=6),
+        AnswerColumn("high", "to", text="confidence interval", decimals=6),
+        AnswerColumn("how", "How"),
     )
     rows: list[tuple[Value, ...]] = [
         (words[parameter.name], parameter.value, parameter.low, parameter.high, parameter.how)
@@ -182,33 +182,35 @@ def _law(fit: usl.Fit | None, relative: bool) -> Table | None:
     ]
     rows.append(("cores at peak throughput", fit.peak, None, None, None))
     rows.append(("largest error of a run (%)", 100 * fit.worst, None, None, None))
-    return Table("usl", "", heads, rows)
+    return AnswerTable("usl", "", heads, rows)
 
 
 # Charts -------------------------------------------------------------------------------------------
 
 
-def charts(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> Iterator[Chart]:
+def charts(rows: Sequence[ScaledRun], fit: usl.UslFit | None, *, relative: bool) -> Iterator[Chart]:
     sizes = [float(row.scaled.run.processors) for row in rows]
     names = [row.run.name for row in rows]
     ratios = (
-        Series("ITR", [row.scaled.itrr for row in rows]),
-        Series("ETR", [row.scaled.etrr for row in rows]),
+        ChartSeries("ITR", [row.scaled.itrr for row in rows]),
+        ChartSeries("ETR", [row.scaled.etrr for row in rows]),
     )
     if len(rows) > 1 and all(before < after for before, after in pairwise(sizes)):
-        lines = [*ratios, Series("expected", [row.scaled.ratio for row in rows])]
+        lines = [*ratios, ChartSeries("expected", [row.scaled.ratio for row in rows])]
         if fit is not None and len(fit.values) == len(rows):
             base = rows[0].scaled.itr
-            lines.append(Series("USL", [scaling.ratio(value, base) for value in fit.values]))
+            lines.append(ChartSeries("USL", [scaling.ratio(value, base) for value in fit.values]))
         yield Chart("Ratios to the smallest run", "lines", sizes, tuple(lines), "", "cores")
-        efficiency = Series("efficiency", [_percent(row.scaled.efficiency) for row in rows])
+        efficiency = ChartSeries("efficiency", [_percent(row.scaled.efficiency) for row in rows])
         places = [f"{row.scaled.run.processors} cores" for row in rows]
         yield Chart("Efficiency: ITR ratio / expected ratio", "bars", places, (efficiency,), "%")
     elif len(rows) > 1:
-        percent = tuple(Series(ratio.name, [_percent(value) for value in ratio.values]) for ratio in ratios)
+        percent = tuple(
+            ChartSeries(ratio.name, [_percent(value) for value in ratio.values]) for ratio in ratios
+        )
         yield Chart("In percent of the first run", "bars", names, percent, "%")
     costs = [
-        Series(column.heading, _cells(column, rows, relative))  # type: ignore[arg-type]
+        ChartSeries(column.heading, _cells(column, rows, relative))  # type: ignore[arg-type]
         for column in _CPU
         if column.key in ("guest_tx", "chargeable_tx", "nonchargeable_tx")
     ]

@@ -14,43 +14,43 @@ from msgspec import Struct
 from zlens.catalog import measures
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import Options, Shift, parse_shift
-from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.scenario import Scenario
-from zlens.rendering.charts import Chart, Series
-from zlens.schema.validators import Key, Line, Many, Named, Number, Spec, Text
+from zlens.rendering.charts import Chart, ChartSeries
+from zlens.schema.validators import Key, ListOf, MapOf, Number, SingleLine, Spec, Text
 from zlens.schema.wording import say
 from zlens.studies.growth import Growth, growth
 from zlens.studies.measurement import placed
 
 if TYPE_CHECKING:
-    from zlens.session.session import Session
+    from zlens.session.session import CoreSession
 
 SUMMARY = "a measure over months: percentiles by shift, growth with its uncertainty, when a limit is met"
 
 _DAY = Text(10, 10, re.compile(r"\d{4}-\d\d-\d\d"), "a date: 2026-01-05")
 SPEC = Spec(
     (
-        Key("data", Many(Line(), into=tuple), "inputs: files, folders, lakes", default=()),
-        Key("system", Many(Line(), into=tuple), "only these systems", default=()),
-        Key("from", Line(), 'hours after this time: "2026-01-01"', default=None),
-        Key("to", Line(), 'hours up to this time: "2026-07-01"', default=None),
-        Key("measure", Line(), "a measure with one row per system and interval", default="load"),
-        Key("column", Line(), "its column", default="busy_pct"),
+        Key("data", ListOf(SingleLine(), into=tuple), "inputs: files, folders, lakes", default=()),
+        Key("system", ListOf(SingleLine(), into=tuple), "only these systems", default=()),
+        Key("from", SingleLine(), 'hours after this time: "2026-01-01"', default=None),
+        Key("to", SingleLine(), 'hours up to this time: "2026-07-01"', default=None),
+        Key("measure", SingleLine(), "a measure with one row per system and interval", default="load"),
+        Key("column", SingleLine(), "its column", default="busy_pct"),
         Key(
             "limit",
             Number(0, above=True),
             "what the busiest hour of a day should not reach",
             constant="trend_limit",
         ),
-        Key("shift", Named(Line(), 0), 'hours by name: prime = "Mon-Fri 08:00-17:00"', default={}),
+        Key("shift", MapOf(SingleLine(), 0), 'hours by name: prime = "Mon-Fri 08:00-17:00"', default={}),
         Key(
             "series",
-            Many(
+            ListOf(
                 Spec(
                     (
-                        Key("name", Line(), "its name"),
+                        Key("name", SingleLine(), "its name"),
                         Key("from", _DAY, "the day of its first value"),
-                        Key("values", Many(Number(0), least=1, into=tuple), "a value for each day"),
+                        Key("values", ListOf(Number(0), least=1, into=tuple), "a value for each day"),
                     )
                 )
             ),
@@ -84,7 +84,7 @@ _FAR = 3653
 _LINES = 8
 
 
-class Hours(Struct, frozen=True, dict=True):
+class ShiftHours(Struct, frozen=True, dict=True):
     """The hours of a system in a shift: local end, mean and its weight. A series has one a day."""
 
     system: str
@@ -114,12 +114,14 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     return answer(title, found, _unit(scenario), limit, scenario.problem.constant("trend_days"))
 
 
-def answer(title: str, found: Sequence[Hours], unit: str, limit: float, least: int) -> Answer:
+def answer(title: str, found: Sequence[ShiftHours], unit: str, limit: float, least: int) -> Answer:
     """Growth and months of some systems and shifts; growth with at least so many days."""
     lines = [(one, grown(one, least)) for one in found]
     heading = f"Growth of the busiest hour of a day, limit {limit:g} {unit}".rstrip()
-    growths = Table("growth", heading, growth_columns(unit), [row(one, line, limit) for one, line in lines])
-    months = Table(
+    growths = AnswerTable(
+        "growth", heading, growth_columns(unit), [row(one, line, limit) for one, line in lines]
+    )
+    months = AnswerTable(
         "months", "Hours by month", _months(unit), [row for one in found for row in _by_month(one)]
     )
     met = [row[8] for row in growths.rows if row[8] is not None]
@@ -128,7 +130,7 @@ def answer(title: str, found: Sequence[Hours], unit: str, limit: float, least: i
         title,
         [growths, months],
         [
-            Figure(
+            AnswerFigure(
                 "meets_limit", float(len(met)), "", "systems and shifts that meet the limit in ten years", 0
             )
         ],
@@ -137,13 +139,13 @@ def answer(title: str, found: Sequence[Hours], unit: str, limit: float, least: i
     )
 
 
-def grown(one: Hours, least: int) -> Growth | None:
+def grown(one: ShiftHours, least: int) -> Growth | None:
     """The growth of the busiest hour of a day; None with fewer than `least` days."""
     days = one.days
     return growth([float(day) for day, _ in days], [value for _, value in days], least)
 
 
-def _series(scenario: Scenario) -> Iterator[Hours]:
+def _series(scenario: Scenario) -> Iterator[ShiftHours]:
     if scenario["data"]:
         raise ScenarioError("has data and series", expected="one of them", cure="remove one")
     for series in scenario["series"]:
@@ -153,10 +155,10 @@ def _series(scenario: Scenario) -> Iterator[Hours]:
             raise ScenarioError(f"from is {series['from']!r}", expected="a date: 2026-01-05") from None
         days = [first + dt.timedelta(days=at, hours=12) for at in range(len(series["values"]))]
         points = zip(days, series["values"], strict=True)
-        yield Hours(series["name"], ALL, [(day, value, 1.0) for day, value in points])
+        yield ShiftHours(series["name"], ALL, [(day, value, 1.0) for day, value in points])
 
 
-def _measured(scenario: Scenario) -> Iterator[Hours]:
+def _measured(scenario: Scenario) -> Iterator[ShiftHours]:
     import zlens
     from zlens.inputs.options import parse_moment
     from zlens.lake.file_names import is_url
@@ -174,7 +176,9 @@ def _measured(scenario: Scenario) -> Iterator[Hours]:
         yield from measured(session, scenario["measure"], scenario["column"], scenario["shift"])
 
 
-def measured(session: Session, measure: str, column: str, shifts: Mapping[str, str]) -> Iterator[Hours]:
+def measured(
+    session: CoreSession, measure: str, column: str, shifts: Mapping[str, str]
+) -> Iterator[ShiftHours]:
     """The hours of each system in each shift, by its name; all hours without shifts.
 
     QueryError if the column has no value in the input.
@@ -192,7 +196,7 @@ def measured(session: Session, measure: str, column: str, shifts: Mapping[str, s
         raise QueryError(f"{measure}.{column} has no value in this input")
     for system, values in by_system.items():
         for name, shift in parsed.items():
-            yield Hours(system, name, [one for one in values if shift is None or shift.holds(one[0])])
+            yield ShiftHours(system, name, [one for one in values if shift is None or shift.holds(one[0])])
 
 
 def _unit(scenario: Scenario) -> str:
@@ -204,25 +208,25 @@ def _unit(scenario: Scenario) -> str:
     return column.unit
 
 
-def growth_columns(unit: str) -> tuple[Column, ...]:
+def growth_columns(unit: str) -> tuple[AnswerColumn, ...]:
     """How growth is shown; `unit` is that of what grows."""
     per_month = f"{unit} per month".strip()
     return (
-        Column("system", "System"),
-        Column("shift", "Shift"),
-        Column("days", "Days", "", "days with values", 0),
-        Column("now", "Now", unit, "the line through the days, at the last day"),
-        Column("growth", "Growth", per_month, "median slope of all pairs of days (Theil)", 2),
-        Column("growth_low", "From", per_month, "its 95 % confidence interval (Sen): lower end", 2),
-        Column("growth_high", "To", per_month, "upper end", 2),
-        Column("last_day", "Last day"),
-        Column("meets", "Meets limit", "", "the day on which the line reaches the limit"),
-        Column("earliest", "Earliest", "", "with the growth at the upper end"),
-        Column("latest", "Latest", "", "with the growth at the lower end"),
+        AnswerColumn("system", "System"),
+        AnswerColumn("shift", "Shift"),
+        AnswerColumn("days", "Days", "", "days with values", 0),
+        AnswerColumn("now", "Now", unit, "the line through the days, at the last day"),
+        AnswerColumn("growth", "Growth", per_month, "median slope of all pairs of days (Theil)", 2),
+        AnswerColumn("growth_low", "From", per_month, "its 95 % confidence interval (Sen): lower end", 2),
+        AnswerColumn("growth_high", "To", per_month, "upper end", 2),
+        AnswerColumn("last_day", "Last day"),
+        AnswerColumn("meets", "Meets limit", "", "the day on which the line reaches the limit"),
+        AnswerColumn("earliest", "Earliest", "", "with the growth at the upper end"),
+        AnswerColumn("latest", "Latest", "", "with the growth at the lower end"),
     )
 
 
-def row(one: Hours, line: Growth | None, limit: float) -> tuple[Value, ...]:
+def row(one: ShiftHours, line: Growth | None, limit: float) -> tuple[Value, ...]:
     """The row of a system and shift, with `growth_columns`."""
     days = one.days
     head: tuple[Value, ...] = (one.system, one.shift, len(days))
@@ -238,21 +242,21 @@ def row(one: Hours, line: Growth | None, limit: float) -> tuple[Value, ...]:
     return (*head, line.value(last), *slopes, text, *dates)
 
 
-def _months(unit: str) -> tuple[Column, ...]:
+def _months(unit: str) -> tuple[AnswerColumn, ...]:
     return (
-        Column("system", "System"),
-        Column("shift", "Shift"),
-        Column("month", "Month"),
-        Column("hours", "Hours", "", "hours with values; of a series, days", 0),
-        Column("mean", "Mean", unit),
-        Column("p50", "50th", unit, "half of the hours are at most this busy"),
-        Column("p90", "90th", unit, "90 % of the hours are at most this busy"),
-        Column("p95", "95th", unit, "95 % of the hours are at most this busy"),
-        Column("busiest", "Busiest", unit, "the busiest hour"),
+        AnswerColumn("system", "System"),
+        AnswerColumn("shift", "Shift"),
+        AnswerColumn("month", "Month"),
+        AnswerColumn("hours", "Hours", "", "hours with values; of a series, days", 0),
+        AnswerColumn("mean", "Mean", unit),
+        AnswerColumn("p50", "50th", unit, "half of the hours are at most this busy"),
+        AnswerColumn("p90", "90th", unit, "90 % of the hours are at most this busy"),
+        AnswerColumn("p95", "95th", unit, "95 % of the hours are at most this busy"),
+        AnswerColumn("busiest", "Busiest", unit, "the busiest hour"),
     )
 
 
-def _by_month(one: Hours) -> Iterator[tuple[Value, ...]]:
+def _by_month(one: ShiftHours) -> Iterator[tuple[Value, ...]]:
     by_month: dict[str, list[tuple[float, float]]] = {}
     for end, value, weight in one.hours:
         by_month.setdefault(f"{_day(end):%Y-%m}", []).append((value, weight))
@@ -264,14 +268,14 @@ def _by_month(one: Hours) -> Iterator[tuple[Value, ...]]:
         yield (one.system, one.shift, month, len(values), mean, cuts[9], cuts[17], cuts[18], max(values))
 
 
-def _charts(found: Sequence[Hours], unit: str) -> list[Chart]:
+def _charts(found: Sequence[ShiftHours], unit: str) -> list[Chart]:
     shown = found[:_LINES]
     by_day: list[Mapping[int, float]] = [dict(one.days) for one in shown]
     places = sorted({day for days in by_day for day in days})
     if len(places) < 2:
         return []
     lines = tuple(
-        Series(
+        ChartSeries(
             one.system if one.shift == ALL else f"{one.system} {one.shift}",
             [days.get(day) for day in places],
         )
@@ -283,7 +287,9 @@ def _charts(found: Sequence[Hours], unit: str) -> list[Chart]:
     return [Chart("Busiest hour of each day", "lines", axis, lines, unit, along)]
 
 
-def _notes(found: Sequence[Hours], grown: Sequence[tuple[Hours, Growth | None]], least: int) -> list[str]:
+def _notes(
+    found: Sequence[ShiftHours], grown: Sequence[tuple[ShiftHours, Growth | None]], least: int
+) -> list[str]:
     notes = [
         "The limit is met where a line through the busiest hours of the days reaches it.",
         "Earliest and latest day use the ends of the growth's 95 % confidence interval.",

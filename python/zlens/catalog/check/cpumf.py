@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from zlens.catalog import cpumf, cpumf_formulas, expressions, generations, measures
-from zlens.catalog.cpumf import Generation, Metric
+from zlens.catalog.cpumf import CpumfMetric, Generation
 from zlens.catalog.generations import MachineType
 from zlens.errors import CatalogError
 
@@ -78,7 +78,7 @@ def _type(machine: MachineType) -> Iterator[str]:
         yield f"ghz_status is {machine.ghz_status!r}"
 
 
-def _metric(generation: Generation, metric: Metric) -> Iterator[str]:
+def _metric(generation: Generation, metric: CpumfMetric) -> Iterator[str]:
     for status in (metric.status, *(variant.status for variant in metric.variants)):
         if status not in measures.STATUSES:
             yield f"status is {status!r}"

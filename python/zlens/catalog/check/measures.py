@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from zlens.catalog import cpumf_formulas, expressions, measures, roles
-from zlens.catalog.check.records import Finding
+from zlens.catalog.check.records import CatalogIssue
 from zlens.catalog.compile import nodes
-from zlens.catalog.measures import Column, Table
+from zlens.catalog.measures import Measure, MeasureColumn
 from zlens.errors import CatalogError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -26,9 +26,9 @@ _PROMISES = {
 _Problems = Iterator[tuple[str | None, str, str]]
 
 
-def check() -> list[Finding]:
+def check() -> list[CatalogIssue]:
     """Everything wrong in the files of the measures."""
-    findings: list[Finding] = []
+    findings: list[CatalogIssue] = []
     for name in measures.tables():
         path = measures.root() / f"{name}.toml"
         findings += check_text(path.read_text(encoding="utf-8"), path)
@@ -37,29 +37,29 @@ def check() -> list[Finding]:
         for alias, (ours, _) in measures.aliases().items():
             if not measures.columns_named(ours):
                 findings.append(
-                    Finding(str(path), None, f"{alias} leads to {ours}", "name a column of a measure")
+                    CatalogIssue(str(path), None, f"{alias} leads to {ours}", "name a column of a measure")
                 )
     except (CatalogError, KeyError) as error:
-        findings.append(Finding(str(path), None, str(error), "write it like the other names"))
+        findings.append(CatalogIssue(str(path), None, str(error), "write it like the other names"))
     return findings
 
 
-def check_text(text: str, path: Path) -> list[Finding]:
+def check_text(text: str, path: Path) -> list[CatalogIssue]:
     """Everything wrong in the file of one measure."""
     try:
         table = measures.parse(text, str(path))
     except CatalogError as error:
-        return [Finding(str(path), None, error.message, f"expected {error.expected or 'another form'}")]
+        return [CatalogIssue(str(path), None, error.message, f"expected {error.expected or 'another form'}")]
     lines = text.splitlines()
     findings = []
     for column, problem, cure in _table(table, path.stem):
         heading = f'name = "{column}"'
         line = next((i for i, text_line in enumerate(lines, 1) if text_line.startswith(heading)), None)
-        findings.append(Finding(str(path), line, f"{column}: {problem}" if column else problem, cure))
+        findings.append(CatalogIssue(str(path), line, f"{column}: {problem}" if column else problem, cure))
     return findings
 
 
-def _table(table: Table, name: str) -> _Problems:
+def _table(table: Measure, name: str) -> _Problems:
     if table.name != name:
         yield None, f"the file contains the table {table.name!r}", "name the file after the table"
     if not table.text or not table.grain:
@@ -83,7 +83,7 @@ def _table(table: Table, name: str) -> _Problems:
         yield name, "is in apart, but not in the key", "name columns of the key"
 
 
-def _aggregation(table: Table, column: Column) -> _Problems:
+def _aggregation(table: Measure, column: MeasureColumn) -> _Problems:
     """Whether a column states everything needed to aggregate its rows, and nothing else."""
     name, ratio = column.name, column.aggregate == "ratio"
     if ratio and bool(column.weight) == bool(column.unweighted):
@@ -101,7 +101,7 @@ def _aggregation(table: Table, column: Column) -> _Problems:
             yield from _formula(name, formula, {other.name for other in table.columns})
 
 
-def _column(table: Table, column: Column, seen: set[str]) -> _Problems:
+def _column(table: Measure, column: MeasureColumn, seen: set[str]) -> _Problems:
     name = column.name
     if not _NAME.fullmatch(name):
         yield name, "a name may contain lower-case letters, digits and _", "rename it"

@@ -36,10 +36,10 @@ from zlens.catalog.layouts import (
     STATUS,
     TYPES,
     UNITS,
-    Field,
-    Layout,
+    MonitorField,
+    MonitorSection,
     RecordFile,
-    Section,
+    RecordLayout,
 )
 from zlens.catalog.raw_columns import FIXED, field_parts
 from zlens.errors import CatalogError
@@ -54,7 +54,7 @@ _MAX_RECORD = 4096
 _NUMBERS = ("counter", "timer", "sampled", "gauge")
 
 
-class Finding(Struct, frozen=True):
+class CatalogIssue(Struct, frozen=True):
     """A problem in a catalog file: where, what, and how to fix it."""
 
     file: str
@@ -67,9 +67,9 @@ class Finding(Struct, frozen=True):
         return f"{where}: {self.what}; {self.cure}"
 
 
-def check(root: Path | None = None) -> list[Finding]:
+def check(root: Path | None = None) -> list[CatalogIssue]:
     """Everything wrong in all record files, built in and in packs, and in references to them."""
-    findings: list[Finding] = []
+    findings: list[CatalogIssue] = []
     for record in catalog.records(root):
         for pack, path in catalog.files(record, root):
             findings += check_file(path, pack)
@@ -112,26 +112,30 @@ def summary(root: Path | None = None) -> str:
     return f"{len(catalog.records(root))} records with {len(layouts)} layouts of {fields:,} fields, {details}"
 
 
-def check_file(path: Path, pack: str = BUILTIN) -> list[Finding]:
+def check_file(path: Path, pack: str = BUILTIN) -> list[CatalogIssue]:
     """Everything wrong in one record file."""
     try:
         file = catalog.read(path, pack)
     except CatalogError as error:
         return [
-            Finding(
+            CatalogIssue(
                 str(path), None, error.message, error.cure or f"expected {error.expected or 'another form'}"
             )
         ]
     lines = _Lines(path)
-    return [Finding(str(path), lines.of(name), problem, cure) for name, problem, cure in _file(file, path)]
+    return [
+        CatalogIssue(str(path), lines.of(name), problem, cure) for name, problem, cure in _file(file, path)
+    ]
 
 
-def check_sim(path: Path) -> list[Finding]:
+def check_sim(path: Path) -> list[CatalogIssue]:
     """Everything wrong in a record file of zlens' own pack, including conflicts with real layouts."""
     findings = check_file(path, SIM)
     if not findings:
         lines = _Lines(path)
-        findings = [Finding(str(path), lines.of(name), problem, cure) for name, problem, cure in _sim(path)]
+        findings = [
+            CatalogIssue(str(path), lines.of(name), problem, cure) for name, problem, cure in _sim(path)
+        ]
     return findings
 
 
@@ -234,7 +238,7 @@ def _same_kinds(file: RecordFile) -> _Problems:
                 yield field.name, problem, "decide which"
 
 
-def _layout(layout: Layout) -> _Problems:
+def _layout(layout: RecordLayout) -> _Problems:
     where = f"layout of {layout.release}"
     if not HEADER_LENGTH <= layout.length <= _MAX_RECORD:
         yield None, f"{where} has {layout.length} bytes", f"a record has {HEADER_LENGTH} to {_MAX_RECORD}"
@@ -263,7 +267,7 @@ def _layout(layout: Layout) -> _Problems:
         yield from _columns(columns, f"{where} with section {section.name}")
 
 
-def _section(section: Section, layout: Layout, where: str) -> _Problems:
+def _section(section: MonitorSection, layout: RecordLayout, where: str) -> _Problems:
     here = f"{where} section {section.name}"
     if not _SECTION.fullmatch(section.name):
         yield section.name, f"{here}: not a valid table name", "use letters, digits and underscores"
@@ -271,7 +275,7 @@ def _section(section: Section, layout: Layout, where: str) -> _Problems:
         yield section.name, f"{here} has {section.length} bytes", "give the length of an entry"
     if section.status not in STATUS:
         yield section.name, f"{here} has the status {section.status!r}", f"use one of {', '.join(STATUS)}"
-    outer: Layout | Section | None = layout.section(section.within) if section.within else layout
+    outer: RecordLayout | MonitorSection | None = layout.section(section.within) if section.within else layout
     outer_fields = {field.name for field in outer.fields} if outer else set()
     if outer is None:
         yield section.name, f"{here} is within {section.within}, which does not exist", "name a section"
@@ -316,9 +320,9 @@ def _section(section: Section, layout: Layout, where: str) -> _Problems:
     yield from _fields(section.tail, max((field.end for field in section.tail), default=0), 0, here)
 
 
-def _fields(fields: Iterable[Field], length: int, start: int, where: str) -> _Problems:
+def _fields(fields: Iterable[MonitorField], length: int, start: int, where: str) -> _Problems:
     names: set[str] = set()
-    spaces: list[Field] = []
+    spaces: list[MonitorField] = []
     for field in fields:
         here = f"{where}: {field.name}"
         yield from _field(field, here)
@@ -348,7 +352,7 @@ def _fields(fields: Iterable[Field], length: int, start: int, where: str) -> _Pr
             yield field.name, f"{where}: {field.name} overlays nothing", "remove overlay"
 
 
-def _field(field: Field, here: str) -> _Problems:
+def _field(field: MonitorField, here: str) -> _Problems:
     name = field.name
     if not field.reserved and not _FIELD.fullmatch(name):
         yield name, f"{here}: not a field name", "use the name on the page"
@@ -390,7 +394,7 @@ def _field(field: Field, here: str) -> _Problems:
         yield name, f"{here} is a {field.kind} in {field.unit}", f"use one of {', '.join(UNITS)}"
 
 
-def _holes(fields: Iterable[Field], length: int, start: int, where: str) -> _Problems:
+def _holes(fields: Iterable[MonitorField], length: int, start: int, where: str) -> _Problems:
     end = start
     for field in sorted(fields, key=lambda field: field.offset):
         if field.offset > end:
@@ -404,7 +408,7 @@ def _holes(fields: Iterable[Field], length: int, start: int, where: str) -> _Pro
         yield None, f"{where} is complete, but no field covers bytes {end} to {length}", "reserve them"
 
 
-def _columns(fields: Iterable[Field], where: str) -> _Problems:
+def _columns(fields: Iterable[MonitorField], where: str) -> _Problems:
     """Columns are named after fields, with _d for differences: they must be unique."""
     taken = dict.fromkeys(FIXED, "a column of every table")
     for field in fields:
@@ -422,7 +426,7 @@ def _columns(fields: Iterable[Field], where: str) -> _Problems:
                 taken[name] = field.name
 
 
-def _entry_fields(layout: Layout) -> list[Field]:
+def _entry_fields(layout: RecordLayout) -> list[MonitorField]:
     return [field for section in layout.sections for field in section.fields]
 
 
@@ -445,24 +449,28 @@ def _differences(root: Path | None) -> Iterator[str]:
                         yield f"roles/{name}.toml: {role} {problem}"
 
 
-def _evidence(root: Path | None) -> Iterator[Finding]:
+def _evidence(root: Path | None) -> Iterator[CatalogIssue]:
     path = str(resets.PATH)
     try:
         declared = resets.evidence()
     except (CatalogError, KeyError) as error:
-        yield Finding(path, None, str(error), "correct the file")
+        yield CatalogIssue(path, None, str(error), "correct the file")
         return
     records = set(catalog.records(root))
     for item in declared:
         if item.record not in records:
-            yield Finding(path, None, f"{item.record} is not a known record", "name a record of the catalog")
+            yield CatalogIssue(
+                path, None, f"{item.record} is not a known record", "name a record of the catalog"
+            )
             continue
         layouts = catalog.layouts(item.record, root)
         names = {field.name for layout in layouts for field in layout.fields}
         for name in (*item.fields, *([item.time] if item.time else [])):
             if layouts and name not in names:
-                yield Finding(path, None, f"{item.record} has no field {name}", "name a field of the record")
+                yield CatalogIssue(
+                    path, None, f"{item.record} has no field {name}", "name a field of the record"
+                )
         if item.status not in STATUS:
-            yield Finding(
+            yield CatalogIssue(
                 path, None, f"{item.record} has the status {item.status!r}", f"use one of {', '.join(STATUS)}"
             )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from zlens.catalog import caveats, measures, roles, rules
-from zlens.catalog.check.records import Finding
+from zlens.catalog.check.records import CatalogIssue
 from zlens.catalog.rules import Rule
 from zlens.errors import CatalogError
 
@@ -25,7 +25,7 @@ def check(*folders: str | os.PathLike[str]) -> list[str]:
     except CatalogError as error:
         return [str(error)]
     problems = [
-        str(Finding(str(rule.file), rule.line(key), problem, cure))
+        str(CatalogIssue(str(rule.file), rule.line(key), problem, cure))
         for rule in loaded.values()
         for key, problem, cure in _rule(rule, loaded)
     ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from zlens.catalog import smf_sections
 from zlens.catalog.layouts import STATUS
 from zlens.catalog.raw_columns import FIXED
-from zlens.catalog.smf_sections import KINDS, Field, Layout, Section
+from zlens.catalog.smf_sections import KINDS, SmfField, SmfLayout, SmfSection
 from zlens.errors import CatalogError
 
 #: Allowed lengths by kind of field; other kinds may have any.
@@ -40,7 +40,7 @@ def check() -> list[str]:
     return problems
 
 
-def _layout(layout: Layout) -> Iterator[str]:
+def _layout(layout: SmfLayout) -> Iterator[str]:
     names = [section.name for section in layout.sections]
     for name in {name for name in names if names.count(name) > 1}:
         yield f"section {name} is defined twice"
@@ -52,7 +52,7 @@ def _layout(layout: Layout) -> Iterator[str]:
             yield f"section {section.name}: {problem}"
 
 
-def _section(layout: Layout, section: Section) -> Iterator[str]:
+def _section(layout: SmfLayout, section: SmfSection) -> Iterator[str]:
     if section.status not in STATUS:
         yield f"status is {section.status!r}"
     seen = dict.fromkeys(FIXED, "every table")
@@ -78,7 +78,7 @@ def _section(layout: Layout, section: Section) -> Iterator[str]:
                 yield f"field {name} of its owner is not a number"
 
 
-def _field(section: Section, field: Field) -> Iterator[str]:
+def _field(section: SmfSection, field: SmfField) -> Iterator[str]:
     if field.kind not in KINDS:
         yield f"kind is {field.kind!r}"
         return

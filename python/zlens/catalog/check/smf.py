@@ -24,7 +24,7 @@ def check() -> list[str]:
     return problems
 
 
-def _layout(layout: smf.Layout) -> Iterator[str]:
+def _layout(layout: smf.SmfCounterLayout) -> Iterator[str]:
     if sorted(layout.order) != sorted(layout.subtypes):
         yield "order does not list every subtype once"
     statuses = [section.status for section in layout.sections.values()]
@@ -43,7 +43,7 @@ def _layout(layout: smf.Layout) -> Iterator[str]:
     yield from _columns(layout)
 
 
-def _fields(layout: smf.Layout) -> Iterator[str]:
+def _fields(layout: smf.SmfCounterLayout) -> Iterator[str]:
     for field in layout.fields:
         where = f"field {field.name}"
         if field.section not in layout.sections:
@@ -76,7 +76,7 @@ def _fields(layout: smf.Layout) -> Iterator[str]:
                     bytes_taken[byte] = field.name
 
 
-def _columns(layout: smf.Layout) -> Iterator[str]:
+def _columns(layout: smf.SmfCounterLayout) -> Iterator[str]:
     names = {field.name for field in layout.fields}
     columns = {column.name for column in layout.columns}
     for column in layout.columns:

@@ -10,15 +10,15 @@ from msgspec import Struct
 
 from zlens.catalog import expressions, measures, session_columns
 from zlens.catalog.compile import nodes, sql_tree
-from zlens.catalog.compile.compile_cache import Kept
-from zlens.catalog.compile.lineage import Lineages
-from zlens.catalog.compile.nodes import ROLE, Nodes, Parse
+from zlens.catalog.compile.compile_cache import CompileCache
+from zlens.catalog.compile.lineage import LineageGraph
+from zlens.catalog.compile.nodes import ROLE, NodeCatalog, Parse
 from zlens.catalog.compile.sql_tree import Tree
 
 Columns = Mapping[str, Collection[str]]
 
 
-class Source(Struct, frozen=True):
+class FormulaSource(Struct, frozen=True):
     """A column of a role or a helper that a formula names.
 
     computed  how a helper computes it; '' if it passes it on unchanged
@@ -31,22 +31,22 @@ class Source(Struct, frozen=True):
     roles: list[tuple[str, str]]
 
 
-class KeptLineage:
+class CachedLineage:
     """The lineage of columns of measures. `render` gives the text of an expression, `kept` caches entries."""
 
-    def __init__(self, parse: Parse, render: Callable[[Tree], str], kept: Kept) -> None:
+    def __init__(self, parse: Parse, render: Callable[[Tree], str], kept: CompileCache) -> None:
         self._parse = parse
         self._render = render
         self._kept = kept
 
     @cached_property
-    def lineages(self) -> Lineages:
+    def lineages(self) -> LineageGraph:
         """The graph itself, for what is not cached yet."""
         session = {
             name: [(column.name, column.type) for column in columns]
             for name, columns in session_columns.always().items()
         }
-        return Lineages(Nodes(self._parse, session, self._kept))
+        return LineageGraph(NodeCatalog(self._parse, session, self._kept))
 
     def entities(self, query: str) -> list[str]:
         """The entities of roles that a statement reads, directly or through measures and their helpers."""
@@ -79,7 +79,9 @@ class KeptLineage:
         roles: dict[str, list[list[str]]] = self._cached(compute, "roles")
         return roles
 
-    def sources(self, table: measures.Table, column: measures.Column) -> dict[str, list[Source]]:
+    def sources(
+        self, table: measures.Measure, column: measures.MeasureColumn
+    ) -> dict[str, list[FormulaSource]]:
         """What a column's formula ultimately names, and the columns of roles or helpers behind each name.
 
         For a column that differs by machine, only what its `given` names: counters are too many.
@@ -103,7 +105,7 @@ class KeptLineage:
             return {}
         return {
             name: [
-                Source(node, read_column, computed, [(entity, role) for entity, role in roles])
+                FormulaSource(node, read_column, computed, [(entity, role) for entity, role in roles])
                 for node, read_column, computed, roles in entries
             ]
             for name, entries in self._cached(compute, "sources", table.name, column.name).items()

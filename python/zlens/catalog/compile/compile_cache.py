@@ -23,7 +23,7 @@ ROOTS = (FACTS, Path(__file__).parents[1])
 _ENDINGS = (".py", ".toml", ".sql")
 
 
-class Kept:
+class CompileCache:
     """Entries of one kind, as JSON.
 
     release  the DuckDB release

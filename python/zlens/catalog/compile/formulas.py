@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from zlens.catalog import expressions, measures
 from zlens.catalog.compile.sql_tree import Tree
-from zlens.catalog.formula_policy import Present, Trust
+from zlens.catalog.formula_policy import FormulaPolicy, Present
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError
 
@@ -16,7 +16,7 @@ from zlens.errors import CatalogError
 LEADING = ("system", "source", "interval_end", "seconds", "flag")
 
 
-class Columns(Struct):
+class LayeredSelect(Struct):
     """The SELECT of a measure's columns, in layers: each layer is over the columns of the previous one.
 
     first   expressions over the tables that the measure joins
@@ -44,10 +44,10 @@ class Formulas:
 
     def __init__(
         self,
-        table: measures.Table,
+        table: measures.Measure,
         base: str = "",
         *,
-        trust: Trust,
+        trust: FormulaPolicy,
         grouped: bool = False,
         present: Present = None,
         published: bool = False,
@@ -58,7 +58,7 @@ class Formulas:
         self.trust = trust
         self.present = present
         self.published = published
-        self.made = Columns()
+        self.made = LayeredSelect()
         self._columns = {column.name: column for column in table.columns}
         self._by = frozenset(column.name for column in table.columns if column.by)
         self._inlined: dict[str, str] = {}
@@ -69,7 +69,7 @@ class Formulas:
         self._needed: set[str] = set()
         self._spanned = False
 
-    def select(self, wanted: Collection[str]) -> Columns:
+    def select(self, wanted: Collection[str]) -> LayeredSelect:
         """The SQL of some columns, including the leading ones if they are wanted.
 
         A layer computes what those above it mention several times: a column that others are computed from,
@@ -136,7 +136,7 @@ class Formulas:
             self.made.first.append(f"{self.role(name)} AS {_passed_name(name)}")
         return _passed_name(name)
 
-    def _aggregated(self, node: expressions.Node) -> str:
+    def _aggregated(self, node: expressions.FormulaNode) -> str:
         """The name of an aggregate in the layers above the first."""
         sql = expressions.compile_node(node, self._inline)
         if sql not in self._aggregates:
@@ -147,12 +147,12 @@ class Formulas:
     def _put(
         self,
         layer: list[str],
-        column: measures.Column,
+        column: measures.MeasureColumn,
         formula: str,
         resolve: expressions.Resolve,
         bounded: dict[str, str],
         wanted: Collection[str],
-        below: Callable[[expressions.Node], str] | None = None,
+        below: Callable[[expressions.FormulaNode], str] | None = None,
     ) -> None:
         """Add a column to a layer: its value as columns above it read it, or as it is."""
         if not formula:
@@ -314,7 +314,12 @@ class Formulas:
 
 
 def of(
-    parsed: Tree, table: measures.Table, *, trust: Trust, present: Present = None, published: bool = False
+    parsed: Tree,
+    table: measures.Measure,
+    *,
+    trust: FormulaPolicy,
+    present: Present = None,
+    published: bool = False,
 ) -> Formulas:
     """The formulas of a measure over the tree of its rows."""
     node = parsed["statements"][0]["node"]
@@ -339,7 +344,7 @@ def _names(formula: str) -> set[str]:
     return set(expressions.names(formula)) if formula else set()
 
 
-def _typed(sql: str, column: measures.Column) -> str:
+def _typed(sql: str, column: measures.MeasureColumn) -> str:
     return f"CAST({sql} AS {SQL_TYPES[column.type]}) AS {expressions.quote(column.name)}"
 
 
@@ -348,7 +353,7 @@ def _raw(name: str) -> str:
     return expressions.quote(f"#{name}")
 
 
-def _bounded(sql: str, column: measures.Column) -> str:
+def _bounded(sql: str, column: measures.MeasureColumn) -> str:
     """SQL of a column from its raw value."""
     if column.type == "float":
         return expressions.finite(sql)

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from zlens.catalog import measures
 from zlens.catalog.compile import formulas, nodes, roles, sql_tree
-from zlens.catalog.compile.nodes import ROLE, Nodes
+from zlens.catalog.compile.nodes import ROLE, NodeCatalog
 from zlens.catalog.compile.sql_tree import Reads, Tree
-from zlens.catalog.formula_policy import Trust
+from zlens.catalog.formula_policy import FormulaPolicy
 from zlens.catalog.roles import Entity, entity
 
 #: A column of a node: ("role.processor", "user_time").
@@ -21,7 +21,7 @@ Place = tuple[str, str]
 
 
 #: Includes unverified formulas.
-_TRUST = Trust(unverified=True)
+_TRUST = FormulaPolicy(unverified=True)
 
 
 class Lineage(Struct, frozen=True):
@@ -37,10 +37,10 @@ class Lineage(Struct, frozen=True):
     rows: Mapping[str, Collection[str]]
 
 
-class Lineages:
+class LineageGraph:
     """Follows columns through the nodes of parsed SQL."""
 
-    def __init__(self, graph: Nodes) -> None:
+    def __init__(self, graph: NodeCatalog) -> None:
         self.nodes = graph
         self._named: dict[Place, list[Place]] = {}
         self._below: dict[tuple[str, frozenset[str], bool], Reads] = {}

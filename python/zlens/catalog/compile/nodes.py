@@ -15,7 +15,7 @@ from typing import Any
 
 from zlens.catalog import measures
 from zlens.catalog.compile import roles, sql_tree
-from zlens.catalog.compile.compile_cache import Kept
+from zlens.catalog.compile.compile_cache import CompileCache
 from zlens.catalog.compile.sql_tree import ANY, Rows, Tree
 from zlens.catalog.formula_policy import Present
 from zlens.catalog.interval_flags import GAP
@@ -60,14 +60,14 @@ def fed(name: str) -> bool:
     return is_helper(name) or (name in measures.tables() and bool(measures.table(name).rows))
 
 
-class Nodes:
+class NodeCatalog:
     """The nodes as an SQL parser sees them. `parse` gives the serialized tree of a statement.
 
     Facts about a node are the same for every input, and are cached between processes.
     """
 
     def __init__(
-        self, parse: Parse, session_tables: dict[str, list[tuple[str, str]]], kept: Kept | None
+        self, parse: Parse, session_tables: dict[str, list[tuple[str, str]]], kept: CompileCache | None
     ) -> None:
         self._parse = parse
         self.session = session_tables

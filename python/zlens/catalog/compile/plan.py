@@ -9,10 +9,10 @@ from msgspec import Struct, field
 
 from zlens.catalog import aggregation, events, expressions, groups, measures
 from zlens.catalog.compile import formulas, missing_tables, nodes, roles, sql_tree
-from zlens.catalog.compile.compile_cache import Kept, digest
-from zlens.catalog.compile.nodes import ROLE, UNSUMMED, Nodes
+from zlens.catalog.compile.compile_cache import CompileCache, digest
+from zlens.catalog.compile.nodes import ROLE, UNSUMMED, NodeCatalog
 from zlens.catalog.compile.sql_tree import Tree
-from zlens.catalog.formula_policy import SURE, Present, Trust
+from zlens.catalog.formula_policy import SURE, FormulaPolicy, Present
 from zlens.catalog.groups import Groups
 from zlens.catalog.roles import SQL_TYPES, WHOLE
 
@@ -30,7 +30,7 @@ Kinds = Collection[str] | None
 _BY_GENERATION = "by generation"
 
 
-class Input(Struct, frozen=True):
+class CompilerInput(Struct, frozen=True):
     """What the compiler needs to know about an input.
 
     raw        columns of each raw table that a source gives
@@ -43,12 +43,12 @@ class Input(Struct, frozen=True):
     session: dict[str, list[tuple[str, str]]]
     releases: roles.Releases
     summed: bool = False
-    trust: Trust = SURE
+    trust: FormulaPolicy = SURE
     groups: Groups | None = None
     published: bool = False
 
 
-class Plan(Struct):
+class QueryPlan(Struct):
     """A statement, as the queries of its WITH clause in order and its last SELECT.
 
     reads   columns of raw tables, which must be available under their names before the first query
@@ -76,17 +76,17 @@ class Compiler:
 
     def __init__(
         self,
-        source: Input,
+        source: CompilerInput,
         parse: nodes.Parse,
         render: Render,
         present: Callable[[], Present],
-        kept: Kept | None = None,
+        kept: CompileCache | None = None,
     ) -> None:
         self.input = source
-        self.nodes = Nodes(parse, source.session, kept)
+        self.nodes = NodeCatalog(parse, source.session, kept)
         self._render = render
         self._present = present
-        self._plans: dict[tuple[str, frozenset[str], bool], Plan] = {}
+        self._plans: dict[tuple[str, frozenset[str], bool], QueryPlan] = {}
         self._kept = kept
         self._tables: dict[str, str] = {}
         self._nothing: dict[str, Mapping[str, str] | None] = {}
@@ -140,7 +140,9 @@ class Compiler:
 
     # -- compiling -----------------------------------------------------------------------------------
 
-    def plan(self, name: str, wanted: Collection[str], *, ordered: bool = False, kinds: Kinds = None) -> Plan:
+    def plan(
+        self, name: str, wanted: Collection[str], *, ordered: bool = False, kinds: Kinds = None
+    ) -> QueryPlan:
         """The statement that gives some columns of a node; rows of a measure by system, time and subject.
 
         `kinds` limits those of events.
@@ -178,7 +180,7 @@ class Compiler:
             self._tables[name] = f"{name} {digest(list(self.input.raw[name]))}"
         return self._tables[name]
 
-    def _read_cached(self, depends: list[Any] | None) -> Plan | None:
+    def _read_cached(self, depends: list[Any] | None) -> QueryPlan | None:
         """The plan that an earlier process compiled."""
         if self._kept is None or depends is None:
             return None
@@ -188,14 +190,14 @@ class Compiler:
         if not isinstance(entry, list):
             return None
         queries, select, reads, makes = entry
-        return Plan(
+        return QueryPlan(
             [(name, sql) for name, sql in queries],
             select,
             {name: {*columns} for name, columns in reads.items()},
             {name: {*columns} for name, columns in makes.items()},
         )
 
-    def _write_cached(self, plan: Plan, depends: list[Any] | None) -> None:
+    def _write_cached(self, plan: QueryPlan, depends: list[Any] | None) -> None:
         if self._kept is None or depends is None:
             return
         if plan.by_generation:
@@ -208,13 +210,13 @@ class Compiler:
         present = self._present()
         return None if present is None else sorted(map(str, present))
 
-    def _compile(self, name: str, wanted: Collection[str], *, ordered: bool) -> Plan:
-        plan = Plan()
+    def _compile(self, name: str, wanted: Collection[str], *, ordered: bool) -> QueryPlan:
+        plan = QueryPlan()
         if name in measures.tables() and not (nodes.fed(name) and self.fills(name)):
             typed = [(column.name, column.type) for column in measures.table(name).columns]
             plan.select = _empty([*typed, *self.percentiles(name)], wanted)
             return plan
-        demand = _Demand(self.nodes)
+        demand = _PendingNodes(self.nodes)
         if name in measures.tables():
             plan.select = self._measure(name, wanted, demand, ordered=ordered)
         else:
@@ -233,7 +235,7 @@ class Compiler:
         plan.by_generation = demand.by_generation
         return plan
 
-    def _node(self, name: str, wanted: set[str], demand: _Demand) -> str:
+    def _node(self, name: str, wanted: set[str], demand: _PendingNodes) -> str:
         """SQL of a role or a helper; what it reads goes to `demand`."""
         summed = self.input.summed
         plain = name
@@ -248,13 +250,15 @@ class Compiler:
         parsed = self.nodes.helper(plain, wanted, self._generations(plain, demand))
         return self._narrow(parsed, wanted, demand, unsummed=name.startswith(UNSUMMED))
 
-    def _generations(self, name: str, demand: _Demand) -> Present:
+    def _generations(self, name: str, demand: _PendingNodes) -> Present:
         if "{breaches}" not in nodes.text(name):
             return None
         demand.by_generation = True
         return self._present()
 
-    def _narrow(self, parsed: Tree, wanted: Iterable[str], demand: _Demand, *, unsummed: bool = False) -> str:
+    def _narrow(
+        self, parsed: Tree, wanted: Iterable[str], demand: _PendingNodes, *, unsummed: bool = False
+    ) -> str:
         reads = sql_tree.narrow(parsed, wanted, self.nodes.columns)
         missing_tables.drop(parsed, reads, self._absent, self.nodes.tree)
         renamed = {name: _placed(name, unsummed=unsummed) for name in reads}
@@ -284,7 +288,7 @@ class Compiler:
         node = self.nodes.helper(name, None, None)["statements"][0]["node"] if nodes.is_helper(name) else None
         return {} if node is not None and missing_tables.empty(node, self._absent) else None
 
-    def _measure(self, name: str, wanted: Collection[str], demand: _Demand, *, ordered: bool) -> str:
+    def _measure(self, name: str, wanted: Collection[str], demand: _PendingNodes, *, ordered: bool) -> str:
         """SQL of a measure's rows, with groups and percentiles if the options ask for them."""
         percentiles = [column for column, _ in self.percentiles(name) if column in wanted]
         own = [column for column in self.nodes.columns(name) if column in wanted]
@@ -308,7 +312,9 @@ class Compiler:
         order = f" ORDER BY {', '.join(map(expressions.quote, first))}" if ordered else ""
         return f"SELECT {selected} FROM ({rows}){order}"
 
-    def _rows(self, name: str, wanted: Collection[str], demand: _Demand, *, unsummed: bool = False) -> str:
+    def _rows(
+        self, name: str, wanted: Collection[str], demand: _PendingNodes, *, unsummed: bool = False
+    ) -> str:
         parsed = self.nodes.tree(nodes.text(name))
         node = parsed["statements"][0]["node"]
         place = node["select_list"]
@@ -333,7 +339,7 @@ class Compiler:
             sql = f"SELECT *, {', '.join(layer)} FROM ({sql})"
         return sql
 
-    def _events(self, wanted: Collection[str], kinds: Kinds) -> Plan:
+    def _events(self, wanted: Collection[str], kinds: Kinds) -> QueryPlan:
         """The statement of events, which read tables that no role does."""
         listed = events.of(self.input.raw, kinds)
         tables = {
@@ -343,20 +349,20 @@ class Compiler:
         rows = events.sql(listed, tables, resets=with_resets)
         if not rows:
             typed = [(column.name, column.type) for column in measures.table("event").columns]
-            return Plan(select=_empty(typed, wanted))
+            return QueryPlan(select=_empty(typed, wanted))
         selected = [expressions.quote(column) for column in self.nodes.columns("event") if column in wanted]
         resets = {"_reset": {column for column, _ in self.input.session["_reset"]}}
-        return Plan(
+        return QueryPlan(
             select=f"SELECT {', '.join(selected)} FROM ({rows})",
             reads=events.reads(listed, tables),
             makes=resets if with_resets else {},
         )
 
 
-class _Demand:
+class _PendingNodes:
     """Nodes and the columns wanted of them, those furthest from the raw tables first."""
 
-    def __init__(self, graph: Nodes) -> None:
+    def __init__(self, graph: NodeCatalog) -> None:
         self._nodes = graph
         self._wanted: dict[str, set[str]] = {}
         self.by_generation = False

@@ -14,10 +14,10 @@ from zlens.catalog.roles import (
     IMPOSSIBLE,
     SQL_TYPES,
     WHOLE,
+    DetailedTable,
     Entity,
-    Origin,
     Role,
-    Unless,
+    RoleOrigin,
     bounded,
     coded,
     entities,
@@ -60,7 +60,7 @@ Tables = Mapping[str, Collection[str]]
 Releases = Mapping[str | None, list[str]]
 
 
-class Rows(Struct):
+class RoleQuery(Struct):
     """SQL of rows, and the columns of raw tables that it reads."""
 
     sql: str = ""
@@ -77,7 +77,7 @@ def columns(name: str) -> list[tuple[str, str]]:
     return [*head, *((role.name, role.type) for role in role_entity.roles.values())]
 
 
-def origins(name: str, tables: Tables) -> list[Origin]:
+def origins(name: str, tables: Tables) -> list[RoleOrigin]:
     """The origins of a role's rows in an input.
 
     A record without any decoded field gives no role.
@@ -108,7 +108,7 @@ def taken(table: str, columns: Collection[str]) -> tuple[str, set[str]]:
 
 def rows(
     name: str, wanted: Collection[str], tables: Tables, releases: Releases, *, summed: bool = False
-) -> Rows:
+) -> RoleQuery:
     """SQL of an entity's rows with the wanted roles, in the intervals that the options select.
 
     tables    columns of each raw table in the input
@@ -130,7 +130,7 @@ def rows(
         for role in role_entity.roles.values()
         if role.name != IMPOSSIBLE and (role in shown or role.name in read_by_bounds)
     ]
-    result = Rows()
+    result = RoleQuery()
     parts = []
     known = origins(name, tables)
     # Of a subject that began within an interval, what it counted until the sample was counted in it.
@@ -139,11 +139,11 @@ def rows(
     told = any(role.name == IMPOSSIBLE for role in shown) and any(origin.group for origin in known)
     for origin in known:
         for release, systems in _releases(origin, releases):
-            part = _Part(role_entity, origin, tables, release, result)
+            part = _OriginQuery(role_entity, origin, tables, release, result)
             names = {role.name for role in long}
             parts.append(part.select(roles, systems, since, names, told=told))
     union = "\nUNION ALL\n".join(parts) or _no_rows(role_entity, roles)
-    values = _Values(since, long, bounds, result, lasting=role_entity.lasting, told=told)
+    values = _ValueSql(since, long, bounds, result, lasting=role_entity.lasting, told=told)
     if role_entity.lasting:
         result.sql = _lasting_rows(shown, union, values) if bounds else union
         return result
@@ -183,12 +183,12 @@ def _bounds(role_entity: Entity, roles: list[Role]) -> list[Role]:
     return [role for role in wanted if role.is_bounded]
 
 
-def _counts_since(origin: Origin, role: Role) -> bool:
+def _counts_since(origin: RoleOrigin, role: Role) -> bool:
     how = origin.roles.get(role.name, {})
     return origin.began is not None and how.get("take") == "difference"
 
 
-def _is_long(role: Role, known: list[Origin], since: list[Role]) -> bool:
+def _is_long(role: Role, known: list[RoleOrigin], since: list[Role]) -> bool:
     """Whether a role is a long formula somewhere, and nowhere more than a value: then a layer above the
     records sees to it that it is finite, as that takes the formula twice.
     """
@@ -201,7 +201,7 @@ def _is_long(role: Role, known: list[Origin], since: list[Role]) -> bool:
     )
 
 
-def _releases(origin: Origin, releases: Releases) -> list[tuple[str | None, list[str] | None]]:
+def _releases(origin: RoleOrigin, releases: Releases) -> list[tuple[str | None, list[str] | None]]:
     by_release = any("before" in {**how, **how.get("else", {})} for how in origin.roles.values())
     if by_release and len(releases) > 1:
         return list(releases.items())
@@ -215,11 +215,11 @@ def _no_rows(role_entity: Entity, roles: list[Role]) -> str:
     return f"SELECT {', '.join(nulls)} WHERE false"
 
 
-class _Part:
+class _OriginQuery:
     """What one raw table gives of an entity."""
 
     def __init__(
-        self, role_entity: Entity, origin: Origin, tables: Tables, release: str | None, result: Rows
+        self, role_entity: Entity, origin: RoleOrigin, tables: Tables, release: str | None, result: RoleQuery
     ) -> None:
         self.entity = role_entity
         self.origin = origin
@@ -314,7 +314,7 @@ class _Part:
         """The column with the time from which a state lasts."""
         return self.origin.time or ("tod" if "tod" in self.place else "interval_end")
 
-    def unless(self, detailed: Unless) -> str:
+    def unless(self, detailed: DetailedTable) -> str:
         """The condition that a table has no row of the same subject within the time of a row of this one."""
         table, subject = detailed.table + WHOLE, ("system", *detailed.same)
         self.result.read(table, (*subject, "interval_end"))
@@ -489,7 +489,7 @@ def _worded(role: Role, value: str, limit: str | None) -> str:
     return f"{text} || {unit}"
 
 
-class _Values:
+class _ValueSql:
     """SQL of values of rows `r` in their intervals; `rows` gives both.
 
     since   roles of which a subject that began in the interval has all that it counted
@@ -503,7 +503,7 @@ class _Values:
         since: list[Role],
         long: list[Role],
         bounds: list[Role],
-        result: Rows,
+        result: RoleQuery,
         *,
         lasting: bool,
         told: bool,
@@ -569,7 +569,7 @@ class _Values:
         return f"r.{expressions.quote(name)}"
 
 
-def _select_rows(roles: list[Role], union: str, result: Rows, values: _Values) -> str:
+def _select_rows(roles: list[Role], union: str, result: RoleQuery, values: _ValueSql) -> str:
     """The rows in the intervals that the options select (table `_interval`)."""
     result.read("_interval", (*_INTERVAL, *_OF_FLAGS))
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
@@ -580,14 +580,14 @@ def _select_rows(roles: list[Role], union: str, result: Rows, values: _Values) -
     )
 
 
-def _lasting_rows(roles: list[Role], union: str, values: _Values) -> str:
+def _lasting_rows(roles: list[Role], union: str, values: _ValueSql) -> str:
     """The rows of states without values that cannot be; they belong to no interval."""
     head = ", ".join(f"r.{name}" for name, _ in LASTING_HEAD)
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
     return f"SELECT {head}{selected} FROM ({union}) AS r"
 
 
-def _flag(values: _Values) -> str:
+def _flag(values: _ValueSql) -> str:
     """SQL of a row's flag: a span has a gap only if nothing was recorded for a part of it."""
     flag, gap_end, seconds = map(values.of_interval, _OF_FLAGS)
     # Subjects are sampled one after the other.
@@ -595,7 +595,9 @@ def _flag(values: _Values) -> str:
     return f"coalesce(CASE WHEN r.flag <> 'gap' OR {begins} < {gap_end} THEN r.flag END, {flag})"
 
 
-def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows, values: _Values) -> str:
+def _sum_rows(
+    role_entity: Entity, roles: list[Role], union: str, result: RoleQuery, values: _ValueSql
+) -> str:
     """The rows summed over the buckets of --every, counters and elapsed time.
 
     Flagged rows (stubs, gaps) and rows whose counters were reset are left out, elapsed time included, and so
@@ -633,10 +635,10 @@ def reads(name: str, wanted: Collection[str]) -> tuple[dict[str, set[str]], dict
     """
     role_entity = entity(name)
     tables = {table: _named(role_entity, table) for origin in role_entity.origins for table in read(origin)}
-    values = Rows()
+    values = RoleQuery()
     for origin in role_entity.origins:
         for release in _ANY:
-            part = _Part(role_entity, origin, tables, release, values)
+            part = _OriginQuery(role_entity, origin, tables, release, values)
             for column in wanted:
                 if column in role_entity.roles:
                     part.role(role_entity.roles[column])

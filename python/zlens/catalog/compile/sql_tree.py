@@ -153,7 +153,7 @@ def _named(parsed: Mapping[str, Any]) -> Iterator[tuple[Tree, str]]:
                 yield node, f"{schema}.{table}" if schema else table
 
 
-class _Query(Struct):
+class _SelectQuery(Struct):
     """A query inside a statement: of a WITH clause, or a subquery in FROM."""
 
     node: Tree
@@ -162,31 +162,31 @@ class _Query(Struct):
     used: bool = False
 
 
-class _Item(Struct):
+class _FromItem(Struct):
     """One table of a FROM clause. `names` are its columns, as the statement calls them."""
 
     alias: str
     names: list[str]
     node: Tree
     table: str = ""
-    query: _Query | None = None
+    query: _SelectQuery | None = None
     wanted: set[str] = field(default_factory=set)
     hidden: bool = False
 
 
-class _Scope(list[_Item]):
+class _Scope(list[_FromItem]):
     """The tables of a FROM clause, from left to right."""
 
     #: Columns that USING merges; True if either side may lack the row.
     merged: Mapping[str, bool] = {}
 
-    def having(self, name: str) -> list[_Item]:
+    def having(self, name: str) -> list[_FromItem]:
         items = [item for item in self if name in item.names]
         # For a merged column the left side is read; the join itself reads both.
         return items if self.merged.get(name, len(items) > 1 and name not in self.merged) else items[:1]
 
 
-_Queries = Mapping[str, _Query]
+_Queries = Mapping[str, _SelectQuery]
 
 
 class _Analysis:
@@ -216,12 +216,12 @@ class _Analysis:
         scope = self.scope(node["from_table"], queries)
         return [_name(item) for item in self.expanded(node, scope)]
 
-    def with_clause(self, node: Tree, queries: _Queries) -> dict[str, _Query]:
+    def with_clause(self, node: Tree, queries: _Queries) -> dict[str, _SelectQuery]:
         """The queries that a node can read from: those of outer scopes and of its WITH clause."""
         inner = dict(queries)
         for entry in node["cte_map"]["map"]:
             query = entry["value"]["query_node"]
-            inner[entry["key"].lower()] = _Query(query, self.names(query, inner))
+            inner[entry["key"].lower()] = _SelectQuery(query, self.names(query, inner))
         return inner
 
     def expanded(self, node: Tree, scope: _Scope) -> list[Tree]:
@@ -257,7 +257,7 @@ class _Analysis:
         scope.merged = _merged(ref)
         return scope
 
-    def _items(self, ref: Tree, queries: _Queries) -> list[_Item]:
+    def _items(self, ref: Tree, queries: _Queries) -> list[_FromItem]:
         kind = ref["type"]
         if kind == "EMPTY":
             return []
@@ -270,15 +270,15 @@ class _Analysis:
         renames = [name.lower() for name in ref.get("column_name_alias", [])]
         if kind == "SUBQUERY":
             node = ref["subquery"]["node"]
-            query = _Query(node, self.names(node, queries))
-            return [_Item(alias, renames or query.names, ref, query=query)]
+            query = _SelectQuery(node, self.names(node, queries))
+            return [_FromItem(alias, renames or query.names, ref, query=query)]
         if kind != "BASE_TABLE":
-            return [_Item(alias, renames, ref)]
+            return [_FromItem(alias, renames, ref)]
         name, schema = str(ref["table_name"]).lower(), str(ref.get("schema_name") or "").lower()
         if not schema and name in queries:
-            return [_Item(alias or name, queries[name].names, ref, query=queries[name])]
+            return [_FromItem(alias or name, queries[name].names, ref, query=queries[name])]
         table = f"{schema}.{name}" if schema else name
-        return [_Item(alias or name, list(self.schema(table)), ref, table=table)]
+        return [_FromItem(alias or name, list(self.schema(table)), ref, table=table)]
 
     # -- what a query reads --------------------------------------------------------------------------
 
@@ -374,7 +374,7 @@ class _Analysis:
         ref["left"] = self.joins(ref["left"], scope, scopes)
         return ref
 
-    def hand_on(self, item: _Item, queries: _Queries, scopes: list[_Scope]) -> None:
+    def hand_on(self, item: _FromItem, queries: _Queries, scopes: list[_Scope]) -> None:
         """Pass what is wanted of a table on to its source."""
         if item.query is not None and item.node["type"] == "SUBQUERY":
             renamed = bool(item.node.get("column_name_alias"))

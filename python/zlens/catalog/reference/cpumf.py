@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from zlens.catalog import cpumf, cpumf_weights, generations
-from zlens.catalog.cpumf import Metric
+from zlens.catalog.cpumf import CpumfMetric
 
 _INTRODUCTION = """\
 # CPU Measurement Facility
@@ -135,7 +135,7 @@ def _generation(name: str) -> list[str]:
     return [*lines, *_table(("number", "name", "counts"), rows)]
 
 
-def _metrics(listed: Iterable[Metric]) -> list[str]:
+def _metrics(listed: Iterable[CpumfMetric]) -> list[str]:
     rows = []
     for metric in listed:
         remarks = [metric.source, *([metric.note] if metric.note else [])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zlens.catalog import exposition
-from zlens.catalog.exposition import Family, Group
+from zlens.catalog.exposition import MetricFamily, MetricGroup
 
 _INTRODUCTION = """\
 # Metrics
@@ -50,7 +50,7 @@ def _others() -> Iterator[str]:
         yield ""
 
 
-def _measure(group: Group, counters: list[Group]) -> list[str]:
+def _measure(group: MetricGroup, counters: list[MetricGroup]) -> list[str]:
     lines = ["", f"## {group.measure}", "", f"Prefixes: {', '.join(f'`{one}`' for one in group.prefixes)}."]
     labels = ", ".join(f"`{label}`" for label in group.labels.values())
     lines[-1] += f" Labels: {labels}." if labels else ""
@@ -65,5 +65,5 @@ def _measure(group: Group, counters: list[Group]) -> list[str]:
     return lines
 
 
-def _text(family: Family) -> str:
+def _text(family: MetricFamily) -> str:
     return family.text.replace("|", "\\|")

@@ -41,7 +41,7 @@ def measures_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(table: measures.Table) -> list[str]:
+def _table(table: measures.Measure) -> list[str]:
     own = table.columns if table.plain else table.columns[len(measures.LEADING) :]
     key = [] if table.plain else ["system", "source", "interval_end"]
     lines = ["", f"## {table.name}", "", table.text]
@@ -51,7 +51,7 @@ def _table(table: measures.Table) -> list[str]:
     return [*lines, "", *_columns(own)]
 
 
-def _columns(columns: tuple[measures.Column, ...]) -> list[str]:
+def _columns(columns: tuple[measures.MeasureColumn, ...]) -> list[str]:
     lines = [
         "| column | type | what it is | formula | over time | status | source |",
         "|---|---|---|---|---|---|---|",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from zlens.catalog import layouts as catalog
-from zlens.catalog.layouts import KIND_STATUS, Layout
+from zlens.catalog.layouts import KIND_STATUS, RecordLayout
 
 
 def records_page() -> str:
@@ -48,7 +48,7 @@ def records_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _kinds(layouts: tuple[Layout, ...]) -> Counter[str]:
+def _kinds(layouts: tuple[RecordLayout, ...]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for layout in layouts:
         for fields in (layout.fields, *(section.fields for section in layout.sections)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zlens.catalog import smf, smf_sections
-from zlens.catalog.smf_sections import Layout
+from zlens.catalog.smf_sections import SmfLayout
 
 _INTRODUCTION = """\
 # SMF records
@@ -44,7 +44,7 @@ def _counters(record: int) -> Iterator[str]:
     yield ""
 
 
-def _sections(layout: Layout) -> Iterator[str]:
+def _sections(layout: SmfLayout) -> Iterator[str]:
     yield f"## {layout.record}: {layout.title}"
     yield ""
     for number, text in layout.subtypes.items():

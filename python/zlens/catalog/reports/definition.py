@@ -43,7 +43,7 @@ _NUMBER_LINE = re.compile(r'^number\s*=\s*"([^"]*)"', re.MULTILINE)
 _TITLE_LINE = re.compile(r'^title\s*=\s*"([^"]*)"', re.MULTILINE)
 
 
-class Column(Struct, frozen=True):
+class ReportColumn(Struct, frozen=True):
     """One column: contents, width and documentation."""
 
     key: str
@@ -69,7 +69,7 @@ class Column(Struct, frozen=True):
     missing: str  # why it may be dotted, and what would give it, beyond what the measures need
 
     @property
-    def declared(self) -> catalog_measures.Column | None:
+    def declared(self) -> catalog_measures.MeasureColumn | None:
         """The measure whose rule averages it; a column without measures is weighted by interval length."""
         if not self.measures:
             return replace(catalog_measures.LEADING[0], name=self.column, type="float", aggregate="gauge")
@@ -77,14 +77,14 @@ class Column(Struct, frozen=True):
         return next((column for _, column in measured if "mean" in aggregation.gives(column)), None)
 
 
-class Group(Struct, frozen=True):
+class ColumnGroup(Struct, frozen=True):
     """A heading over several neighboring columns."""
 
     key: str
     heading: str
 
 
-class Rows(Struct, frozen=True):
+class RowKind(Struct, frozen=True):
     """One kind of row of a table."""
 
     kind: str
@@ -105,16 +105,16 @@ class Rows(Struct, frozen=True):
         return self.label.strip("<>. ").lower() if self.kind == "query" and self.label else self.kind
 
 
-class Table(Struct, frozen=True):
+class ReportTable(Struct, frozen=True):
     key: str
     title: str
     title_values: str  # query of block and values that stand in the title in braces
     query: str
     time: str | None
     subject: tuple[str, ...]
-    columns: tuple[Column, ...]
-    groups: tuple[Group, ...]
-    rows: tuple[Rows, ...]
+    columns: tuple[ReportColumn, ...]
+    groups: tuple[ColumnGroup, ...]
+    rows: tuple[RowKind, ...]
     #: If names are in rows instead of headings: columns of names, each with the column of their values.
     lines: dict[str, str]
     line_count: int  # number of names in its rows; 0 = its columns are counted
@@ -124,18 +124,18 @@ class Table(Struct, frozen=True):
         """The number of columns or names for which it shows values."""
         return self.line_count or len(self.columns)
 
-    def group(self, key: str) -> Group:
+    def group(self, key: str) -> ColumnGroup:
         return next(group for group in self.groups if group.key == key)
 
 
-class Note(Struct, frozen=True):
+class Footnote(Struct, frozen=True):
     """A footnote; with `when`, only if that query returns a row, whose values may be in the text."""
 
     text: str
     when: str
 
 
-class Absent(Struct, frozen=True):
+class MissingColumns(Struct, frozen=True):
     """Columns of the classic report that ours leaves out, because no public source provides them."""
 
     columns: tuple[str, ...]  # their headings
@@ -143,7 +143,7 @@ class Absent(Struct, frozen=True):
     why: str
 
 
-class Definition(Struct, frozen=True):
+class ReportDefinition(Struct, frozen=True):
     name: str
     number: str
     title: str
@@ -155,12 +155,12 @@ class Definition(Struct, frozen=True):
     block: str  # the column of every query for whose values there is a header block each
     opening: int  # place among the reports that the page shows first, from 1; 0: not among them
     members: str  # query of system and block, if the table `system` has no such column
-    tables: tuple[Table, ...]
-    notes: tuple[Note, ...]
-    absent: tuple[Absent, ...]
+    tables: tuple[ReportTable, ...]
+    notes: tuple[Footnote, ...]
+    absent: tuple[MissingColumns, ...]
     file: str
 
-    def table(self, key: str) -> Table:
+    def table(self, key: str) -> ReportTable:
         """The table of a key. Raises KeyError."""
         return {table.key: table for table in self.tables}[key]
 
@@ -264,7 +264,7 @@ def _titled(words: Sequence[str], folder: Path) -> list[str]:
     ]
 
 
-def load(wanted: str, folder: Path = FOLDER) -> Definition:
+def load(wanted: str, folder: Path = FOLDER) -> ReportDefinition:
     """The report with that short name or number, read and checked."""
     from zlens.catalog.reports.definition_file import read
 
@@ -272,7 +272,7 @@ def load(wanted: str, folder: Path = FOLDER) -> Definition:
     return read(path.read_text(encoding="utf-8"), str(path), path.stem)
 
 
-def group_spans(columns: tuple[Column, ...]) -> list[tuple[str, int, int]]:
+def group_spans(columns: tuple[ReportColumn, ...]) -> list[tuple[str, int, int]]:
     """Runs of neighboring columns of one group: group, first index, last index."""
     spans: list[tuple[str, int, int]] = []
     for i, column in enumerate(columns):

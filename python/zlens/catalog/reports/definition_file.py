@@ -20,19 +20,31 @@ from zlens.catalog.reports.definition import (
     STATUSES,
     TOTAL_RULES,
     TYPES,
-    Absent,
-    Column,
-    Definition,
-    Group,
-    Note,
-    Rows,
-    Table,
+    ColumnGroup,
+    Footnote,
+    MissingColumns,
+    ReportColumn,
+    ReportDefinition,
+    ReportTable,
+    RowKind,
     group_spans,
 )
 from zlens.catalog.reports.titles import IN_TITLE
 from zlens.errors import CatalogError
 from zlens.schema import document
-from zlens.schema.validators import Choice, Flag, Integer, Key, Line, Many, Named, Problem, Prose, Spec, Text
+from zlens.schema.validators import (
+    Boolean,
+    Choice,
+    DocumentErrors,
+    Integer,
+    Key,
+    ListOf,
+    MapOf,
+    Prose,
+    SingleLine,
+    Spec,
+    Text,
+)
 
 #: Keys and columns are quoted in SQL: only plain lower-case names are allowed.
 _NAME = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*"), "a name of lower-case letters, digits and _")
@@ -40,7 +52,7 @@ _MEASURE = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*"), "tabl
 _WORDS = Prose(empty=True)
 
 
-class _Query(Struct, frozen=True):
+class _QueryText(Struct, frozen=True):
     """A single SELECT, in which names of means are expanded."""
 
     empty: bool = False
@@ -54,7 +66,7 @@ class _Query(Struct, frozen=True):
     def read(self, text: str) -> Any:
         return text
 
-    def check(self, value: Any, where: str, problem: Problem) -> str:
+    def check(self, value: Any, where: str, problem: DocumentErrors) -> str:
         query = Prose(self.empty).check(value, where, problem)
         if query and (query.split(maxsplit=1)[0].upper() not in ("SELECT", "WITH") or ";" in query):
             raise problem.value(where, query, self.words())
@@ -64,7 +76,7 @@ class _Query(Struct, frozen=True):
             raise problem.wrong(f"{where}: {error.message}", error.cure, error.expected, where) from None
 
 
-def _column(**values: Any) -> Column:
+def _column(**values: Any) -> ReportColumn:
     """A column; defaults follow from its type and heading."""
     kind, heading = values["type"], values["heading"]
     defaults = {
@@ -73,7 +85,7 @@ def _column(**values: Any) -> Column:
         "align": "right" if kind in ("number", "id") else "left",
         "mean": "mix" if kind != "number" else "",
     }
-    return Column(**values | {key: values[key] or default for key, default in defaults.items()})
+    return ReportColumn(**values | {key: values[key] or default for key, default in defaults.items()})
 
 
 _COLUMN = Spec(
@@ -81,17 +93,17 @@ _COLUMN = Spec(
         Key("key", _NAME, "the name of its values in CSV and JSON"),
         Key("column", _NAME, "the column of the query that it shows", default=""),
         Key("name", _WORDS, "its full name", default=""),
-        Key("heading", Many(Line(200, 0), into=tuple), "the lines of its heading"),
+        Key("heading", ListOf(SingleLine(200, 0), into=tuple), "the lines of its heading"),
         Key("group", _NAME, "the heading over several columns that it is under", default=None),
         Key("type", Choice(TYPES), "the type of its values", default="number"),
         Key("width", Integer(1, 200), "its width in characters"),
         Key("decimals", Integer(0, 9), "its digits after the decimal point", default=0),
         Key("align", Choice(("left", "right")), "the alignment of its values", default=""),
-        Key("keep", Flag(), "whether it is repeated on every part of a folded report", default=False),
-        Key("hexadecimal", Flag(), "whether its texts are numbers in hexadecimal", default=False),
+        Key("keep", Boolean(), "whether it is repeated on every part of a folded report", default=False),
+        Key("hexadecimal", Boolean(), "whether its texts are numbers in hexadecimal", default=False),
         Key("mean", Choice(MEAN_RULES), "how its mean is computed", default=""),
         Key("total", Choice(TOTAL_RULES), "how its total is computed", default="none"),
-        Key("measures", Many(_MEASURE, into=tuple), "the measures that it shows", default=()),
+        Key("measures", ListOf(_MEASURE, into=tuple), "the measures that it shows", default=()),
         Key("text", Prose(), "its description", default=""),
         Key("unit", _WORDS, "the unit of its values", default=""),
         Key("source_note", Prose(), "a remark on its source", default=""),
@@ -105,55 +117,56 @@ _ROWS = Spec(
         Key("kind", Choice(KINDS), "what its rows are"),
         Key("label", _WORDS, "the text in place of the time", default=""),
         Key("of", Choice(("mean", "interval", "row")), "the kind of row it adds up", default="mean"),
-        Key("by", Many(_NAME, into=tuple), "columns with a total for each value", default=()),
+        Key("by", ListOf(_NAME, into=tuple), "columns with a total for each value", default=()),
         Key("rule", Choice(TOTAL_RULES), "one rule for every column", default=None),
-        Key("cells", Named(_WORDS, 0), "fixed texts by column key", default={}),
-        Key("query", _Query(empty=True), "its own query", default=""),
-        Key("adds", Many(_NAME, into=tuple), "total of rows: columns that its query gives", default=()),
-        Key("blank", Flag(), "whether a blank line separates intervals", default=False),
-        Key("overall", Flag(), "query: over all members, whatever groups are shown", default=False),
-        Key("order", Many(_NAME, into=tuple), "query: columns that sort its rows", default=()),
+        Key("cells", MapOf(_WORDS, 0), "fixed texts by column key", default={}),
+        Key("query", _QueryText(empty=True), "its own query", default=""),
+        Key("adds", ListOf(_NAME, into=tuple), "total of rows: columns that its query gives", default=()),
+        Key("blank", Boolean(), "whether a blank line separates intervals", default=False),
+        Key("overall", Boolean(), "query: over all members, whatever groups are shown", default=False),
+        Key("order", ListOf(_NAME, into=tuple), "query: columns that sort its rows", default=()),
     ),
-    Rows,
+    RowKind,
 )
-_GROUP = Spec((Key("key", _NAME, "its name"), Key("heading", Prose(), "its text")), Group)
+_GROUP = Spec((Key("key", _NAME, "its name"), Key("heading", Prose(), "its text")), ColumnGroup)
 _TABLE = Spec(
     (
         Key("key", _NAME, "its name in CSV and JSON"),
         Key("title", _WORDS, "its heading", default=""),
-        Key("title_values", _Query(empty=True), "the values in its heading", default=""),
-        Key("query", _Query(), "the query of its rows"),
+        Key("title_values", _QueryText(empty=True), "the values in its heading", default=""),
+        Key("query", _QueryText(), "the query of its rows"),
         Key("time", _NAME, "the query's column of times", default=None),
-        Key("subject", Many(_NAME, into=tuple), "the columns that identify its rows", default=()),
+        Key("subject", ListOf(_NAME, into=tuple), "the columns that identify its rows", default=()),
         Key(
             "groups",
-            Many(
-                Spec((Key("key", _NAME, "its name"), Key("heading", Prose(), "its text")), Group), into=tuple
+            ListOf(
+                Spec((Key("key", _NAME, "its name"), Key("heading", Prose(), "its text")), ColumnGroup),
+                into=tuple,
             ),
             "headings over several columns",
             default=(),
         ),
-        Key("columns", Many(_COLUMN, into=tuple), "its columns", default=()),
-        Key("rows", Many(_ROWS, into=tuple), "the kinds of its rows", default=()),
-        Key("lines", Named(_WORDS, 0), "columns of names, each with that of their values", default={}),
+        Key("columns", ListOf(_COLUMN, into=tuple), "its columns", default=()),
+        Key("rows", ListOf(_ROWS, into=tuple), "the kinds of its rows", default=()),
+        Key("lines", MapOf(_WORDS, 0), "columns of names, each with that of their values", default={}),
         Key("line_count", Integer(0, 1000), "the number of names in its rows", default=0),
     ),
-    Table,
+    ReportTable,
 )
 _NOTE = Spec(
     (
         Key("text", Prose(), "the footnote"),
-        Key("when", _Query(empty=True), "a query that returns a row if it applies", default=""),
+        Key("when", _QueryText(empty=True), "a query that returns a row if it applies", default=""),
     ),
-    Note,
+    Footnote,
 )
 _ABSENT = Spec(
     (
-        Key("columns", Many(Prose(), 1, into=tuple), "the headings of the columns it leaves out"),
+        Key("columns", ListOf(Prose(), 1, into=tuple), "the headings of the columns it leaves out"),
         Key("role", Prose(), "what would provide them"),
         Key("why", Prose(), "why nothing provides them"),
     ),
-    Absent,
+    MissingColumns,
 )
 _REPORT = Spec(
     (
@@ -166,20 +179,20 @@ _REPORT = Spec(
         Key("status", Choice(STATUSES), "how well it is known"),
         Key("needs", Prose(), "the records it needs"),
         Key("block", _NAME, "the column with a header for each value", default="system"),
-        Key("members", _Query(empty=True), "the systems of each block", default=""),
+        Key("members", _QueryText(empty=True), "the systems of each block", default=""),
         Key("opening", Integer(0, 99), "its place among the reports shown first; 0: none", default=0),
         Key("means", Choice(MEANS), "how its means are weighted", default="weighted"),
-        Key("tables", Many(_TABLE, into=tuple), "its tables", default=()),
-        Key("notes", Many(_NOTE, into=tuple), "its footnotes", default=()),
-        Key("absent", Many(_ABSENT, into=tuple), "columns it leaves out", default=()),
+        Key("tables", ListOf(_TABLE, into=tuple), "its tables", default=()),
+        Key("notes", ListOf(_NOTE, into=tuple), "its footnotes", default=()),
+        Key("absent", ListOf(_ABSENT, into=tuple), "columns it leaves out", default=()),
     ),
 )
 
 
 @lru_cache(maxsize=128)
-def read(text: str, file: str, stem: str) -> Definition:
+def read(text: str, file: str, stem: str) -> ReportDefinition:
     """The definition in the text of its file; CatalogError names an error in it."""
-    problem = Problem(file, root="the report", text=text)
+    problem = DocumentErrors(file, root="the report", text=text)
     values = _REPORT.check(document.parsed(text, file), "", problem)
     if values["name"] != stem:
         raise problem.value("name", values["name"], f'the name of its file, "{stem}"')
@@ -191,22 +204,22 @@ def read(text: str, file: str, stem: str) -> Definition:
     for number, table in enumerate(tables, 1):
         _check_columns(table, f"tables[{number}]", problem)
         _check_rows(table, mean, f"tables[{number}]", problem)
-    return Definition(**values, tables=tuple(_with_means(table, mean) for table in tables), file=file)
+    return ReportDefinition(**values, tables=tuple(_with_means(table, mean) for table in tables), file=file)
 
 
-def _with_means(table: Table, mean: str) -> Table:
+def _with_means(table: ReportTable, mean: str) -> ReportTable:
     """The table with the report's rule for columns without their own."""
     columns = (column if column.mean else replace(column, mean=mean) for column in table.columns)
     return replace(table, columns=tuple(columns))
 
 
-def _once(keys: list[str], where: str, problem: Problem) -> None:
+def _once(keys: list[str], where: str, problem: DocumentErrors) -> None:
     for number, key in enumerate(keys, 1):
         if key in keys[: number - 1]:
             raise problem.wrong(f'{where}[{number}].key is "{key}" again', "give it another key", None, where)
 
 
-def _check_columns(table: Table, where: str, problem: Problem) -> None:
+def _check_columns(table: ReportTable, where: str, problem: DocumentErrors) -> None:
     error = problem.wrong
     if not table.columns:
         raise error(f"{where} has no column", "add [[tables.columns]]", None, where)
@@ -252,7 +265,7 @@ def _check_columns(table: Table, where: str, problem: Problem) -> None:
         raise error(f'lines of the column "{min(unknown)}"', None, "keys of columns", f"{where}.lines")
 
 
-def _faults(table: Table, column: Column) -> Iterator[tuple[str, str]]:
+def _faults(table: ReportTable, column: ReportColumn) -> Iterator[tuple[str, str]]:
     """The errors of a column, with what was expected."""
     number = column.type == "number"
     if column.key in ("row", "table", "flag", "system", "interval_end"):
@@ -272,7 +285,7 @@ def _faults(table: Table, column: Column) -> Iterator[tuple[str, str]]:
         yield f'it is in the group "{column.group}"', "a group of [[tables.groups]]"
 
 
-def _check_rows(table: Table, mean: str, where: str, problem: Problem) -> None:
+def _check_rows(table: ReportTable, mean: str, where: str, problem: DocumentErrors) -> None:
     if not table.rows:
         raise problem.wrong(f"{where} has no rows", "add [[tables.rows]]", None, where)
     kinds = {rows.kind for rows in table.rows}
@@ -289,7 +302,7 @@ def _check_rows(table: Table, mean: str, where: str, problem: Problem) -> None:
             raise problem.wrong(f"{here}: {message}", None, expected, here)
 
 
-def _row_faults(table: Table, rows: Rows, kinds: set[str]) -> Iterator[tuple[str, str]]:
+def _row_faults(table: ReportTable, rows: RowKind, kinds: set[str]) -> Iterator[tuple[str, str]]:
     """The errors of a kind of rows, with what was expected."""
     may_have = rows.kind == "query" or (rows.kind == "total" and rows.of == "row")
     if (rows.kind == "query" and not rows.query) or (rows.query and not may_have):
@@ -326,7 +339,7 @@ def _row_faults(table: Table, rows: Rows, kinds: set[str]) -> Iterator[tuple[str
         yield f'the label "{rows.label}" is too long', f"at most {room} characters"
 
 
-def _blank_width(table: Table, rows: Rows) -> int:
+def _blank_width(table: ReportTable, rows: RowKind) -> int:
     """The width of the leading columns whose cells such a row leaves blank: a long label runs over them."""
     blanks = takewhile(lambda column: rows.cells.get(column.key) == "", table.columns)
     return sum(column.width for column in blanks)

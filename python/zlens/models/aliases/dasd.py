@@ -74,7 +74,7 @@ class Burst(Struct, frozen=True):
     factor: float
 
 
-class Published(Struct, frozen=True):
+class PublishedBursts(Struct, frozen=True):
     """Burst factors of one kind of work, by utilization."""
 
     rows: tuple[Burst, ...]
@@ -93,14 +93,14 @@ class Published(Struct, frozen=True):
 
 
 @cache
-def published() -> dict[str, Published]:
+def published() -> dict[str, PublishedBursts]:
     """Published measurements by kind of work."""
-    by_kind: dict[str, Published] = {}
+    by_kind: dict[str, PublishedBursts] = {}
     for kind, facts in document.facts(_FILE).items():
         rows = []
         for rate, serv, resp in facts["rows"]:
             factor = burst_of(rate, serv, resp, 0)
             assert factor is not None
             rows.append(Burst(rate, serv, resp, rate * serv / 1000, factor))
-        by_kind[kind] = Published(tuple(sorted(rows, key=lambda row: row.utilization)), facts["source"])
+        by_kind[kind] = PublishedBursts(tuple(sorted(rows, key=lambda row: row.utilization)), facts["source"])
     return by_kind

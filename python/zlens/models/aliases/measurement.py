@@ -15,7 +15,7 @@ from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer
-from zlens.models.interval_choice import Asked, at_end, local_time
+from zlens.models.interval_choice import QuerySession, at_end, local_time
 from zlens.schema.wording import say
 
 TABLE = "alias_pool"
@@ -38,7 +38,7 @@ def busy(settings: Sequence[str] = ()) -> str:
     )
 
 
-def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Expected beside observed. settings: `pool=1` (number or SSID), or values of the scenario."""
     wanted, rest = _pool_and_rest(settings)
     ssid, pool, others = _choose_pool(session, system, end, wanted)
@@ -98,7 +98,7 @@ def _burst_notes(uses: Sequence[Sequence[Any]], solved: dict[str, Any]) -> list[
 
 
 def _choose_pool(
-    session: Asked, system: str, end: dt.datetime, wanted: str | None
+    session: QuerySession, system: str, end: dt.datetime, wanted: str | None
 ) -> tuple[str | None, int | None, list[str]]:
     """SSID and number of the requested or busiest pool, and the names of the others."""
     rows = session.sql(

@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from zlens.models.aliases import dasd
 from zlens.models.allocation import water_fill
-from zlens.models.answer import Answer, Column, Figure, Table
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.scenario import Scenario
-from zlens.rendering.charts import Chart, Series
-from zlens.schema.validators import Choice, Integer, Key, Line, Many, Number, Spec
+from zlens.rendering.charts import Chart, ChartSeries
+from zlens.schema.validators import Choice, Integer, Key, ListOf, Number, SingleLine, Spec
 
 SUMMARY = "HyperPAV aliases: shares of a pool, and response of volumes with a base and aliases"
 
@@ -27,7 +27,7 @@ _MS = Number(0, 1_000_000)
 
 _USE = Spec(
     (
-        Key("name", Line(), "MDISK, PAGING or a name of your own"),
+        Key("name", SingleLine(), "MDISK, PAGING or a name of your own"),
         Key("share", Integer(0, 1_000_000), "its share (SET CU)"),
         Key("wants", _ALIASES, "aliases it would use if unlimited", "aliases", default=None),
         Key("in_use", _ALIASES, "aliases in use, as measured (HPALIAS)", "aliases", default=None),
@@ -42,8 +42,8 @@ _USE = Spec(
 
 _DEVICE = Spec(
     (
-        Key("name", Line(), "name of the volume"),
-        Key("use", Line(), "use whose aliases it takes; required with more than one use", default=None),
+        Key("name", SingleLine(), "name of the volume"),
+        Key("use", SingleLine(), "use whose aliases it takes; required with more than one use", default=None),
         Key("rate", Number(0, 1e6), "I/O rate of the volume, base and aliases together", "per second"),
         Key("serv", _MS, "service time; or pend, disc and conn", "ms", default=None),
         Key("pend", _MS, "pending", "ms", default=None),
@@ -69,8 +69,8 @@ _DEVICE = Spec(
 SPEC = Spec(
     (
         Key("aliases", Integer(0, 4_096), "aliases of the pool"),
-        Key("use", Many(_USE), "a use of the pool", default=[]),
-        Key("device", Many(_DEVICE), "a volume", default=[]),
+        Key("use", ListOf(_USE), "a use of the pool", default=[]),
+        Key("device", ListOf(_DEVICE), "a volume", default=[]),
     )
 )
 
@@ -115,51 +115,53 @@ _MOST_USES = 100
 _RARELY = 0.005
 
 _USES = (
-    Column("name", "Use"),
-    Column("share", "Share", text="SET CU"),
-    Column("entitled", "Entitled", "aliases", "share of the pool", 2),
-    Column("wants", "Wants", "aliases", "dots: all it can get", 2),
-    Column("gets", "Gets", "aliases", "in use on average", 2),
-    Column("excess", "Excess", "aliases", "beyond its entitlement", 2),
-    Column("could_get", "Could get", "aliases", "if it wanted all and the others stayed as they are", 2),
-    Column("bound_by", "Limited by"),
-    Column("observed", "Observed", "aliases", "in use, as measured", 2),
-    Column("error", "Error", "aliases", "gets less observed", 2),
+    AnswerColumn("name", "Use"),
+    AnswerColumn("share", "Share", text="SET CU"),
+    AnswerColumn("entitled", "Entitled", "aliases", "share of the pool", 2),
+    AnswerColumn("wants", "Wants", "aliases", "dots: all it can get", 2),
+    AnswerColumn("gets", "Gets", "aliases", "in use on average", 2),
+    AnswerColumn("excess", "Excess", "aliases", "beyond its entitlement", 2),
+    AnswerColumn(
+        "could_get", "Could get", "aliases", "if it wanted all and the others stayed as they are", 2
+    ),
+    AnswerColumn("bound_by", "Limited by"),
+    AnswerColumn("observed", "Observed", "aliases", "in use, as measured", 2),
+    AnswerColumn("error", "Error", "aliases", "gets less observed", 2),
 )
 _DEVICES = (
-    Column("name", "Volume"),
-    Column("use", "Use"),
-    Column("rate", "Rate", "1/s"),
-    Column("serv", "Serv", "ms", decimals=3),
-    Column("busy", "Busy", "% of 1", "of one exposure"),
-    Column("aliases", "Aliases", "", "whole aliases its use can count on"),
-    Column("alone", "Resp alone", "ms", "if no other volume took any of them", 3),
-    Column("part", "Its part", "", "aliases, if they are split by need"),
-    Column("response", "Resp split", "ms", "with its part of them", 3),
-    Column("queued", "Queued", "", "requests that wait, with its part", 2),
-    Column("burst", "Burst", "x", "factor on the wait of random arrivals", 2),
-    Column("measured", "Measured", "ms", "response time as measured", 3),
-    Column("measured_queued", "Queued then", "", "by Little's law", 2),
+    AnswerColumn("name", "Volume"),
+    AnswerColumn("use", "Use"),
+    AnswerColumn("rate", "Rate", "1/s"),
+    AnswerColumn("serv", "Serv", "ms", decimals=3),
+    AnswerColumn("busy", "Busy", "% of 1", "of one exposure"),
+    AnswerColumn("aliases", "Aliases", "", "whole aliases its use can count on"),
+    AnswerColumn("alone", "Resp alone", "ms", "if no other volume took any of them", 3),
+    AnswerColumn("part", "Its part", "", "aliases, if they are split by need"),
+    AnswerColumn("response", "Resp split", "ms", "with its part of them", 3),
+    AnswerColumn("queued", "Queued", "", "requests that wait, with its part", 2),
+    AnswerColumn("burst", "Burst", "x", "factor on the wait of random arrivals", 2),
+    AnswerColumn("measured", "Measured", "ms", "response time as measured", 3),
+    AnswerColumn("measured_queued", "Queued then", "", "by Little's law", 2),
 )
 _STEPS = (
-    Column("name", "Volume"),
-    Column("aliases", "Aliases"),
-    Column("utilization", "Busy", "%", "of each exposure, base and aliases"),
-    Column("waits", "Waits", "%", "requests that find all busy"),
-    Column("wait", "Wait", "ms", "on average over all requests", 3),
-    Column("response", "Resp", "ms", "", 3),
-    Column("queued", "Queued", "", "requests that wait", 2),
+    AnswerColumn("name", "Volume"),
+    AnswerColumn("aliases", "Aliases"),
+    AnswerColumn("utilization", "Busy", "%", "of each exposure, base and aliases"),
+    AnswerColumn("waits", "Waits", "%", "requests that find all busy"),
+    AnswerColumn("wait", "Wait", "ms", "on average over all requests", 3),
+    AnswerColumn("response", "Resp", "ms", "", 3),
+    AnswerColumn("queued", "Queued", "", "requests that wait", 2),
 )
 
 
 _PUBLISHED = (
-    Column("name", "Kind"),
-    Column("rate", "Rate", "1/s"),
-    Column("serv", "Serv", "ms", decimals=3),
-    Column("resp", "Resp", "ms", decimals=2),
-    Column("busy", "Busy", "%", "of the one exposure"),
-    Column("burst", "Burst", "x", "measured wait over that of M/M/1", 2),
-    Column("source", "Source"),
+    AnswerColumn("name", "Kind"),
+    AnswerColumn("rate", "Rate", "1/s"),
+    AnswerColumn("serv", "Serv", "ms", decimals=3),
+    AnswerColumn("resp", "Resp", "ms", decimals=2),
+    AnswerColumn("busy", "Busy", "%", "of the one exposure"),
+    AnswerColumn("burst", "Burst", "x", "measured wait over that of M/M/1", 2),
+    AnswerColumn("source", "Source"),
 )
 
 
@@ -201,8 +203,8 @@ def solve(scenario: Scenario) -> Answer:
     entitled = entitlements(aliases, shares)
     rows = [_use(use, *amounts) for use, *amounts in zip(named, entitled, wants, gets, could, strict=True)]
     figures = [
-        Figure("in_use", math.fsum(gets), "aliases", "in use on average", 2),
-        Figure("free", aliases - math.fsum(gets), "aliases", "free on average", 2),
+        AnswerFigure("in_use", math.fsum(gets), "aliases", "in use on average", 2),
+        AnswerFigure("free", aliases - math.fsum(gets), "aliases", "free on average", 2),
     ]
     tables = [_without_empty_measurements("uses", "Uses of the aliases", _USES, rows)] if uses else []
     charts = [_shares_chart(rows)] if uses else []
@@ -211,7 +213,7 @@ def solve(scenario: Scenario) -> Answer:
         lines = _responses(scenario, volumes, counts, notes)
         steps, curves = _steps(volumes, aliases)
         tables += [_without_empty_measurements("devices", "Volumes", _DEVICES, lines)]
-        tables += [Table("by_aliases", "By number of aliases of its own", _STEPS, steps)]
+        tables += [AnswerTable("by_aliases", "By number of aliases of its own", _STEPS, steps)]
         tables += _published({device["bursts"] for device in devices} - {"chance"})
         charts += curves
         figures.append(_mean_response(volumes, lines))
@@ -222,12 +224,12 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def _without_empty_measurements(
-    key: str, title: str, columns: tuple[Column, ...], rows: Sequence[tuple[Any, ...]]
-) -> Table:
+    key: str, title: str, columns: tuple[AnswerColumn, ...], rows: Sequence[tuple[Any, ...]]
+) -> AnswerTable:
     """A table without its last two columns (measurements) if they are empty."""
     if all(row[-2] is None for row in rows):
         columns, rows = columns[:-2], [row[:-2] for row in rows]
-    return Table(key, title, columns, rows)
+    return AnswerTable(key, title, columns, rows)
 
 
 def _gets_if_unlimited(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
@@ -349,9 +351,12 @@ def _use(use: dict[str, Any], entitled: float, wants: float, gets: float, could:
 
 
 def _shares_chart(rows: Sequence[tuple[Any, ...]]) -> Chart:
-    series = [Series("entitled", [row[2] for row in rows]), Series("gets", [row[4] for row in rows])]
+    series = [
+        ChartSeries("entitled", [row[2] for row in rows]),
+        ChartSeries("gets", [row[4] for row in rows]),
+    ]
     if any(row[8] is not None for row in rows):
-        series.append(Series("observed", [row[8] for row in rows]))
+        series.append(ChartSeries("observed", [row[8] for row in rows]))
     return Chart("Aliases", "bars", [str(row[0]) for row in rows], tuple(series), "aliases")
 
 
@@ -442,22 +447,24 @@ def _steps(volumes: Sequence[Volume], aliases: int) -> tuple[list[tuple[Any, ...
         longest = max(longest, len(responses))
         curves.append((volume.name, responses))
     # Once waiting is rare the response stays the same.
-    series = tuple(Series(name, [*of_it, *[of_it[-1]] * (longest - len(of_it))]) for name, of_it in curves)
+    series = tuple(
+        ChartSeries(name, [*of_it, *[of_it[-1]] * (longest - len(of_it))]) for name, of_it in curves
+    )
     places = [float(at) for at in range(longest)]
     return rows, [Chart("Response by number of aliases", "lines", places, series, "ms", "aliases")]
 
 
-def _published(kinds: set[str]) -> list[Table]:
+def _published(kinds: set[str]) -> list[AnswerTable]:
     """The published measurements of the burst factors used."""
     rows = [
         (kind, row.rate, row.serv, row.resp, 100 * row.utilization, row.factor, measured.source)
         for kind, measured in dasd.published().items()
         for row in (measured.rows if kind in kinds else ())
     ]
-    return [Table("bursts", "Bursts as published", _PUBLISHED, rows)] if rows else []
+    return [AnswerTable("bursts", "Bursts as published", _PUBLISHED, rows)] if rows else []
 
 
-def _mean_response(volumes: Sequence[Volume], rows: Sequence[tuple[Any, ...]]) -> Figure:
+def _mean_response(volumes: Sequence[Volume], rows: Sequence[tuple[Any, ...]]) -> AnswerFigure:
     """Mean response over all requests with aliases split; None if a volume's wait is unbounded."""
     responses = [row[8] for row in rows]
     total = sum(volume.rate for volume in volumes)
@@ -466,4 +473,4 @@ def _mean_response(volumes: Sequence[Volume], rows: Sequence[tuple[Any, ...]]) -
         mean = (
             sum(volume.rate * response for volume, response in zip(volumes, responses, strict=True)) / total
         )
-    return Figure("response", mean, "ms", "response over all volumes, aliases split", 3)
+    return AnswerFigure("response", mean, "ms", "response over all volumes, aliases split", 3)

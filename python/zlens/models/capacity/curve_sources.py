@@ -21,7 +21,7 @@ from zlens.models.scenario import Scenario
 from zlens.schema import user_files
 
 if TYPE_CHECKING:
-    from zlens.session.session import Session
+    from zlens.session.session import CoreSession
 
 
 class NamedCurve(Struct, frozen=True):
@@ -73,7 +73,7 @@ def _of_catalog(scenario: Scenario) -> NamedCurve:
     return _catalog_curve(machine)
 
 
-def _catalog_curve(machine: capacity_curves.Machine, *notes: str) -> NamedCurve:
+def _catalog_curve(machine: capacity_curves.CapacityCurve, *notes: str) -> NamedCurve:
     return NamedCurve(
         machine.curve,
         machine.text,
@@ -98,10 +98,10 @@ def _own_points(scenario: Scenario) -> tuple[Point, ...]:
 @lru_cache(maxsize=16)
 def _of_file(path: str, system: str | None) -> NamedCurve:
     """The curve of a system in a file; cached because a sweep asks for it repeatedly."""
-    from zlens.session.session import Session
+    from zlens.session.session import CoreSession
 
     try:
-        with Session([path]) as opened:
+        with CoreSession([path]) as opened:
             return of_session(opened, system)
     except ZlensError as error:
         if isinstance(error, ScenarioError):
@@ -111,7 +111,7 @@ def _of_file(path: str, system: str | None) -> NamedCurve:
         ) from None
 
 
-def of_session(session: Session, system: str | None = None) -> NamedCurve:
+def of_session(session: CoreSession, system: str | None = None) -> NamedCurve:
     """The curve of one system of a session; ScenarioError if no data give it."""
     systems = [str(row[0]) for row in session.sql("SELECT DISTINCT system FROM system ORDER BY system").rows]
     if system is None and len(systems) == 1:
@@ -125,13 +125,13 @@ def of_session(session: Session, system: str | None = None) -> NamedCurve:
     return _of_linux(session, system) or _of_monitor(session, system)
 
 
-def _rows(session: Session, role: str, columns: str, system: str) -> Sequence[tuple[Any, ...]]:
+def _rows(session: CoreSession, role: str, columns: str, system: str) -> Sequence[tuple[Any, ...]]:
     if not session.fills(f"role.{role}"):
         return []
     return session.sql(f"SELECT {columns} FROM role.{role} WHERE system = {literal(system)}").rows
 
 
-def _of_linux(session: Session, system: str) -> NamedCurve | None:
+def _of_linux(session: CoreSession, system: str) -> NamedCurve | None:
     """The curve that the machine last reported to Linux."""
     rows = _rows(session, "linux_caf", "tod, cpus, adjustment", system)
     if not rows:
@@ -156,7 +156,7 @@ def _of_linux(session: Session, system: str) -> NamedCurve | None:
     )
 
 
-def _of_monitor(session: Session, system: str) -> NamedCurve:
+def _of_monitor(session: CoreSession, system: str) -> NamedCurve:
     """The catalog's curve by machine type and capability."""
     query = "SELECT any_value(machine_type), any_value(model) FROM system"
     types = session.sql(f"{query} WHERE system = {literal(system)}").rows

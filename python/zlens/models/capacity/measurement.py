@@ -16,9 +16,9 @@ from zlens import models
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError, ScenarioError
 from zlens.models import scenario as scenarios
-from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.capacity import curve_sources
-from zlens.models.interval_choice import BUSY, Asked, at_end, local_time
+from zlens.models.interval_choice import BUSY, QuerySession, at_end, local_time
 from zlens.schema.wording import say
 
 TABLE = "cpu"
@@ -26,13 +26,15 @@ TABLE = "cpu"
 _CURVES = ("machine", "factors", "adjustments", "data")
 
 _MEASURED = (
-    Column("type", "Type"),
-    Column("online", "Online", "processors", "measured: processors online, or cores with multithreading", 2),
-    Column("parked", "Parked", "processors", "measured: parked", 2),
-    Column("used", "Busy", "processors", "measured: busy", 2),
-    Column("factor", "Factor", "", "solved: of each processor among all of the partition", 4),
-    Column("capability", "Capability", "processors", "solved: online processors times factor", 2),
-    Column("used_capability", "Used", "processors", "busy processors times factor", 2),
+    AnswerColumn("type", "Type"),
+    AnswerColumn(
+        "online", "Online", "processors", "measured: processors online, or cores with multithreading", 2
+    ),
+    AnswerColumn("parked", "Parked", "processors", "measured: parked", 2),
+    AnswerColumn("used", "Busy", "processors", "measured: busy", 2),
+    AnswerColumn("factor", "Factor", "", "solved: of each processor among all of the partition", 4),
+    AnswerColumn("capability", "Capability", "processors", "solved: online processors times factor", 2),
+    AnswerColumn("used_capability", "Used", "processors", "busy processors times factor", 2),
 )
 
 
@@ -41,7 +43,7 @@ def busy(_settings: Sequence[str] = ()) -> str:
     return BUSY
 
 
-def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Capability beside use. settings: `machine=z14-m05`, or other values of the scenario."""
     title = f"Capability of {system}, interval that ended {local_time(session, system, end)}"
     types, unit_text = _processors(session, at_end(system, end))
@@ -76,11 +78,11 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     ]
     used_all = [row[3] for row in types]
     used = None if None in used_all else _times(sum(used_all), factor)
-    tables = [Table("measured", "Processors of the interval", _MEASURED, rows)]
+    tables = [AnswerTable("measured", "Processors of the interval", _MEASURED, rows)]
     for table in solved.tables:
         retitled = text is not None and table.key == "sizes"
         tables.append(replace(table, title=f"Partitions of {text}") if retitled else table)
-    figures = [*solved.figures, Figure("used", used, "processors", "Capability used")]
+    figures = [*solved.figures, AnswerFigure("used", used, "processors", "Capability used")]
     return replace(solved, tables=tables, figures=figures, notes=[*notes, *solved.notes])
 
 
@@ -88,7 +90,7 @@ def _times(number: float | None, factor: float | None) -> float | None:
     return None if number is None or factor is None else number * factor
 
 
-def _processors(session: Asked, where: str) -> tuple[list[Sequence[Any]], str]:
+def _processors(session: QuerySession, where: str) -> tuple[list[Sequence[Any]], str]:
     """Type with online, parked and busy processors or cores, and what is counted."""
     cores = session.sql(
         "SELECT cpu_type, count(*), sum(parked_pct) / 100, sum(core_busy_pct) / 100 "
@@ -103,7 +105,7 @@ def _processors(session: Asked, where: str) -> tuple[list[Sequence[Any]], str]:
     return list(rows), "processors online"
 
 
-def _curve(session: Asked, system: str) -> curve_sources.NamedCurve:
+def _curve(session: QuerySession, system: str) -> curve_sources.NamedCurve:
     """The curve of the machine of a system; QueryError if no data give it."""
     opened = cast(Any, session)
     source = system

@@ -12,13 +12,13 @@ from typing import Any
 
 from zlens.catalog import capacity_curves
 from zlens.catalog.capacity_curves import Point
-from zlens.models.answer import Answer, Column, Figure, Table
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.capacity import runs as capacity_runs
 from zlens.models.capacity import scaling
 from zlens.models.capacity.curve_sources import NamedCurve, named_curve
 from zlens.models.scenario import Scenario
-from zlens.rendering.charts import Chart, Series
-from zlens.schema.validators import Choice, Integer, Key, Line, Many, Named, Number, Spec
+from zlens.rendering.charts import Chart, ChartSeries
+from zlens.schema.validators import Choice, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 
 SUMMARY = (
     "capability of n processors in one partition or several, and how runs of a workload scale against it"
@@ -26,7 +26,7 @@ SUMMARY = (
 
 _RUN = Spec(
     (
-        Key("name", Line(), "name of the run", default=None),
+        Key("name", SingleLine(), "name of the run", default=None),
         Key("processors", Integer(1, 10_000), "logical processors of the partition"),
         Key("etr", Number(0, 1e15, above=True), "external throughput rate", "per second", default=None),
         Key("busy", Number(0, 100, above=True), "average logical processor busy", "%", default=None),
@@ -42,36 +42,41 @@ _RUN = Spec(
 
 SPEC = Spec(
     (
-        Key("machine", Line(), "machine of the catalog whose curve applies, such as z14-m05", default=None),
+        Key(
+            "machine",
+            SingleLine(),
+            "machine of the catalog whose curve applies, such as z14-m05",
+            default=None,
+        ),
         Key(
             "factors",
-            Named(Number(0, 2, above=True)),
+            MapOf(Number(0, 2, above=True)),
             "your own curve: factor by number of processors; the others are interpolated",
             default=None,
         ),
         Key(
             "adjustments",
-            Many(Integer(1, 131_072), 1),
+            ListOf(Integer(1, 131_072), 1),
             "your own curve as in /proc/sysinfo: Adjustment 02-way and on",
             "65,536ths",
             default=None,
         ),
         Key(
             "data",
-            Line(),
+            SingleLine(),
             "file with the curve: /proc/sysinfo of Linux, or z/VM monitor data",
             default=None,
         ),
-        Key("system", Line(), "system in that file", default=None),
-        Key("sizes", Many(Integer(1, 10_000), 1), "sizes of partitions to compare", default=None),
+        Key("system", SingleLine(), "system in that file", default=None),
+        Key("sizes", ListOf(Integer(1, 10_000), 1), "sizes of partitions to compare", default=None),
         Key("processors", Integer(1, 10_000), "processors to spread over partitions", default=None),
         Key(
             "partitions",
-            Many(Integer(1, 10_000), 1),
+            ListOf(Integer(1, 10_000), 1),
             "numbers of partitions to spread them over, as evenly as possible",
             default=[1, 2, 4, 8],
         ),
-        Key("run", Many(_RUN), "a measured run of a workload", default=[]),
+        Key("run", ListOf(_RUN), "a measured run of a workload", default=[]),
         Key(
             "rolloff_gain",
             Number(0, 1),
@@ -145,21 +150,21 @@ busy = 99.9
 """
 
 _SIZES = (
-    Column("processors", "Processors"),
-    Column("factor", "Factor", "", "of each processor (CAF)", 4),
-    Column("how", "How", text="stated, interpolated between stated ones, or beyond them"),
-    Column("error", "Error", "%", "estimated error of an interpolated factor", 2),
-    Column("capability", "Capability", "processors", "effective capability, n x c(n)", 2),
-    Column("ratio", "Ratio", "", "to the first size", 2),
+    AnswerColumn("processors", "Processors"),
+    AnswerColumn("factor", "Factor", "", "of each processor (CAF)", 4),
+    AnswerColumn("how", "How", text="stated, interpolated between stated ones, or beyond them"),
+    AnswerColumn("error", "Error", "%", "estimated error of an interpolated factor", 2),
+    AnswerColumn("capability", "Capability", "processors", "effective capability, n x c(n)", 2),
+    AnswerColumn("ratio", "Ratio", "", "to the first size", 2),
 )
 _DEPLOYMENTS = (
-    Column("name", "Deployed"),
-    Column("sizes", "Sizes", text="partitions x processors of each"),
-    Column("largest", "Largest", "processors", "processors of the largest partition"),
-    Column("capability", "Capability", "processors", "of all partitions together", 2),
-    Column("gain", "Gain", "%", "over the first deployment", 1),
-    Column("how", "How", text="source of the factors: stated, between, beyond"),
-    Column("error", "Error", "%", "estimated error", 2),
+    AnswerColumn("name", "Deployed"),
+    AnswerColumn("sizes", "Sizes", text="partitions x processors of each"),
+    AnswerColumn("largest", "Largest", "processors", "processors of the largest partition"),
+    AnswerColumn("capability", "Capability", "processors", "of all partitions together", 2),
+    AnswerColumn("gain", "Gain", "%", "over the first deployment", 1),
+    AnswerColumn("how", "How", text="source of the factors: stated, between, beyond"),
+    AnswerColumn("error", "Error", "%", "estimated error", 2),
 )
 
 
@@ -202,23 +207,27 @@ def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
     """Add what the curve gives for sizes and deployments."""
     curve = source.curve
     sizes = scenario["sizes"] or _own_sizes(scenario, curve)
-    answer.tables.append(Table("sizes", f"Partitions of {source.text}", _SIZES, _size_rows(curve, sizes)))
+    answer.tables.append(
+        AnswerTable("sizes", f"Partitions of {source.text}", _SIZES, _size_rows(curve, sizes))
+    )
     if scenario["processors"] is not None:
         total = scenario["processors"]
         factor = scaling.factor(curve, total, capacity_curves.complete())
         capability = None if factor.value is None else total * factor.value
         answer.figures += [
-            Figure("factor", factor.value, "", "Factor of the processors in one partition", 4),
-            Figure("capability", capability, "processors", "Capability of the processors in one partition"),
+            AnswerFigure("factor", factor.value, "", "Factor of the processors in one partition", 4),
+            AnswerFigure(
+                "capability", capability, "processors", "Capability of the processors in one partition"
+            ),
         ]
         rows = _deployment_rows(scenario, curve)
-        answer.tables.append(Table("deployments", f"{total:,} processors deployed", _DEPLOYMENTS, rows))
+        answer.tables.append(AnswerTable("deployments", f"{total:,} processors deployed", _DEPLOYMENTS, rows))
         answer.charts.append(
             Chart(
                 f"Capability of {total:,} processors by deployment",
                 "bars",
                 [str(row[1]) for row in rows],
-                (Series("capability", [row[3] for row in rows]),),
+                (ChartSeries("capability", [row[3] for row in rows]),),
                 "processors",
             )
         )
@@ -232,8 +241,8 @@ def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
             "lines",
             [float(n) for n in along],
             (
-                Series("capability", [scaling.capability(curve, n) for n in along]),
-                Series("linear", [float(n) for n in along]),
+                ChartSeries("capability", [scaling.capability(curve, n) for n in along]),
+                ChartSeries("linear", [float(n) for n in along]),
             ),
             "processors",
             "processors",

@@ -6,59 +6,59 @@ from collections.abc import Sequence
 from typing import Any
 
 from zlens.catalog.capacity_curves import Point
-from zlens.models.answer import Answer, Column, Figure, Table
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.capacity import scaling, usl
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario
-from zlens.rendering.charts import Chart, Series
+from zlens.rendering.charts import Chart, ChartSeries
 
 _RUNS = (
-    Column("name", "Run"),
-    Column("processors", "Processors"),
-    Column("etr", "ETR", "1/s", "external throughput rate", 2),
-    Column("busy", "Busy", "%", "average logical processor"),
-    Column("itr", "ITR", "1/s", "internal throughput rate: ETR at 100% busy", 1),
-    Column("etrr", "ETRR", "", "ETR relative to the smallest run", 3),
-    Column("itrr", "ITRR", "", "ITR relative to the smallest run", 3),
-    Column("ratio", "Expected", "", "capability relative to the smallest run", 3),
-    Column("efficiency", "ITRR/exp.", "", "1: scales like the reference workloads", 3),
-    Column("gain", "Gain", "", "gain in ITRR since the previous run over expected gain", 2),
-    Column("verdict", "Verdict"),
+    AnswerColumn("name", "Run"),
+    AnswerColumn("processors", "Processors"),
+    AnswerColumn("etr", "ETR", "1/s", "external throughput rate", 2),
+    AnswerColumn("busy", "Busy", "%", "average logical processor"),
+    AnswerColumn("itr", "ITR", "1/s", "internal throughput rate: ETR at 100% busy", 1),
+    AnswerColumn("etrr", "ETRR", "", "ETR relative to the smallest run", 3),
+    AnswerColumn("itrr", "ITRR", "", "ITR relative to the smallest run", 3),
+    AnswerColumn("ratio", "Expected", "", "capability relative to the smallest run", 3),
+    AnswerColumn("efficiency", "ITRR/exp.", "", "1: scales like the reference workloads", 3),
+    AnswerColumn("gain", "Gain", "", "gain in ITRR since the previous run over expected gain", 2),
+    AnswerColumn("verdict", "Verdict"),
 )
 _LAW = (
-    Column(
+    AnswerColumn(
         "name", "Parameter", text="gamma: throughput of one processor; alpha: contention; beta: coherency"
     ),
-    Column("value", "Value", "", "", 8),
-    Column("low", "Low", "", "lower end of the confidence interval", 8),
-    Column("high", "High", "", "upper end of the interval", 8),
-    Column("how", "How", text="fitted, given, or fixed at 0"),
+    AnswerColumn("value", "Value", "", "", 8),
+    AnswerColumn("low", "Low", "", "lower end of the confidence interval", 8),
+    AnswerColumn("high", "High", "", "upper end of the interval", 8),
+    AnswerColumn("how", "How", text="fitted, given, or fixed at 0"),
 )
 _FITTED = (
-    Column("processors", "Processors"),
-    Column("throughput", "Throughput", "", "observed", 2),
-    Column("fitted", "Fitted", "", "by the law", 2),
-    Column("low", "Low", "", "lower end of the confidence interval of the curve", 2),
-    Column("high", "High", "", "upper end of the interval", 2),
-    Column("error", "Miss", "%", "fitted against observed", 1),
+    AnswerColumn("processors", "Processors"),
+    AnswerColumn("throughput", "Throughput", "", "observed", 2),
+    AnswerColumn("fitted", "Fitted", "", "by the law", 2),
+    AnswerColumn("low", "Low", "", "lower end of the confidence interval of the curve", 2),
+    AnswerColumn("high", "High", "", "upper end of the interval", 2),
+    AnswerColumn("error", "Miss", "%", "fitted against observed", 1),
 )
 
 
 def add(scenario: Scenario, curve: Sequence[Point] | None, answer: Answer) -> None:
     """Add tables, figures, a chart and notes on the runs of a scenario to the answer."""
     runs = [
-        scaling.Run(run["processors"], run["etr"], run["busy"], run["itr"], run["name"] or f"run {at}")
+        scaling.ScalingRun(run["processors"], run["etr"], run["busy"], run["itr"], run["name"] or f"run {at}")
         for at, run in enumerate(scenario["run"], 1)
     ]
     _check_combinations(scenario, runs)
     compared = scaling.compared(runs, curve)
     bends = scaling.rolloffs(compared, scenario["rolloff_gain"])
     rows = [_row(scaled, bends) for scaled in compared]
-    answer.tables.append(Table("runs", "Runs", _RUNS, rows))
+    answer.tables.append(AnswerTable("runs", "Runs", _RUNS, rows))
     last = compared[-1]
     answer.figures += [
-        Figure("itrr", last.itrr, "", "ITR ratio of the largest run", 3),
-        Figure("efficiency", last.efficiency, "", "ITR ratio of the largest run over expected", 3),
+        AnswerFigure("itrr", last.itrr, "", "ITR ratio of the largest run", 3),
+        AnswerFigure("efficiency", last.efficiency, "", "ITR ratio of the largest run over expected", 3),
     ]
     answer.follow = answer.follow or ("runs", "itrr")
     _add_notes(scenario, compared, bends, curve is not None, answer)
@@ -74,7 +74,7 @@ def add_law_of_curve(scenario: Scenario, curve: Sequence[Point], answer: Answer)
     _add_law(scenario, fit, sizes, values, "capability of the machine", answer)
 
 
-def _check_combinations(scenario: Scenario, runs: Sequence[scaling.Run]) -> None:
+def _check_combinations(scenario: Scenario, runs: Sequence[scaling.ScalingRun]) -> None:
     for run in runs:
         has_etr_busy_itr = (run.etr is not None, run.busy is not None, run.itr is not None)
         if not (has_etr_busy_itr[0] or has_etr_busy_itr[2]):
@@ -140,7 +140,7 @@ def _add_notes(
         answer.notes.append("A run without busy has no ITR, so its scaling is unknown")
 
 
-def _add_fit(scenario: Scenario, compared: Sequence[scaling.Scaled], answer: Answer) -> usl.Fit | None:
+def _add_fit(scenario: Scenario, compared: Sequence[scaling.Scaled], answer: Answer) -> usl.UslFit | None:
     points = [(float(scaled.run.processors), scaled.itr) for scaled in compared]
     sizes = [n for n, rate in points if rate is not None]
     rates = [rate for _, rate in points if rate is not None]
@@ -154,7 +154,7 @@ def _add_fit(scenario: Scenario, compared: Sequence[scaling.Scaled], answer: Ans
 
 def _add_law(
     scenario: Scenario,
-    fit: usl.Fit | None,
+    fit: usl.UslFit | None,
     sizes: Sequence[float],
     rates: Sequence[float],
     subject: str,
@@ -171,17 +171,17 @@ def _add_law(
         for parameter in fit.parameters
     ]
     title = f"Universal Scalability Law of the {subject}, confidence {scenario['confidence']:g}%"
-    answer.tables.append(Table("law", title, _LAW, rows))
+    answer.tables.append(AnswerTable("law", title, _LAW, rows))
     fitted = [
         (int(n), rate, value, low, high, 100 * error)
         for n, rate, value, low, high, error in zip(
             sizes, rates, fit.values, fit.lows, fit.highs, fit.errors, strict=True
         )
     ]
-    answer.tables.append(Table("fitted", "Throughput by the law", _FITTED, fitted))
+    answer.tables.append(AnswerTable("fitted", "Throughput by the law", _FITTED, fitted))
     answer.figures += [
-        Figure("usl_miss", 100 * fit.worst, "%", "Largest error of the Universal Scalability Law", 1),
-        Figure("usl_peak", fit.peak, "processors", "Peak throughput by the law at", 1),
+        AnswerFigure("usl_miss", 100 * fit.worst, "%", "Largest error of the Universal Scalability Law", 1),
+        AnswerFigure("usl_peak", fit.peak, "processors", "Peak throughput by the law at", 1),
     ]
     bound = scenario["usl_fits_within"]
     if 100 * fit.worst > bound:
@@ -197,7 +197,7 @@ def _add_law(
         _add_parameter_notes(fit, answer)
 
 
-def _add_parameter_notes(fit: usl.Fit, answer: Answer) -> None:
+def _add_parameter_notes(fit: usl.UslFit, answer: Answer) -> None:
     """Add notes on how to read the parameters of a law that fits."""
     beta = fit.parameters[2]
     if fit.peak is not None and beta.low is not None and beta.low <= 0:
@@ -212,15 +212,15 @@ def _add_parameter_notes(fit: usl.Fit, answer: Answer) -> None:
             )
 
 
-def _add_chart(compared: Sequence[scaling.Scaled], fit: usl.Fit | None, answer: Answer) -> None:
+def _add_chart(compared: Sequence[scaling.Scaled], fit: usl.UslFit | None, answer: Answer) -> None:
     places = [float(scaled.run.processors) for scaled in compared]
     base = next((scaled.itr for scaled in compared if scaled.itr), None)
     series = [
-        Series("ITRR", [scaled.itrr for scaled in compared]),
-        Series("expected", [scaled.ratio for scaled in compared]),
+        ChartSeries("ITRR", [scaled.itrr for scaled in compared]),
+        ChartSeries("expected", [scaled.ratio for scaled in compared]),
     ]
     if fit is not None and base:
-        series.append(Series("law", [fit.at(n) / base for n in places]))
+        series.append(ChartSeries("law", [fit.at(n) / base for n in places]))
     answer.charts.append(
         Chart("ITR by size, relative to the smallest run", "lines", places, tuple(series), "", "processors")
     )

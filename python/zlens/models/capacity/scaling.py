@@ -49,7 +49,7 @@ class Deployment(Struct, frozen=True):
     how: str
 
 
-class Run(Struct, frozen=True):
+class ScalingRun(Struct, frozen=True):
     """A run of a workload. etr: transactions per second; busy: average logical processor, percent."""
 
     processors: int
@@ -68,7 +68,7 @@ class Scaled(Struct, frozen=True):
     gain         gain in itrr since the previous run over the gain in ratio; None for the base
     """
 
-    run: Run
+    run: ScalingRun
     itr: float | None
     etrr: float | None
     itrr: float | None
@@ -189,7 +189,7 @@ def ratio(value: float | None, base: float | None) -> float | None:
     return value / base if value is not None and base else None
 
 
-def compared(runs: Sequence[Run], curve: Sequence[Point] | None = None) -> list[Scaled]:
+def compared(runs: Sequence[ScalingRun], curve: Sequence[Point] | None = None) -> list[Scaled]:
     """Runs by size against the smallest; without a curve, linear scaling is expected."""
     results: list[Scaled] = []
     base: Scaled | None = None

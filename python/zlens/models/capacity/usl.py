@@ -40,7 +40,7 @@ class Parameter(Struct, frozen=True):
     how: str
 
 
-class Fit(Struct, frozen=True):
+class UslFit(Struct, frozen=True):
     """A fitted law.
 
     freedom  degrees of freedom; with 0 the fit cannot be checked
@@ -82,7 +82,7 @@ def fit(
     *,
     gamma: float | None = None,
     confidence: float = 0.95,
-) -> Fit | None:
+) -> UslFit | None:
     """Fit the law to (size, throughput) by least squares; None with fewer sizes than parameters.
 
     sizes are 1 or more, rates above 0. gamma: throughput of one processor if known; fitted otherwise.
@@ -93,7 +93,7 @@ def fit(
 @lru_cache(maxsize=64)
 def _fit(
     sizes: tuple[float, ...], rates: tuple[float, ...], gamma: float | None, confidence: float
-) -> Fit | None:
+) -> UslFit | None:
     """The same, cached because a sweep over another key fits the same observations repeatedly."""
     unknown = 2 + (gamma is None)
     if len(set(sizes)) < unknown:
@@ -120,7 +120,7 @@ def _fit(
     wide = t_distribution.quantile((1 + confidence) / 2, freedom) if freedom > 0 else 0.0
     values = [throughput(n, *solution) for n in sizes]
     spreads = [_spread(n, solution, free, covariance, wide) for n in sizes]
-    return Fit(
+    return UslFit(
         _parameters(solution, free, covariance, wide, gamma is not None),
         freedom,
         tuple(values),

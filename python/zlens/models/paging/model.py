@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.models.answer import Answer, Column, Figure, Table
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.paging import page_space
 from zlens.models.paging.page_space import GB, PAGE
 from zlens.models.scenario import Scenario
-from zlens.rendering.charts import Chart, Series
-from zlens.schema.validators import Choice, Integer, Key, Line, Many, Number, Spec
+from zlens.rendering.charts import Chart, ChartSeries
+from zlens.schema.validators import Choice, Integer, Key, ListOf, Number, SingleLine, Spec
 
 SUMMARY = "paging: space that guests can need, how full it gets, and pages per I/O on the paging volumes"
 
@@ -17,14 +17,14 @@ _SIZE = Number(0, 1e9)
 
 _GUEST = Spec(
     (
-        Key("name", Line(), "name of the guest, or of a group of identical guests"),
+        Key("name", SingleLine(), "name of the guest, or of a group of identical guests"),
         Key("storage", _SIZE, "size of its primary address space", "GB"),
         Key("count", Integer(1, 100_000), "number of them", default=1),
     )
 )
 _VOLUME = Spec(
     (
-        Key("name", Line(), "label of the volume, or of a group of identical volumes"),
+        Key("name", SingleLine(), "label of the volume, or of a group of identical volumes"),
         Key("count", Integer(1, 100_000), "number of them", default=1),
         Key("cylinders", Integer(1, 1_200_000), "cylinders of a 3390 used for paging", default=None),
         Key("slots", Integer(1, 2**40), "capacity in pages, if it is not a 3390", default=None),
@@ -47,14 +47,17 @@ _IO = Spec(
             "volumes", Integer(1, 100_000), "paging volumes; if left out, those of the scenario", default=None
         ),
         Key(
-            "try_pages", Many(Number(1, 100_000), 1), "pages in one I/O to try", default=[1, 2, 4, 8, 16, 32]
+            "try_pages",
+            ListOf(Number(1, 100_000), 1),
+            "pages in one I/O to try",
+            default=[1, 2, 4, 8, 16, 32],
         ),
     )
 )
 
 SPEC = Spec(
     (
-        Key("guest", Many(_GUEST), "a guest that is logged on", default=[]),
+        Key("guest", ListOf(_GUEST), "a guest that is logged on", default=[]),
         Key("data_spaces", _SIZE, "data spaces that guests create, total", "GB", default=0.0),
         Key("vdisks", _SIZE, "virtual disks in storage (VDISK), total", "GB", default=0.0),
         Key("nss_dcss", _SIZE, "shared NSSes and DCSSes", "GB", default=0.0),
@@ -72,7 +75,7 @@ SPEC = Spec(
             "defaults of SET SRM STORBUF: z/VM 6.2 and later, or before",
             default="current",
         ),
-        Key("volume", Many(_VOLUME), "a paging volume", default=[]),
+        Key("volume", ListOf(_VOLUME), "a paging volume", default=[]),
         Key("used_pct", Number(0, 100), "slots currently in use", "%", default=None),
         Key(
             "full_from",
@@ -126,24 +129,24 @@ service_ms = 0.855
 """
 
 _SPACE = (
-    Column("name", "What"),
-    Column("count", "Count"),
-    Column("gb", "Size", "GB", "", 2),
-    Column("share", "Of the need", "%"),
+    AnswerColumn("name", "What"),
+    AnswerColumn("count", "Count"),
+    AnswerColumn("gb", "Size", "GB", "", 2),
+    AnswerColumn("share", "Of the need", "%"),
 )
 _STORBUF_COLUMNS = (
-    Column("name", "Enters as"),
-    Column("percent", "STORBUF", "%", "of storage, limit for working sets", 0),
-    Column("gb", "Size", "GB", "working sets of users in the dispatch list"),
+    AnswerColumn("name", "Enters as"),
+    AnswerColumn("percent", "STORBUF", "%", "of storage, limit for working sets", 0),
+    AnswerColumn("gb", "Size", "GB", "working sets of users in the dispatch list"),
 )
 _LOADS = (
-    Column("pages", "Pages/I/O", "", "", 1),
-    Column("rate", "I/O", "1/s", "of all volumes", 0),
-    Column("each", "Each volume", "1/s", "I/O"),
-    Column("busy_least", "Busy from", "%", "at least"),
-    Column("busy_most", "to", "%", "at most"),
-    Column("volumes_least", "Volumes from", "", "needed to stay at or below the target"),
-    Column("volumes_most", "to "),
+    AnswerColumn("pages", "Pages/I/O", "", "", 1),
+    AnswerColumn("rate", "I/O", "1/s", "of all volumes", 0),
+    AnswerColumn("each", "Each volume", "1/s", "I/O"),
+    AnswerColumn("busy_least", "Busy from", "%", "at least"),
+    AnswerColumn("busy_most", "to", "%", "at most"),
+    AnswerColumn("volumes_least", "Volumes from", "", "needed to stay at or below the target"),
+    AnswerColumn("volumes_most", "to "),
 )
 
 
@@ -187,14 +190,14 @@ def _space(scenario: Scenario, answer: Answer) -> float:
         for name, count, size in parts
         if size or count
     ]
-    answer.tables.append(Table("space", "Paging space that is needed", _SPACE, rows))
+    answer.tables.append(AnswerTable("space", "Paging space that is needed", _SPACE, rows))
     answer.figures += [
-        Figure("needed", need / GB, "GB", "Paging space needed"),
-        Figure("needed_slots", need / PAGE, "pages", "The same", 0),
+        AnswerFigure("needed", need / GB, "GB", "Paging space needed"),
+        AnswerFigure("needed_slots", need / PAGE, "pages", "The same", 0),
     ]
     if scenario["real"] is not None:
         answer.figures.append(
-            Figure("overcommit", pageable / scenario["real"], "", "Pageable storage over real storage")
+            AnswerFigure("overcommit", pageable / scenario["real"], "", "Pageable storage over real storage")
         )
     answer.notes.append(
         "Space by IBM's formula from z/VM 6.3 on, not doubled; IBM still recommends some reserve"
@@ -219,7 +222,7 @@ def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer
     used = scenario["used_pct"]
     spoke = False
     if slots:
-        answer.figures.append(Figure("there_is", slots * PAGE / GB, "GB", "Paging space available"))
+        answer.figures.append(AnswerFigure("there_is", slots * PAGE / GB, "GB", "Paging space available"))
         sizes = {_slots(scenario, volume) for volume in scenario["volume"]}
         if len(sizes) > 1:
             answer.notes.append(
@@ -227,7 +230,7 @@ def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer
             )
     if slots and need is not None:
         full = 100 * need / (slots * PAGE)
-        answer.figures.append(Figure("full", full, "%", "Full if everything is paged out", 1))
+        answer.figures.append(AnswerFigure("full", full, "%", "Full if everything is paged out", 1))
         if full > 100:
             answer.notes.append(
                 f"If the guests use all they may, {(need - slots * PAGE) / GB:.1f} GB do not fit: a "
@@ -240,7 +243,7 @@ def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer
                 "IBM's formula is satisfied"
             )
     if used is not None:
-        answer.figures.append(Figure("used", used, "%", "Slots currently in use", 1))
+        answer.figures.append(AnswerFigure("used", used, "%", "Slots currently in use", 1))
         if used > bound:
             spoke = True
             answer.notes.append(
@@ -257,7 +260,7 @@ def _storage(scenario: Scenario, answer: Answer) -> None:
         for name, percent in zip(("E1", "E2", "E3"), defaults.percent, strict=True)
     ]
     answer.tables.append(
-        Table("storbuf", f"SET SRM STORBUF, defaults of {defaults.text}", _STORBUF_COLUMNS, rows)
+        AnswerTable("storbuf", f"SET SRM STORBUF, defaults of {defaults.text}", _STORBUF_COLUMNS, rows)
     )
 
 
@@ -284,10 +287,10 @@ def _io(scenario: Scenario, answer: Answer) -> None:
     today = of(current)
     loads = [of(pages) for pages in sorted({current, *io["try_pages"]})]
     answer.figures += [
-        Figure("pages_per_io", current, "", "Pages in one I/O"),
-        Figure("busy", today.busy_least, "%", "Busy of each volume", 1),
-        Figure("volumes", float(today.volumes_least), "", "Volumes needed to meet the target", 0),
-        Figure("megabytes", rate * PAGE / 1e6, "MB/s", "Data paged", 1),
+        AnswerFigure("pages_per_io", current, "", "Pages in one I/O"),
+        AnswerFigure("busy", today.busy_least, "%", "Busy of each volume", 1),
+        AnswerFigure("volumes", float(today.volumes_least), "", "Volumes needed to meet the target", 0),
+        AnswerFigure("megabytes", rate * PAGE / 1e6, "MB/s", "Data paged", 1),
     ]
     rows = [
         (
@@ -301,15 +304,17 @@ def _io(scenario: Scenario, answer: Answer) -> None:
         )
         for load in loads
     ]
-    answer.tables.append(Table("loads", f"{rate:,.0f} pages per second on {volumes:,} volumes", _LOADS, rows))
+    answer.tables.append(
+        AnswerTable("loads", f"{rate:,.0f} pages per second on {volumes:,} volumes", _LOADS, rows)
+    )
     answer.charts.append(
         Chart(
             "Busy of a paging volume",
             "lines",
             [load.pages for load in loads],
             (
-                Series("at least", [load.busy_least for load in loads]),
-                Series("at most", [load.busy_most for load in loads]),
+                ChartSeries("at least", [load.busy_least for load in loads]),
+                ChartSeries("at most", [load.busy_most for load in loads]),
             ),
             "%",
             "pages in one I/O",

@@ -18,8 +18,8 @@ from msgspec import Struct, field
 from zlens import models
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
-from zlens.models.answer import Answer, Column, Figure, Table, Value
-from zlens.models.interval_choice import Asked, at_end, local_time
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.models.interval_choice import QuerySession, at_end, local_time
 from zlens.models.partitions.model import TYPES
 
 TABLE = "partition"
@@ -31,38 +31,38 @@ _SAME = 0.005
 _MOST_NAMES = 5
 
 _COMPARED = (
-    Column("name", "Partition"),
-    Column("type", "Type"),
-    Column("cores", "Logical", "cores", "measured: logical cores"),
-    Column("weight", "Weight", text="measured: processing weight; none if dedicated"),
-    Column("entitlement", "Entitled", "cores", "solved: entitlement from its weight", 2),
-    Column("expected", "Expected", "cores", "solved: what it gets if it wants what it used", 2),
-    Column("observed", "Used", "cores", "measured", 2),
-    Column("error", "Error", "cores", "used less expected", 2),
-    Column("beyond", "Beyond", "cores", "used less entitled", 2),
-    Column(
+    AnswerColumn("name", "Partition"),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("cores", "Logical", "cores", "measured: logical cores"),
+    AnswerColumn("weight", "Weight", text="measured: processing weight; none if dedicated"),
+    AnswerColumn("entitlement", "Entitled", "cores", "solved: entitlement from its weight", 2),
+    AnswerColumn("expected", "Expected", "cores", "solved: what it gets if it wants what it used", 2),
+    AnswerColumn("observed", "Used", "cores", "measured", 2),
+    AnswerColumn("error", "Error", "cores", "used less expected", 2),
+    AnswerColumn("beyond", "Beyond", "cores", "used less entitled", 2),
+    AnswerColumn(
         "could_get", "Could get", "cores", "solved: if it wanted all and the others stayed as they were", 2
     ),
-    Column("held_by", "Limited by", text="solved: what would limit it then"),
+    AnswerColumn("held_by", "Limited by", text="solved: what would limit it then"),
 )
 _POLARITY = (
-    Column("name", "Partition"),
-    Column("type", "Type"),
-    Column("cores", "Logical", "cores", "measured: logical cores"),
-    Column("entitlement", "Entitled", "cores", "solved: entitlement from its weight", 2),
-    Column("high", "Vh", "expected", "solved: vertical-high"),
-    Column("medium", "Vm", "expected", "solved: vertical-medium"),
-    Column("low", "Vl", "expected", "solved: vertical-low"),
-    Column("vh", "Vh", "measured", "measured: vertical-high"),
-    Column("vm", "Vm", "measured", "measured: vertical-medium"),
-    Column("vl", "Vl", "measured", "measured: vertical-low"),
-    Column("same", "Same", text="whether both are the same; dots if not measured"),
+    AnswerColumn("name", "Partition"),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("cores", "Logical", "cores", "measured: logical cores"),
+    AnswerColumn("entitlement", "Entitled", "cores", "solved: entitlement from its weight", 2),
+    AnswerColumn("high", "Vh", "expected", "solved: vertical-high"),
+    AnswerColumn("medium", "Vm", "expected", "solved: vertical-medium"),
+    AnswerColumn("low", "Vl", "expected", "solved: vertical-low"),
+    AnswerColumn("vh", "Vh", "measured", "measured: vertical-high"),
+    AnswerColumn("vm", "Vm", "measured", "measured: vertical-medium"),
+    AnswerColumn("vl", "Vl", "measured", "measured: vertical-low"),
+    AnswerColumn("same", "Same", text="whether both are the same; dots if not measured"),
 )
 
 Pair = tuple[str, str]
 
 
-class Measured(Struct):
+class MeasuredPartitions(Struct):
     """A scenario for `partitions` with the measured values by name and type of partition."""
 
     scenario: dict[str, Any]
@@ -79,13 +79,15 @@ def busy(_settings: Sequence[str] = ()) -> str:
     )
 
 
-def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
+def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredPartitions:
     """The scenario of one interval."""
     where = at_end(system, end)
     sources = [row[0] for row in session.sql(f"SELECT DISTINCT source FROM partition WHERE {where}").rows]
     source = min(map(str, sources))
     where += f" AND source = {literal(source)}"
-    measurement = Measured({"model": "partitions", "processors": {}, "partition": [], "physlog": []})
+    measurement = MeasuredPartitions(
+        {"model": "partitions", "processors": {}, "partition": [], "physlog": []}
+    )
     if len(sources) > 1:
         others = ", ".join(sorted(set(map(str, sources)) - {source}))
         measurement.notes.append(f"Partitions are taken from {source}; {others} reports them, too")
@@ -129,7 +131,7 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
     return measurement
 
 
-def _physical(session: Asked, where: str, measurement: Measured) -> None:
+def _physical(session: QuerySession, where: str, measurement: MeasuredPartitions) -> None:
     """Add physical cores of each type, and PR/SM's own use, to the scenario."""
     rows = session.sql(
         "SELECT cpu_type, physical, dedicated, lgclc_pct, ovrhd_pct, lpmgt_pct "
@@ -146,7 +148,9 @@ def _physical(session: Asked, where: str, measurement: Measured) -> None:
             measurement.scenario["physlog"].append(line)
 
 
-def _left_out(measurement: Measured, pair: Pair, dedicated: bool | None, weight: float | None) -> str | None:
+def _left_out(
+    measurement: MeasuredPartitions, pair: Pair, dedicated: bool | None, weight: float | None
+) -> str | None:
     """Why a partition is left out of the scenario; None if it is not."""
     if pair[1] not in measurement.scenario["processors"]:
         return f"left out: the data do not report how many {pair[1]} cores the machine has"
@@ -186,7 +190,7 @@ def _partition_notes(
         yield "has a defined capacity, which limits the four-hour average, not an interval: left out"
 
 
-def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Expected beside observed. settings: values of the scenario, as of --set."""
     measurement = measured(session, system, end)
     title = f"Partitions as {system} saw them, interval that ended {local_time(session, system, end)}"
@@ -209,12 +213,12 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         begin = (row["name"], row["type"], row["cores"], row["weight"], row["entitlement"])
         rows.append((*begin, expected, used, error, beyond, could, bound))
     polarity = list(_polarity(solved, pairs, measurement))
-    tables = [Table("compared", "Expected beside used", _COMPARED, rows)]
+    tables = [AnswerTable("compared", "Expected beside used", _COMPARED, rows)]
     if polarity:
-        tables.append(Table("polarity", "Polarity of logical cores", _POLARITY, polarity))
+        tables.append(AnswerTable("polarity", "Polarity of logical cores", _POLARITY, polarity))
     tables.append(solved.table("machine"))
     figures = [
-        Figure(
+        AnswerFigure(
             "worst",
             max(map(abs, errors), default=None),
             "cores",
@@ -241,7 +245,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
 
 
 def _demand_notes(
-    values: dict[str, Any], measurement: Measured, rows: Sequence[tuple[Value, ...]]
+    values: dict[str, Any], measurement: MeasuredPartitions, rows: Sequence[tuple[Value, ...]]
 ) -> Iterator[str]:
     """Note that demand is taken from use, so that agreement proves nothing."""
     wants = {
@@ -279,7 +283,9 @@ def could_get(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]
     return row["allocation"], row["bound_by"]
 
 
-def _polarity(solved: Answer, pairs: dict[str, Pair], measurement: Measured) -> Iterator[tuple[Value, ...]]:
+def _polarity(
+    solved: Answer, pairs: dict[str, Pair], measurement: MeasuredPartitions
+) -> Iterator[tuple[Value, ...]]:
     """Rows of vertical partitions: expected beside measured polarity."""
     cores = {row["name"]: row["cores"] for row in _dicts(solved.table("partitions"))}
     for row in _dicts(solved.table("polarization")):
@@ -293,7 +299,7 @@ def _polarity(solved: Answer, pairs: dict[str, Pair], measurement: Measured) -> 
         yield (*begin, *expected, *(seen or (None, None, None)), same)
 
 
-def _dicts(table: Table) -> list[dict[str, Value]]:
+def _dicts(table: AnswerTable) -> list[dict[str, Value]]:
     names = [column.key for column in table.columns]
     return [dict(zip(names, row, strict=True)) for row in table.rows]
 

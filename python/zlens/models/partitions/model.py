@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from zlens.catalog import processor_types
-from zlens.models.answer import Answer, Figure
+from zlens.models.answer import Answer, AnswerFigure
 from zlens.models.partitions import prsm, tables, zvm_limits
 from zlens.models.partitions.prsm import Claim
-from zlens.models.partitions.tables import NEGLIGIBLE, Member, Pool
+from zlens.models.partitions.tables import NEGLIGIBLE, PartitionMember, Pool
 from zlens.models.scenario import Scenario
-from zlens.rendering.charts import Chart, Series
-from zlens.schema.validators import Choice, Flag, Integer, Key, Line, Many, Named, Number, Spec
+from zlens.rendering.charts import Chart, ChartSeries
+from zlens.schema.validators import Boolean, Choice, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 
 SUMMARY = (
     "PR/SM partitions: weights, caps, entitlement, excess, polarity of cores, vertical-lows, z/VM's limits"
@@ -28,11 +28,11 @@ _CORES = Number(0, 1000)
 
 PARTITION = Spec(
     (
-        Key("name", Line(), "name of the partition; one entry for each of its types"),
+        Key("name", SingleLine(), "name of the partition; one entry for each of its types"),
         Key("type", Choice(TYPES), "type of its cores", default="CP"),
         Key("cores", Integer(1, 1000), "online logical cores"),
         Key("weight", Integer(1, 999), "processing weight; none if dedicated", default=None),
-        Key("dedicated", Flag(), "whether its cores are dedicated", default=False),
+        Key("dedicated", Boolean(), "whether its cores are dedicated", default=False),
         Key(
             "polarization",
             Choice(("vertical", "horizontal")),
@@ -47,11 +47,11 @@ PARTITION = Spec(
             default=None,
         ),
         Key("unparked", Integer(1, 1000), "cores it uses, high ones first; if left out, all", default=None),
-        Key("capped", Flag(), "initial capping: never more than its entitlement", default=False),
+        Key("capped", Boolean(), "initial capping: never more than its entitlement", default=False),
         Key("absolute_cap", Number(0, 1000, above=True), "absolute capping", "cores", default=None),
-        Key("group", Line(), "its group for absolute group capping", default=None),
+        Key("group", SingleLine(), "its group for absolute group capping", default=None),
         Key("defined_capacity", Number(0, above=True), "defined capacity of z/OS", "MSU", default=None),
-        Key("capacity_group", Line(), "its group for z/OS group capacity", default=None),
+        Key("capacity_group", SingleLine(), "its group for z/OS group capacity", default=None),
         Key("zvm", Choice(zvm_limits.releases()), "release of z/VM that runs in it", default=None),
         Key("mode", Choice(zvm_limits.modes()), "mode of the partition, for z/VM", default="z/VM"),
         Key("smt", Choice(zvm_limits.SMT), "multithreading, for z/VM", default="non-SMT"),
@@ -60,7 +60,7 @@ PARTITION = Spec(
 
 _GROUP = Spec(
     (
-        Key("name", Line(), "name of the group"),
+        Key("name", SingleLine(), "name of the group"),
         Key("type", Choice(TYPES), "type of cores it limits", default="CP"),
         Key("absolute_cap", _CORES, "absolute group capping", "cores", default=None),
         Key("capacity", Number(0), "group capacity of z/OS", "MSU", default=None),
@@ -78,12 +78,12 @@ _PHYSLOG = Spec(
 
 SPEC = Spec(
     (
-        Key("processors", Named(Integer(0, 1000)), "physical cores of each type, dedicated ones included"),
-        Key("partition", Many(PARTITION, least=1), "a partition's cores of one type"),
-        Key("group", Many(_GROUP), "a group of partitions", default=[]),
+        Key("processors", MapOf(Integer(0, 1000)), "physical cores of each type, dedicated ones included"),
+        Key("partition", ListOf(PARTITION, least=1), "a partition's cores of one type"),
+        Key("group", ListOf(_GROUP), "a group of partitions", default=[]),
         Key(
             "physlog",
-            Many(_PHYSLOG),
+            ListOf(_PHYSLOG),
             "a line of FCX302 PHYSLOG; its %LPmgt is deducted from the capacity of partitions",
             default=[],
         ),
@@ -222,8 +222,8 @@ def solve(scenario: Scenario) -> Answer:
         "bars",
         [str(row[0]) for row in rows],
         (
-            Series("entitled", [_number(row[5]) for row in rows]),
-            Series("gets", [_number(row[9]) for row in rows]),
+            ChartSeries("entitled", [_number(row[5]) for row in rows]),
+            ChartSeries("gets", [_number(row[9]) for row in rows]),
         ),
         "cores",
     )
@@ -274,7 +274,7 @@ def _pool(scenario: Scenario, kind: str, own: Sequence[dict[str, Any]]) -> Pool:
                 partition["cores"],
             )
             members.append(
-                Member(partition, None, float(partition["cores"]), None, float(amount), "dedicated")
+                PartitionMember(partition, None, float(partition["cores"]), None, float(amount), "dedicated")
             )
             continue
         at = next(at_shared)
@@ -283,7 +283,7 @@ def _pool(scenario: Scenario, kind: str, own: Sequence[dict[str, Any]]) -> Pool:
         if partition["polarization"] == "vertical":
             polarity = prsm.vertical(part, partition["cores"], scenario["integer_entitlement"])
         bound = _bound(claim, amount, group_bounds.get(at), shared=bool(capacity))
-        members.append(Member(partition, claim, part, polarity, amount, bound))
+        members.append(PartitionMember(partition, claim, part, polarity, amount, bound))
     return Pool(kind, physical, shared, capacity, members)
 
 
@@ -335,21 +335,21 @@ def _bound(claim: Claim, amount: float, by_group: str | None, *, shared: bool) -
     return by_group or "weight"
 
 
-def _figures(pool: Pool) -> list[Figure]:
+def _figures(pool: Pool) -> list[AnswerFigure]:
     """Figures of a type of core."""
     key, kind = pool.kind.lower(), pool.kind
     used = pool.used
     figures = [
-        Figure(f"used_{key}", used, "cores", f"{kind} used of the shared cores"),
-        Figure(f"idle_{key}", pool.capacity - used, "cores", f"{kind} idle of the shared cores"),
+        AnswerFigure(f"used_{key}", used, "cores", f"{kind} used of the shared cores"),
+        AnswerFigure(f"idle_{key}", pool.capacity - used, "cores", f"{kind} idle of the shared cores"),
     ]
     if pool.high or pool.others:
         left = pool.shared - pool.high
         figures += [
-            Figure(f"high_{key}", float(pool.high), "cores", f"{kind} Vh in use", 0),
-            Figure(f"not_high_{key}", float(pool.others), "cores", f"{kind} not Vh in use", 0),
-            Figure(f"left_{key}", float(left), "cores", f"{kind} cores not taken by Vh", 0),
-            Figure(f"crowding_{key}", pool.crowding, "", f"{kind} not Vh per such core", 1),
+            AnswerFigure(f"high_{key}", float(pool.high), "cores", f"{kind} Vh in use", 0),
+            AnswerFigure(f"not_high_{key}", float(pool.others), "cores", f"{kind} not Vh in use", 0),
+            AnswerFigure(f"left_{key}", float(left), "cores", f"{kind} cores not taken by Vh", 0),
+            AnswerFigure(f"crowding_{key}", pool.crowding, "", f"{kind} not Vh per such core", 1),
         ]
     return figures
 

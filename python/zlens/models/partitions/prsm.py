@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from zlens.models.allocation import Group, crossing_fill, group_fill
+from zlens.models.allocation import CapGroup, crossing_fill, group_fill
 from zlens.models.published_numbers import number
 
 #: Tolerance for an entitlement to count as a whole number: the rounding error of a division.
@@ -118,7 +118,7 @@ def allocate(
     caps = [max(0.0, claim.most) for claim in claims]
     inside = [at for members, _ in groups for at in members]
     if len(set(inside)) == len(inside):
-        disjoint = [Group(tuple(members), limit) for members, limit in groups]
+        disjoint = [CapGroup(tuple(members), limit) for members, limit in groups]
         return group_fill(max(0.0, capacity), weights, caps, disjoint)
     return crossing_fill(max(0.0, capacity), weights, caps, groups)
 

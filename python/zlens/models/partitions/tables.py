@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.models.answer import Column, Table, Value
+from zlens.models.answer import AnswerColumn, AnswerTable, Value
 from zlens.models.partitions import prsm, zvm_limits
 from zlens.models.partitions.prsm import Claim, Polarity
 
@@ -23,7 +23,7 @@ _MOST_NAMES = 5
 Row = tuple[Value, ...]
 
 
-class Member(Struct, frozen=True):
+class PartitionMember(Struct, frozen=True):
     """A partition's cores of one type, solved. claim: None if dedicated; polarity: None unless vertical."""
 
     facts: dict[str, Any]
@@ -52,10 +52,10 @@ class Pool(Struct, frozen=True, dict=True):
     physical: int
     shared: int
     capacity: float
-    members: list[Member]
+    members: list[PartitionMember]
 
     @cached_property
-    def sharing(self) -> list[Member]:
+    def sharing(self) -> list[PartitionMember]:
         return [member for member in self.members if member.claim]
 
     @cached_property
@@ -88,32 +88,32 @@ class Pool(Struct, frozen=True, dict=True):
         return self.others / left if left > 0 else None
 
 
-def display_name(member: Member, several: set[str]) -> str:
+def display_name(member: PartitionMember, several: set[str]) -> str:
     """Name of a partition, with its type if it has several."""
     name: str = member.facts["name"]
     return f"{name} {member.facts['type']}" if name in several else name
 
 
-def partitions(rows: Sequence[Row]) -> Table:
+def partitions(rows: Sequence[Row]) -> AnswerTable:
     columns = (
-        Column("name", "Partition"),
-        Column("type", "Type"),
-        Column("cores", "Logical", "cores", "logical cores"),
-        Column("weight", "Weight", text="processing weight; none if dedicated"),
-        Column("share_pct", "Share", "% of shared", "its weight over all weights of the type"),
-        Column("entitlement", "Entitled", "cores", "guaranteed at any time", 2),
-        Column("demand", "Demand", "cores", "what it would use if unlimited", 2),
-        Column("limit", "At most", "cores", "the lowest of its own limits", 2),
-        Column("limited_by", "by", text="name of that limit"),
-        Column("allocation", "Gets", "cores", "what it uses", 2),
-        Column("excess", "Excess", "cores", "beyond its entitlement", 2),
-        Column("unmet", "Unmet", "cores", "demand it cannot use", 2),
-        Column("bound_by", "Limited by", text="what limits it"),
+        AnswerColumn("name", "Partition"),
+        AnswerColumn("type", "Type"),
+        AnswerColumn("cores", "Logical", "cores", "logical cores"),
+        AnswerColumn("weight", "Weight", text="processing weight; none if dedicated"),
+        AnswerColumn("share_pct", "Share", "% of shared", "its weight over all weights of the type"),
+        AnswerColumn("entitlement", "Entitled", "cores", "guaranteed at any time", 2),
+        AnswerColumn("demand", "Demand", "cores", "what it would use if unlimited", 2),
+        AnswerColumn("limit", "At most", "cores", "the lowest of its own limits", 2),
+        AnswerColumn("limited_by", "by", text="name of that limit"),
+        AnswerColumn("allocation", "Gets", "cores", "what it uses", 2),
+        AnswerColumn("excess", "Excess", "cores", "beyond its entitlement", 2),
+        AnswerColumn("unmet", "Unmet", "cores", "demand it cannot use", 2),
+        AnswerColumn("bound_by", "Limited by", text="what limits it"),
     )
-    return Table("partitions", "Partitions", columns, rows)
+    return AnswerTable("partitions", "Partitions", columns, rows)
 
 
-def partition_row(name: str, pool: Pool, member: Member) -> Row:
+def partition_row(name: str, pool: Pool, member: PartitionMember) -> Row:
     facts, claim = member.facts, member.claim
     wanted = facts["demand"] if facts["demand"] is not None else float(member.unparked)
     unmet = max(0.0, wanted - member.amount)
@@ -138,23 +138,25 @@ def partition_row(name: str, pool: Pool, member: Member) -> Row:
     )
 
 
-def polarization(rows: Sequence[Row]) -> Table:
+def polarization(rows: Sequence[Row]) -> AnswerTable:
     columns = (
-        Column("name", "Partition"),
-        Column("type", "Type"),
-        Column("polarization", "Polarization"),
-        Column("entitlement_pct", "Entitled", "% of 1 core", "guaranteed at any time", 1),
-        Column("high", "Vh", "cores", "vertical-high: each entitled to a full core"),
-        Column("medium", "Vm", "cores", "vertical-medium: each entitled to a part of a core"),
-        Column("medium_pct", "each Vm", "% of 1 core", "entitlement of each vertical-medium core", 1),
-        Column("low", "Vl", "cores", "vertical-low: entitled to nothing"),
-        Column("each_pct", "each Hz", "% of 1 core", "entitlement of each core of a horizontal partition", 1),
-        Column("parked", "Parked", "cores", "cores it does not use"),
+        AnswerColumn("name", "Partition"),
+        AnswerColumn("type", "Type"),
+        AnswerColumn("polarization", "Polarization"),
+        AnswerColumn("entitlement_pct", "Entitled", "% of 1 core", "guaranteed at any time", 1),
+        AnswerColumn("high", "Vh", "cores", "vertical-high: each entitled to a full core"),
+        AnswerColumn("medium", "Vm", "cores", "vertical-medium: each entitled to a part of a core"),
+        AnswerColumn("medium_pct", "each Vm", "% of 1 core", "entitlement of each vertical-medium core", 1),
+        AnswerColumn("low", "Vl", "cores", "vertical-low: entitled to nothing"),
+        AnswerColumn(
+            "each_pct", "each Hz", "% of 1 core", "entitlement of each core of a horizontal partition", 1
+        ),
+        AnswerColumn("parked", "Parked", "cores", "cores it does not use"),
     )
-    return Table("polarization", "Polarity of logical cores", columns, rows)
+    return AnswerTable("polarization", "Polarity of logical cores", columns, rows)
 
 
-def polarity_row(name: str, member: Member) -> Row:
+def polarity_row(name: str, member: PartitionMember) -> Row:
     facts, cores = member.facts, member.facts["cores"]
     begin = (name, facts["type"])
     if member.claim is None:
@@ -170,22 +172,24 @@ def polarity_row(name: str, member: Member) -> Row:
     return (*begin, "vertical", entitled, polarity.high, polarity.medium, medium, polarity.low, None, parked)
 
 
-def machine(rows: Sequence[Row]) -> Table:
+def machine(rows: Sequence[Row]) -> AnswerTable:
     columns = (
-        Column("type", "Type"),
-        Column("physical", "Physical", "cores", "cores of the machine"),
-        Column("dedicated", "Dedicated", "cores"),
-        Column("shared", "Shared", "cores", "physical cores not dedicated"),
-        Column("logical", "Logical", "cores", "logical cores that share them, parked ones included"),
-        Column("over", "Logical", "per shared", "logical cores per shared core", 2),
-        Column("high", "Vh", "in use", "vertical-high cores not parked"),
-        Column("not_high", "Not Vh", "in use", "all others not parked"),
-        Column("left", "Left", "cores", "shared cores not taken by vertical-highs"),
-        Column("crowding", "Not Vh", "per left", "logical cores per left core", 1),
-        Column("run_time", "Run time", "ms", "default longest run of a core that is not vertical-high", 2),
-        Column("run_time_high", "of Vh", "ms", "longest run of a vertical-high core", 0),
+        AnswerColumn("type", "Type"),
+        AnswerColumn("physical", "Physical", "cores", "cores of the machine"),
+        AnswerColumn("dedicated", "Dedicated", "cores"),
+        AnswerColumn("shared", "Shared", "cores", "physical cores not dedicated"),
+        AnswerColumn("logical", "Logical", "cores", "logical cores that share them, parked ones included"),
+        AnswerColumn("over", "Logical", "per shared", "logical cores per shared core", 2),
+        AnswerColumn("high", "Vh", "in use", "vertical-high cores not parked"),
+        AnswerColumn("not_high", "Not Vh", "in use", "all others not parked"),
+        AnswerColumn("left", "Left", "cores", "shared cores not taken by vertical-highs"),
+        AnswerColumn("crowding", "Not Vh", "per left", "logical cores per left core", 1),
+        AnswerColumn(
+            "run_time", "Run time", "ms", "default longest run of a core that is not vertical-high", 2
+        ),
+        AnswerColumn("run_time_high", "of Vh", "ms", "longest run of a vertical-high core", 0),
     )
-    return Table("machine", "Physical cores", columns, rows)
+    return AnswerTable("machine", "Physical cores", columns, rows)
 
 
 def machine_row(pool: Pool, longest: float) -> Row:
@@ -207,25 +211,25 @@ def machine_row(pool: Pool, longest: float) -> Row:
     )
 
 
-def bands(rows: Sequence[Row]) -> Table:
+def bands(rows: Sequence[Row]) -> AnswerTable:
     columns = (
-        Column("name", "Partition"),
-        Column("type", "Type"),
-        Column("weight_each", "Weight", "per core", "of its weakest core with any entitlement"),
-        Column("core_pct", "That is", "% of 1 core"),
-        Column("rule", "Kept within", text="base of PR/SM's 3.6 %"),
-        Column("low_weight", "Weight from", "per core"),
-        Column("high_weight", "to", "per core"),
-        Column("low_pct", "Use from", "% of shared"),
-        Column("high_pct", "to", "% of shared"),
-        Column("low_cores", "Use from", "cores", decimals=2),
-        Column("high_cores", "to", "cores", decimals=2),
+        AnswerColumn("name", "Partition"),
+        AnswerColumn("type", "Type"),
+        AnswerColumn("weight_each", "Weight", "per core", "of its weakest core with any entitlement"),
+        AnswerColumn("core_pct", "That is", "% of 1 core"),
+        AnswerColumn("rule", "Kept within", text="base of PR/SM's 3.6 %"),
+        AnswerColumn("low_weight", "Weight from", "per core"),
+        AnswerColumn("high_weight", "to", "per core"),
+        AnswerColumn("low_pct", "Use from", "% of shared"),
+        AnswerColumn("high_pct", "to", "% of shared"),
+        AnswerColumn("low_cores", "Use from", "cores", decimals=2),
+        AnswerColumn("high_cores", "to", "cores", decimals=2),
     )
     title = "How closely PR/SM follows weights while all want their share (usually within 1 %)"
-    return Table("bands", title, columns, rows)
+    return AnswerTable("bands", title, columns, rows)
 
 
-def band_row(name: str, pool: Pool, member: Member) -> Row:
+def band_row(name: str, pool: Pool, member: PartitionMember) -> Row:
     facts, total = member.facts, pool.weights
     if member.polarity is None:
         weakest = member.entitled / facts["cores"]
@@ -251,16 +255,16 @@ def band_row(name: str, pool: Pool, member: Member) -> Row:
     )
 
 
-def capacities(rows: Sequence[Row]) -> Table:
+def capacities(rows: Sequence[Row]) -> AnswerTable:
     columns = (
-        Column("group", "Group"),
-        Column("name", "Partition"),
-        Column("weight", "Weight"),
-        Column("limit", "Group limit", "MSU"),
-        Column("share", "Share", "MSU", "its part of the limit, by weight"),
-        Column("gets", "Gets", "MSU", "what it uses"),
+        AnswerColumn("group", "Group"),
+        AnswerColumn("name", "Partition"),
+        AnswerColumn("weight", "Weight"),
+        AnswerColumn("limit", "Group limit", "MSU"),
+        AnswerColumn("share", "Share", "MSU", "its part of the limit, by weight"),
+        AnswerColumn("gets", "Gets", "MSU", "what it uses"),
     )
-    return Table("capacity_groups", "Group capacity", columns, rows)
+    return AnswerTable("capacity_groups", "Group capacity", columns, rows)
 
 
 def capacity_rows(
@@ -288,20 +292,20 @@ def capacity_rows(
     return rows
 
 
-def zvm(rows: Sequence[Row]) -> Table:
+def zvm(rows: Sequence[Row]) -> AnswerTable:
     columns = (
-        Column("name", "Partition"),
-        Column("release", "z/VM"),
-        Column("mode", "Mode"),
-        Column("smt", "Threads"),
-        Column("chosen", "Chosen"),
-        Column("defined", "Defined", "cores", "logical cores of the partition"),
-        Column("limit", "Limit", "cores", "supported logical cores"),
-        Column("used", "Used", "cores", "logical cores used"),
-        Column("processors", "Processors", "logical", "resulting logical processors"),
-        Column("numbers", "Their numbers", text="in hexadecimal"),
+        AnswerColumn("name", "Partition"),
+        AnswerColumn("release", "z/VM"),
+        AnswerColumn("mode", "Mode"),
+        AnswerColumn("smt", "Threads"),
+        AnswerColumn("chosen", "Chosen"),
+        AnswerColumn("defined", "Defined", "cores", "logical cores of the partition"),
+        AnswerColumn("limit", "Limit", "cores", "supported logical cores"),
+        AnswerColumn("used", "Used", "cores", "logical cores used"),
+        AnswerColumn("processors", "Processors", "logical", "resulting logical processors"),
+        AnswerColumn("numbers", "Their numbers", text="in hexadecimal"),
     )
-    return Table("zvm", "Limits of z/VM", columns, rows)
+    return AnswerTable("zvm", "Limits of z/VM", columns, rows)
 
 
 def zvm_rows(partitions: Sequence[dict[str, Any]]) -> list[Row]:
@@ -342,21 +346,21 @@ def zvm_notes(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def physlog(lines: Sequence[dict[str, Any]]) -> Table:
+def physlog(lines: Sequence[dict[str, Any]]) -> AnswerTable:
     columns = (
-        Column("type", "Type"),
-        Column("lgclc", "%LgclC", "% of 1 core", "used by partitions themselves"),
-        Column("ovrhd", "%Ovrhd", "% of 1 core", "used by PR/SM for them", 2),
-        Column("lcot_l", "LCoT/L", text="(%LgclC + %Ovrhd) / %LgclC", decimals=3),
-        Column("lpmgt", "%LPmgt", "% of 1 core", "used by PR/SM for itself"),
-        Column("total", "%Total", "% of 1 core", "sum of the three"),
-        Column("t_l", "TypeT/L", text="%Total / %LgclC", decimals=3),
+        AnswerColumn("type", "Type"),
+        AnswerColumn("lgclc", "%LgclC", "% of 1 core", "used by partitions themselves"),
+        AnswerColumn("ovrhd", "%Ovrhd", "% of 1 core", "used by PR/SM for them", 2),
+        AnswerColumn("lcot_l", "LCoT/L", text="(%LgclC + %Ovrhd) / %LgclC", decimals=3),
+        AnswerColumn("lpmgt", "%LPmgt", "% of 1 core", "used by PR/SM for itself"),
+        AnswerColumn("total", "%Total", "% of 1 core", "sum of the three"),
+        AnswerColumn("t_l", "TypeT/L", text="%Total / %LgclC", decimals=3),
     )
     rows = []
     for line in lines:
         total, t_l, lcot_l = prsm.physical(line["lgclc"], line["ovrhd"], line["lpmgt"])
         rows.append((line["type"], line["lgclc"], line["ovrhd"], lcot_l, line["lpmgt"], total, t_l))
-    return Table("physlog", "Physical cores as in FCX302 PHYSLOG", columns, rows)
+    return AnswerTable("physlog", "Physical cores as in FCX302 PHYSLOG", columns, rows)
 
 
 def notes(pools: Sequence[Pool], shown: Mapping[int, str], crowded_from: float) -> list[str]:
@@ -395,7 +399,7 @@ def _crowding_notes(pool: Pool, crowded_from: float) -> list[str]:
 def _partition_notes(pool: Pool, shown: Mapping[int, str]) -> list[str]:
     kind = pool.kind
 
-    def names(members: Sequence[Member]) -> str:
+    def names(members: Sequence[PartitionMember]) -> str:
         more = ", ..." if len(members) > _MOST_NAMES else ""
         return ", ".join(shown[id(member)] for member in members[:_MOST_NAMES]) + more
 

@@ -41,7 +41,7 @@ class Mode(Struct, frozen=True):
     status: str
 
 
-class Fit(Struct, frozen=True):
+class PartitionFit(Struct, frozen=True):
     """How a partition fits at a level of multithreading.
 
     available   whether its mode and types support that level
@@ -92,7 +92,7 @@ def mode(name: str) -> Mode:
     return _facts()[1][name]
 
 
-def fit(release_limits: Release, partition_mode: Mode, smt: str, cores: Mapping[str, int]) -> Fit:
+def fit(release_limits: Release, partition_mode: Mode, smt: str, cores: Mapping[str, int]) -> PartitionFit:
     """How a partition with given logical cores of each type fits.
 
     Source: IBM, Eighty Logical Processors, table 1: without multithreading core and processor are the same;
@@ -100,18 +100,20 @@ def fit(release_limits: Release, partition_mode: Mode, smt: str, cores: Mapping[
     """
     defined = sum(cores.values())
     if smt != "non-SMT" and not all(kind in partition_mode.smt for kind, count in cores.items() if count):
-        return Fit(False, None, None, None, "not available")
+        return PartitionFit(False, None, None, None, "not available")
     limit = release_limits.cores if smt == "non-SMT" else release_limits.smt_cores
     used = defined if defined <= limit else (limit if release_limits.ignores and smt != "non-SMT" else None)
     if used is None:
-        return Fit(True, limit, None, None, f"more than {limit} cores")
+        return PartitionFit(True, limit, None, None, f"more than {limit} cores")
     twos = sum(count for kind, count in cores.items() if kind in partition_mode.two_threads)
     if smt != "SMT-2" or not twos:
-        return Fit(True, limit, used, used, _numbers(used, 1 if smt == "non-SMT" else 2))
+        return PartitionFit(True, limit, used, used, _numbers(used, 1 if smt == "non-SMT" else 2))
     if twos == defined:
-        return Fit(True, limit, used, 2 * used, _numbers(2 * used, 1))
+        return PartitionFit(True, limit, used, 2 * used, _numbers(2 * used, 1))
     processors = defined + twos if used == defined else None
-    return Fit(True, limit, used, processors, f"within 00 to {2 * used - 1:02X}, odd ones on IFL cores only")
+    return PartitionFit(
+        True, limit, used, processors, f"within 00 to {2 * used - 1:02X}, odd ones on IFL cores only"
+    )
 
 
 def _numbers(count: int, step: int) -> str:

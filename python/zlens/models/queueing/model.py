@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from zlens.models.answer import Answer, Column, Figure, Table
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.queueing import queues
 from zlens.models.scenario import Scenario
-from zlens.rendering.charts import Chart, Series
-from zlens.schema.validators import Choice, Integer, Key, Line, Many, Named, Number, Spec
+from zlens.rendering.charts import Chart, ChartSeries
+from zlens.schema.validators import Choice, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 
 SUMMARY = "queues: throughput, response and utilization, exact for open, closed and mixed systems"
 
@@ -17,12 +17,12 @@ _TIME = Number(0, 1e9)
 
 _STATION = Spec(
     (
-        Key("name", Line(), "name of the station"),
+        Key("name", SingleLine(), "name of the station"),
         Key("kind", Choice(("queue", "delay")), "whether customers queue there", default="queue"),
         Key("servers", Integer(1, 1000), "servers behind one queue", default=1),
         Key(
             "speeds",
-            Many(Number(0, 1e9, above=True), 1),
+            ListOf(Number(0, 1e9, above=True), 1),
             "speed with 1, 2, ... customers at the station; the last applies to more",
             default=None,
         ),
@@ -38,18 +38,18 @@ _STATION = Spec(
 
 _CLASS = Spec(
     (
-        Key("name", Line(), "name of the class of work"),
+        Key("name", SingleLine(), "name of the class of work"),
         Key("rate", Number(0, 1e12), "arrivals of an open class", "per second", default=None),
         Key("customers", Integer(0, 10_000), "customers of a closed class", default=None),
         Key("think", _TIME, "time a customer spends outside", "seconds", default=0.0),
-        Key("demand", Named(_TIME), "service demand of one transaction at each station", "seconds"),
+        Key("demand", MapOf(_TIME), "service demand of one transaction at each station", "seconds"),
     )
 )
 
 SPEC = Spec(
     (
-        Key("station", Many(_STATION, least=1), "a station"),
-        Key("class", Many(_CLASS, least=1), "a class of work"),
+        Key("station", ListOf(_STATION, least=1), "a station"),
+        Key("class", ListOf(_CLASS, least=1), "a class of work"),
     )
 )
 
@@ -73,16 +73,18 @@ demand = { CPU = 0.30, DASD = 0.12 }
 """
 
 _CLASSES = (
-    Column("name", "Class"),
-    Column("throughput", "Throughput", "1/s", "transactions", 4),
-    Column("response", "Response", "s", "time in the system", 4),
-    Column("in_system", "In system", "", "transactions in the system on average", 2),
+    AnswerColumn("name", "Class"),
+    AnswerColumn("throughput", "Throughput", "1/s", "transactions", 4),
+    AnswerColumn("response", "Response", "s", "time in the system", 4),
+    AnswerColumn("in_system", "In system", "", "transactions in the system on average", 2),
 )
 _STATIONS = (
-    Column("name", "Station"),
-    Column("utilization", "Busy", "%", "of its servers; with speeds, of its highest speed", 2),
-    Column("queue", "At station", "", "transactions waiting or in service, on average", 3),
-    Column("residence", "Residence", "s", "time of one transaction at the station, waiting included", 5),
+    AnswerColumn("name", "Station"),
+    AnswerColumn("utilization", "Busy", "%", "of its servers; with speeds, of its highest speed", 2),
+    AnswerColumn("queue", "At station", "", "transactions waiting or in service, on average", 3),
+    AnswerColumn(
+        "residence", "Residence", "s", "time of one transaction at the station, waiting included", 5
+    ),
 )
 
 
@@ -95,16 +97,16 @@ def solve(scenario: Scenario) -> Answer:
     rows, of_classes, notes = solve_rows(scenario, stations, classes)
     busiest = max(rows, key=lambda row: -1.0 if row[1] is None else row[1])
     figures = [
-        Figure("throughput", _sum(row[1] for row in of_classes), "1/s", "Throughput", 4),
-        Figure("response", _mean(of_classes), "s", "Mean response time", 4),
-        Figure("busiest", busiest[1], "%", f"Busy of the busiest station, {busiest[0]}", 2),
+        AnswerFigure("throughput", _sum(row[1] for row in of_classes), "1/s", "Throughput", 4),
+        AnswerFigure("response", _mean(of_classes), "s", "Mean response time", 4),
+        AnswerFigure("busiest", busiest[1], "%", f"Busy of the busiest station, {busiest[0]}", 2),
     ]
     chart = Chart(
-        "Busy", "bars", [str(row[0]) for row in rows], (Series("busy", [row[1] for row in rows]),), "%"
+        "Busy", "bars", [str(row[0]) for row in rows], (ChartSeries("busy", [row[1] for row in rows]),), "%"
     )
     tables = [
-        Table("classes", "Classes", _CLASSES, of_classes),
-        Table("stations", "Stations", _STATIONS, rows),
+        AnswerTable("classes", "Classes", _CLASSES, of_classes),
+        AnswerTable("stations", "Stations", _STATIONS, rows),
     ]
     return Answer("queueing", scenario.title or "Queues", tables, figures, [chart], notes)
 

@@ -57,7 +57,7 @@ def many_servers(
     return Queue(offered / servers, waits, wait, wait + service, rate * wait)
 
 
-class Closed(Struct, frozen=True):
+class ClosedNetwork(Struct, frozen=True):
     """A closed network: throughput and response of each class, queue and residence by class and station.
 
     utilization[k]: mean number of busy servers at station k.
@@ -75,7 +75,7 @@ def one_class(
     customers: int,
     think: float = 0.0,
     rates: Sequence[Sequence[float] | None] = (),
-) -> Closed:
+) -> ClosedNetwork:
     """One class of customers, exactly.
 
     demands   service of one customer at each station per cycle
@@ -95,12 +95,12 @@ def one_class(
         rate = population / cycle if cycle else math.inf
         queue = [rate * residence[at] if residence[at] else 0.0 for at in stations]
     busy = tuple(rate * demand if demand else 0.0 for demand in demands)
-    return Closed((rate,), (sum(residence),), (tuple(residence),), (tuple(queue),), busy)
+    return ClosedNetwork((rate,), (sum(residence),), (tuple(residence),), (tuple(queue),), busy)
 
 
 def _convolved(
     demands: Sequence[float], customers: int, think: float, kinds: Sequence[Sequence[float] | None]
-) -> Closed:
+) -> ClosedNetwork:
     """The same by convolution: with load-dependent speeds, mean value analysis loses all precision.
 
     Every term is positive. Each station's terms are tilted by an estimate of the throughput and scaled to a
@@ -108,7 +108,7 @@ def _convolved(
     """
     if not customers:
         none = tuple(0.0 for _ in demands)
-        return Closed((0.0,), (0.0,), (none,), (none,), none)
+        return ClosedNetwork((0.0,), (0.0,), (none,), (none,), none)
     estimate = _estimate(demands, customers, think, kinds)
     terms = [_terms(demand, kind, customers, estimate) for demand, kind in zip(demands, kinds, strict=True)]
     outside = _terms(think, (), customers, estimate)
@@ -129,7 +129,7 @@ def _convolved(
         busy[at] = rate * demands[at]
         after = _convolve(after, terms[at])
     residence = tuple(length / rate for length in queue)
-    return Closed((rate,), (sum(residence),), (residence,), (tuple(queue),), tuple(busy))
+    return ClosedNetwork((rate,), (sum(residence),), (residence,), (tuple(queue),), tuple(busy))
 
 
 def _estimate(
@@ -173,7 +173,7 @@ def several_classes(
     customers: Sequence[int],
     thinks: Sequence[float],
     delays: Sequence[bool] = (),
-) -> Closed:
+) -> ClosedNetwork:
     """Exact mean value analysis of several classes at single-server stations or delays.
 
     demands[c][k]: service of a class c customer at station k per cycle. ValueError if there are more than
@@ -204,7 +204,7 @@ def several_classes(
             for at in stations:
                 total[at] += rates[kind] * of_class[at] if of_class[at] else 0.0
         queues.append(total)
-    return Closed(
+    return ClosedNetwork(
         tuple(rates),
         tuple(sum(times) if count else 0.0 for times, count in zip(residence, customers, strict=True)),
         tuple(tuple(times) for times in residence),

@@ -26,7 +26,7 @@ _GAUSS = (
 )
 
 
-class Dirtying(Protocol):
+class WriteModel(Protocol):
     """A model of writes."""
 
     def changed(self, seconds: float) -> float:
@@ -34,7 +34,7 @@ class Dirtying(Protocol):
         ...
 
 
-class Sweep(Struct, frozen=True):
+class SequentialWrites(Struct, frozen=True):
     """Writes go to the pages in turn, `rate` per second: min(pages, rate T).
 
     The recurrence of Clark et al., Live Migration of Virtual Machines (NSDI 2005), with a working set.
@@ -47,7 +47,7 @@ class Sweep(Struct, frozen=True):
         return min(self.pages, self.rate * seconds)
 
 
-class AtRandom(Struct, frozen=True):
+class RandomWrites(Struct, frozen=True):
     """Kinds of pages: number of pages, and writes per second of each."""
 
     kinds: tuple[tuple[float, float], ...]
@@ -58,18 +58,18 @@ class AtRandom(Struct, frozen=True):
         return math.fsum(-pages * math.expm1(-rate * seconds) for pages, rate in self.kinds)
 
 
-def uniform(pages: float, rate: float) -> AtRandom:
+def uniform(pages: float, rate: float) -> RandomWrites:
     """`rate` writes per second, each to any of the pages."""
-    return AtRandom(((pages, rate / pages),) if pages > 0 else ())
+    return RandomWrites(((pages, rate / pages),) if pages > 0 else ())
 
 
-def hot_set(pages: float, rate: float, hot_pages: float, hot_writes: float) -> AtRandom:
+def hot_set(pages: float, rate: float, hot_pages: float, hot_writes: float) -> RandomWrites:
     """A part of the pages (0 to 1) gets a part of the writes (0 to 1), each spread uniformly."""
     parts = ((pages * hot_pages, rate * hot_writes), (pages * (1 - hot_pages), rate * (1 - hot_writes)))
-    return AtRandom(tuple((many, writes / many) for many, writes in parts if many > 0))
+    return RandomWrites(tuple((many, writes / many) for many, writes in parts if many > 0))
 
 
-def zipf(pages: float, rate: float, exponent: float) -> AtRandom:
+def zipf(pages: float, rate: float, exponent: float) -> RandomWrites:
     """The page of rank k is written in proportion to k^-exponent.
 
     Beyond the first ranks the sum is replaced by an integral (midpoint rule) in pieces that grow with rank:
@@ -85,4 +85,4 @@ def zipf(pages: float, rate: float, exponent: float) -> AtRandom:
         ranks += [(weight * half, middle + place * half) for place, weight in _GAUSS]
         begin = stop
     total = math.fsum(many * rank**-exponent for many, rank in ranks)
-    return AtRandom(tuple((many, rate * rank**-exponent / total) for many, rank in ranks))
+    return RandomWrites(tuple((many, rate * rank**-exponent / total) for many, rank in ranks))

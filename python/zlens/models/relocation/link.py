@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from zlens.models.answer import Column, Figure, Table
+from zlens.models.answer import AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.relocation import isfc
 from zlens.models.scenario import Scenario
-from zlens.schema.validators import Integer, Key, Line, Many, Number, Spec
+from zlens.schema.validators import Integer, Key, ListOf, Number, SingleLine, Spec
 
 #: A MiB in MB of 10^6 bytes.
 MB_IN_MIB = 1.048576
@@ -18,10 +18,10 @@ _FIRST_NUMBER = 0xC000
 
 _CHPID = Spec(
     (
-        Key("name", Line(), "the chpid"),
+        Key("name", SingleLine(), "the chpid"),
         Key("speed", Number(0, 1000, above=True), "its speed", "Gb/s"),
         Key("ctcs", Integer(1, 16), "CTC devices on it, numbered in the order of the chpids", default=None),
-        Key("rdevs", Many(Line(), 1), 'their device numbers instead: ["D000", "D001"]', default=None),
+        Key("rdevs", ListOf(SingleLine(), 1), 'their device numbers instead: ["D000", "D001"]', default=None),
         Key("share", Number(0, 100, above=True), "part available to the link, if others use it", "%",
             default=100.0),
     )
@@ -30,40 +30,45 @@ _CHPID = Spec(
 SPEC = Spec(
     (
         Key("rate", Number(0, 1e9, above=True), "throughput of the link, if known", "MiB/s", default=None),
-        Key("from", Line(), "source system; names determine which devices it writes on", default=None),
-        Key("to", Line(), "destination system", default=None),
+        Key("from", SingleLine(), "source system; names determine which devices it writes on", default=None),
+        Key("to", SingleLine(), "destination system", default=None),
         Key("rate_per_gb", Number(0, 1000, above=True), "throughput of a chpid for each Gb/s", "MB/s",
             constant="isfc_rate_per_gb"),
         Key("ssch_per_device", Number(0, 1e6, above=True), "most starts of one CTC device", "per second",
             default=None),
         Key("most_per_guest", Number(0, 1e9, above=True), "most that one relocation sends", "MiB/s",
             default=None),
-        Key("chpid", Many(_CHPID), "a chpid of the link", default=[]),
+        Key("chpid", ListOf(_CHPID), "a chpid of the link", default=[]),
     )
 )  # fmt: skip
 
 _CHPIDS = (
-    Column("name", "Chpid"),
-    Column("speed", "Speed", "Gb/s", "", 0),
-    Column("ctcs", "CTCs"),
-    Column("written", "Written", text="CTC devices that the sender writes on"),
-    Column("rate", "Carries", "MB/s", "10^6 bytes"),
-    Column("starts", "Starts", "1/s", "SSCH of its CTC devices, from the measured MB per start"),
+    AnswerColumn("name", "Chpid"),
+    AnswerColumn("speed", "Speed", "Gb/s", "", 0),
+    AnswerColumn("ctcs", "CTCs"),
+    AnswerColumn("written", "Written", text="CTC devices that the sender writes on"),
+    AnswerColumn("rate", "Carries", "MB/s", "10^6 bytes"),
+    AnswerColumn("starts", "Starts", "1/s", "SSCH of its CTC devices, from the measured MB per start"),
 )
 _DEVICES = (
-    Column("device", "Device"),
-    Column("chpid", "Chpid"),
-    Column("own", "Sender", text="its place in the order in which the sender uses devices"),
-    Column("other", "Receiver", text="the same for the receiver"),
+    AnswerColumn("device", "Device"),
+    AnswerColumn("chpid", "Chpid"),
+    AnswerColumn("own", "Sender", text="its place in the order in which the sender uses devices"),
+    AnswerColumn("other", "Receiver", text="the same for the receiver"),
 )
 
 
-def link(scenario: Scenario) -> tuple[float, list[Figure], list[Table], list[str]]:
+def link(scenario: Scenario) -> tuple[float, list[AnswerFigure], list[AnswerTable], list[str]]:
     """Throughput of the link in MiB/s, with figures, tables and notes."""
     settings, chpids = scenario["link"], scenario["link"]["chpid"]
     if not chpids:
         scenario.unused("isfc_rate_per_gb")
-        return settings["rate"], [Figure("link", settings["rate"], "MiB/s", "The link carries", 1)], [], []
+        return (
+            settings["rate"],
+            [AnswerFigure("link", settings["rate"], "MiB/s", "The link carries", 1)],
+            [],
+            [],
+        )
     devices = _devices(scenario)
     own, peer, notes = _sides(settings)
     mine, theirs = isfc.writes_on(devices, own, peer), isfc.writes_on(devices, peer, own)
@@ -75,12 +80,15 @@ def link(scenario: Scenario) -> tuple[float, list[Figure], list[Table], list[str
     rate = carried if settings["rate"] is None else settings["rate"]
     factor = isfc.capacity_factor([chpid["speed"] for chpid in chpids])
     figures = [
-        Figure("link", rate, "MiB/s", "The link carries", 1),
-        Figure("capacity_factor", factor, "", "ISFC capacity factor", 0),
-        Figure("ctcs", float(len(devices)), "", "CTC devices", 0),
+        AnswerFigure("link", rate, "MiB/s", "The link carries", 1),
+        AnswerFigure("capacity_factor", factor, "", "ISFC capacity factor", 0),
+        AnswerFigure("ctcs", float(len(devices)), "", "CTC devices", 0),
     ]
     path = [_device_row(device, chpids, mine, theirs) for device in devices]
-    tables = [Table("chpids", "Link", _CHPIDS, rows), Table("devices", "Write path", _DEVICES, path)]
+    tables = [
+        AnswerTable("chpids", "Link", _CHPIDS, rows),
+        AnswerTable("devices", "Write path", _DEVICES, path),
+    ]
     return rate, figures, tables, [*notes, *_link_notes(chpids, rows, devices)]
 
 

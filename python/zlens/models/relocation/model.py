@@ -14,13 +14,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from zlens.catalog import codes
-from zlens.models.answer import Answer, Column, Figure, Table
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.constants import constant
 from zlens.models.relocation import dirtying, precopy
 from zlens.models.relocation import link as relocation_link
 from zlens.models.scenario import Scenario
-from zlens.rendering.charts import COLORS, Chart, Series
-from zlens.schema.validators import Choice, Flag, Integer, Key, Line, Many, Number, NumberOr, Spec
+from zlens.rendering.charts import COLORS, Chart, ChartSeries
+from zlens.schema.validators import Boolean, Choice, Integer, Key, ListOf, Number, NumberOr, SingleLine, Spec
 
 SUMMARY = "live guest relocation: passes, quiesce and total time, cancellation, the ISFC link"
 
@@ -34,7 +34,7 @@ _PART = Number(0, 100)
 
 _GUEST = Spec(
     (
-        Key("name", Line(), "name of the guest"),
+        Key("name", SingleLine(), "name of the guest"),
         Key("memory", Number(0, 1e9, above=True), "its storage", "MiB"),
         Key("touched", _MIB, "storage ever touched, sent in the first pass; if left out, all", "MiB",
             default=None),
@@ -51,7 +51,7 @@ _GUEST = Spec(
             default=0.0),
         Key("fixed_quiesce", _SECONDS, "part of the quiesce not for pages: devices, network, restart",
             "seconds", default=0.0),
-        Key("immediate", Flag(), "IMMEDIATE for this guest", default=None),
+        Key("immediate", Boolean(), "IMMEDIATE for this guest", default=None),
         Key("maxquiesce", _LIMIT, "MAXQUIESCE for this guest", "seconds", default=None),
         Key("maxtotal", _LIMIT, "MAXTOTAL for this guest", "seconds", default=None),
     )
@@ -61,7 +61,7 @@ SPEC = Spec(
     (
         Key("link", relocation_link.SPEC, "ISFC logical link between the systems: rate or chpids"),
         Key("at_once", Integer(1, 10_000), "relocations at the same time; 1 is SYNC", default=1),
-        Key("immediate", Flag(), "IMMEDIATE: one pass, then the quiesce", default=False),
+        Key("immediate", Boolean(), "IMMEDIATE: one pass, then the quiesce", default=False),
         Key("maxquiesce", _LIMIT, "MAXQUIESCE; if left out, the default of VMRELOCATE", "seconds",
             default=None),
         Key("maxtotal", _LIMIT, "MAXTOTAL of each relocation", "seconds", default="NOLIMIT"),
@@ -74,7 +74,7 @@ SPEC = Spec(
             constant="relocation_quiesce_passes"),
         Key("no_progress", Number(0, 1e6), "stop a guest when a pass leaves this part of what it sent",
             "%", default=None),
-        Key("guest", Many(_GUEST, least=1), "a guest to relocate, in this order"),
+        Key("guest", ListOf(_GUEST, least=1), "a guest to relocate, in this order"),
     )
 )  # fmt: skip
 
@@ -121,34 +121,34 @@ fixed_quiesce = 0.4
 """
 
 _GUESTS = (
-    Column("name", "Guest"),
-    Column("begins", "Begins", "s", "after the first relocation", 2),
-    Column("relocation", "Relocation", "s", "from begin to end", 2),
-    Column("quiesce", "Quiesce", "s", "time the guest was stopped", 3),
-    Column("needed", "Needed", "s", "quiesce that it needs; more than it had if cancelled", 3),
-    Column("passes", "Passes", "", "over its storage; passes begun if cancelled"),
-    Column("moved", "Moved", "MiB", "sent in all passes"),
-    Column("quiesce_pages", "In quiesce", "pages", "sent during the quiesce", 0),
-    Column("stopped_by", "Stopped by", text="why the quiesce began"),
-    Column("end_code", "Code", text="end code of the monitor record, D4R12"),
-    Column("end", "End"),
+    AnswerColumn("name", "Guest"),
+    AnswerColumn("begins", "Begins", "s", "after the first relocation", 2),
+    AnswerColumn("relocation", "Relocation", "s", "from begin to end", 2),
+    AnswerColumn("quiesce", "Quiesce", "s", "time the guest was stopped", 3),
+    AnswerColumn("needed", "Needed", "s", "quiesce that it needs; more than it had if cancelled", 3),
+    AnswerColumn("passes", "Passes", "", "over its storage; passes begun if cancelled"),
+    AnswerColumn("moved", "Moved", "MiB", "sent in all passes"),
+    AnswerColumn("quiesce_pages", "In quiesce", "pages", "sent during the quiesce", 0),
+    AnswerColumn("stopped_by", "Stopped by", text="why the quiesce began"),
+    AnswerColumn("end_code", "Code", text="end code of the monitor record, D4R12"),
+    AnswerColumn("end", "End"),
 )
 _PASSES = (
-    Column("name", "Guest"),
-    Column("pass", "Pass", text="none if the quiesce does not count as a pass"),
-    Column("guest", "Guest is", text="running or quiesced"),
-    Column("begins", "Begins", "s", "after the begin of the first relocation", 3),
-    Column("seconds", "Takes", "s", "", 3),
-    Column("moved", "Moved", "MiB"),
-    Column("pages", "Moved", "pages", "", 0),
-    Column("whole", "Whole", text="no: cut short"),
+    AnswerColumn("name", "Guest"),
+    AnswerColumn("pass", "Pass", text="none if the quiesce does not count as a pass"),
+    AnswerColumn("guest", "Guest is", text="running or quiesced"),
+    AnswerColumn("begins", "Begins", "s", "after the begin of the first relocation", 3),
+    AnswerColumn("seconds", "Takes", "s", "", 3),
+    AnswerColumn("moved", "Moved", "MiB"),
+    AnswerColumn("pages", "Moved", "pages", "", 0),
+    AnswerColumn("whole", "Whole", text="no: cut short"),
 )
 _OPTIONS = (
-    Column("way", "Way"),
-    Column("quiesce", "Longest quiesce", "s", "", 3),
-    Column("relocation", "Mean relocation", "s", "of one guest", 2),
-    Column("total", "All", "s", "until the last guest has arrived", 2),
-    Column("moved", "Moved", "MiB"),
+    AnswerColumn("way", "Way"),
+    AnswerColumn("quiesce", "Longest quiesce", "s", "", 3),
+    AnswerColumn("relocation", "Mean relocation", "s", "of one guest", 2),
+    AnswerColumn("total", "All", "s", "until the last guest has arrived", 2),
+    AnswerColumn("moved", "Moved", "MiB"),
 )
 
 
@@ -157,7 +157,7 @@ def solve(scenario: Scenario) -> Answer:
     check_combinations(scenario)
     rate, figures, tables, notes = relocation_link.link(scenario)
     most_per_guest = scenario["link"]["most_per_guest"]
-    rules = precopy.Rules(
+    rules = precopy.StopRules(
         stop_pages=scenario["stop_below"] * PAGES_IN_MIB,
         live_least=scenario["live_passes"],
         passes_most=scenario["passes_most"],
@@ -173,15 +173,19 @@ def solve(scenario: Scenario) -> Answer:
         for name in ("relocation_stop_below", "relocation_live_passes", "relocation_passes_most"):
             scenario.unused(name)
     figures = [
-        Figure("quiesce", max(outcome.quiesce for outcome in outcomes), "s", "Longest quiesce", 3),
-        Figure("total", max(outcome.ends for outcome in outcomes), "s", "All relocations", 2),
-        Figure("moved", math.fsum(outcome.pages for outcome in outcomes) / PAGES_IN_MIB, "MiB", "Moved", 1),
-        Figure("cancelled", float(sum(outcome.end_code != 0 for outcome in outcomes)), "", "Cancelled", 0),
+        AnswerFigure("quiesce", max(outcome.quiesce for outcome in outcomes), "s", "Longest quiesce", 3),
+        AnswerFigure("total", max(outcome.ends for outcome in outcomes), "s", "All relocations", 2),
+        AnswerFigure(
+            "moved", math.fsum(outcome.pages for outcome in outcomes) / PAGES_IN_MIB, "MiB", "Moved", 1
+        ),
+        AnswerFigure(
+            "cancelled", float(sum(outcome.end_code != 0 for outcome in outcomes)), "", "Cancelled", 0
+        ),
         *figures,
     ]
     tables = [
-        Table("relocations", "Relocations", _GUESTS, [_row(outcome, rules) for outcome in outcomes]),
-        Table(
+        AnswerTable("relocations", "Relocations", _GUESTS, [_row(outcome, rules) for outcome in outcomes]),
+        AnswerTable(
             "passes", "Passes", _PASSES, [row for outcome in outcomes for row in _pass_rows(outcome, rules)]
         ),
         _options(scenario, guests, rules, per_second, most_each),
@@ -201,7 +205,7 @@ def solve(scenario: Scenario) -> Answer:
     )
 
 
-def guest_of(scenario: Scenario, guest: dict[str, Any]) -> precopy.Guest:
+def guest_of(scenario: Scenario, guest: dict[str, Any]) -> precopy.RelocatingGuest:
     immediate = scenario["immediate"] if guest["immediate"] is None else guest["immediate"]
     quiesce = guest["maxquiesce"] if guest["maxquiesce"] is not None else scenario["maxquiesce"]
     if quiesce is None and immediate:
@@ -210,7 +214,7 @@ def guest_of(scenario: Scenario, guest: dict[str, Any]) -> precopy.Guest:
         scenario.assume("relocation_maxquiesce")
         quiesce = constant("relocation_maxquiesce").default
     total = guest["maxtotal"] if guest["maxtotal"] is not None else scenario["maxtotal"]
-    return precopy.Guest(
+    return precopy.RelocatingGuest(
         guest["name"],
         touched(guest) * PAGES_IN_MIB,
         _writes(guest),
@@ -234,10 +238,10 @@ def changing(guest: dict[str, Any]) -> float:
     return float(touched(guest) if guest["changing"] is None else guest["changing"])
 
 
-def _writes(guest: dict[str, Any]) -> dirtying.Dirtying:
+def _writes(guest: dict[str, Any]) -> dirtying.WriteModel:
     pages, rate = changing(guest) * PAGES_IN_MIB, guest["change_rate"] * PAGES_IN_MIB
     if guest["pattern"] == "sweep":
-        return dirtying.Sweep(pages, rate)
+        return dirtying.SequentialWrites(pages, rate)
     if guest["pattern"] == "hot set":
         return dirtying.hot_set(pages, rate, guest["hot_pages"] / 100, guest["hot_writes"] / 100)
     if guest["pattern"] == "zipf":
@@ -245,7 +249,7 @@ def _writes(guest: dict[str, Any]) -> dirtying.Dirtying:
     return dirtying.uniform(pages, rate)
 
 
-def _row(outcome: precopy.Outcome, rules: precopy.Rules) -> tuple[Any, ...]:
+def _row(outcome: precopy.RelocationOutcome, rules: precopy.StopRules) -> tuple[Any, ...]:
     live = sum(not pass_.quiesced for pass_ in outcome.passes)
     stood = [pass_ for pass_ in outcome.passes if pass_.quiesced]
     return (
@@ -263,7 +267,7 @@ def _row(outcome: precopy.Outcome, rules: precopy.Rules) -> tuple[Any, ...]:
     )
 
 
-def _pass_rows(outcome: precopy.Outcome, rules: precopy.Rules) -> list[tuple[Any, ...]]:
+def _pass_rows(outcome: precopy.RelocationOutcome, rules: precopy.StopRules) -> list[tuple[Any, ...]]:
     return [
         (
             outcome.name,
@@ -281,11 +285,11 @@ def _pass_rows(outcome: precopy.Outcome, rules: precopy.Rules) -> list[tuple[Any
 
 def _options(
     scenario: Scenario,
-    guests: Sequence[precopy.Guest],
-    rules: precopy.Rules,
+    guests: Sequence[precopy.RelocatingGuest],
+    rules: precopy.StopRules,
     rate: float,
     most_each: float,
-) -> Table:
+) -> AnswerTable:
     """The same guests one after another and at once, with and without IMMEDIATE, ignoring limits."""
     many = len(guests) if scenario["at_once"] == 1 else min(scenario["at_once"], len(guests))
     ways = (
@@ -310,12 +314,14 @@ def _options(
                     math.fsum(outcome.pages for outcome in outcomes) / PAGES_IN_MIB,
                 )
             )
-    return Table(
+    return AnswerTable(
         "options", "The same guests with other options, MAXQUIESCE and MAXTOTAL NOLIMIT", _OPTIONS, rows
     )
 
 
-def _notes(outcomes: Sequence[precopy.Outcome], guests: Sequence[precopy.Guest]) -> list[str]:
+def _notes(
+    outcomes: Sequence[precopy.RelocationOutcome], guests: Sequence[precopy.RelocatingGuest]
+) -> list[str]:
     notes = []
     for outcome, guest in zip(outcomes, guests, strict=True):
         if outcome.stopped_by == "passes":
@@ -338,18 +344,18 @@ def _notes(outcomes: Sequence[precopy.Outcome], guests: Sequence[precopy.Guest])
     return notes
 
 
-def _makes_no_progress(outcome: precopy.Outcome) -> bool:
+def _makes_no_progress(outcome: precopy.RelocationOutcome) -> bool:
     """Whether the last pass before the quiesce left nearly as many pages as it sent."""
     live = [pass_.pages for pass_ in outcome.passes if not pass_.quiesced]
     left = next((pass_.pages for pass_ in outcome.passes if pass_.quiesced), 0.0)
     return left > 0.95 * live[-1]
 
 
-def _charts(outcomes: Sequence[precopy.Outcome]) -> list[Chart]:
+def _charts(outcomes: Sequence[precopy.RelocationOutcome]) -> list[Chart]:
     shown = outcomes[: len(COLORS)]
     longest = max(len(outcome.passes) for outcome in shown)
     series = tuple(
-        Series(
+        ChartSeries(
             outcome.name,
             [outcome.passes[at].pages if at < len(outcome.passes) else None for at in range(longest)],
         )
@@ -362,7 +368,11 @@ def _charts(outcomes: Sequence[precopy.Outcome]) -> list[Chart]:
         names = [outcome.name for outcome in outcomes]
         charts.append(
             Chart(
-                "Quiesce", "bars", names, (Series("quiesce", [outcome.quiesce for outcome in outcomes]),), "s"
+                "Quiesce",
+                "bars",
+                names,
+                (ChartSeries("quiesce", [outcome.quiesce for outcome in outcomes]),),
+                "s",
             )
         )
     return charts

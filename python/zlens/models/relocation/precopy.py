@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from zlens.models.relocation.dirtying import Dirtying
+from zlens.models.relocation.dirtying import WriteModel
 
 #: Moments this close together, relative to the time itself, count as the same: an event just in time is in
 #: time.
@@ -25,7 +25,7 @@ _SAME = 1e-9
 COMPLETED, MAXTOTAL, MAXQUIESCE = 0, 4, 5
 
 
-class Rules(Struct, frozen=True):
+class StopRules(Struct, frozen=True):
     """Rules for stopping a guest for its last passes.
 
     stop_pages      stop when no more pages than this are left
@@ -42,12 +42,12 @@ class Rules(Struct, frozen=True):
     no_progress: float | None = None
 
 
-class Guest(Struct, frozen=True):
+class RelocatingGuest(Struct, frozen=True):
     """A guest to relocate. pages: ever touched. Times in seconds; math.inf is NOLIMIT."""
 
     name: str
     pages: float
-    writes: Dirtying
+    writes: WriteModel
     immediate: bool = False
     max_total: float = math.inf
     max_quiesce: float = math.inf
@@ -55,7 +55,7 @@ class Guest(Struct, frozen=True):
     fixed: float = 0.0
 
 
-class Pass(Struct):
+class CopyPass(Struct):
     """One pass. quiesced: the guest is stopped. whole: the pass was not cut short."""
 
     quiesced: bool
@@ -65,7 +65,7 @@ class Pass(Struct):
     whole: bool = True
 
 
-class Outcome(Struct):
+class RelocationOutcome(Struct):
     """The result of a relocation. Seconds since the first one began.
 
     stopped_by      why the guest was stopped: "little left", "no progress", "passes", "IMMEDIATE"; or ""
@@ -75,7 +75,7 @@ class Outcome(Struct):
     name: str
     begins: float
     ends: float = 0.0
-    passes: list[Pass] = field(default_factory=list)
+    passes: list[CopyPass] = field(default_factory=list)
     quiesce: float = 0.0
     end_code: int = COMPLETED
     stopped_by: str = ""
@@ -92,8 +92,13 @@ class Outcome(Struct):
 
 
 def relocate(
-    guests: Sequence[Guest], rules: Rules, rate: float, *, at_once: int = 1, most_each: float = math.inf
-) -> list[Outcome]:
+    guests: Sequence[RelocatingGuest],
+    rules: StopRules,
+    rate: float,
+    *,
+    at_once: int = 1,
+    most_each: float = math.inf,
+) -> list[RelocationOutcome]:
     """Relocate the guests; their outcomes.
 
     rate       pages per second that the link carries, above 0
@@ -106,8 +111,8 @@ def relocate(
 class _State(Struct):
     """A relocation in progress."""
 
-    guest: Guest
-    outcome: Outcome
+    guest: RelocatingGuest
+    outcome: RelocationOutcome
     target: float | None = None
     stopped_at: float | None = None
     left: float = 0.0
@@ -122,10 +127,10 @@ class _Run:
     """
 
     def __init__(
-        self, guests: Sequence[Guest], rules: Rules, rate: float, at_once: int, most_each: float
+        self, guests: Sequence[RelocatingGuest], rules: StopRules, rate: float, at_once: int, most_each: float
     ) -> None:
         self.rules, self.rate, self.most_each = rules, rate, most_each
-        self.waiting = deque(_State(guest, Outcome(guest.name, 0.0)) for guest in guests)
+        self.waiting = deque(_State(guest, RelocationOutcome(guest.name, 0.0)) for guest in guests)
         self.all = list(self.waiting)
         self.now = self.sent = 0.0
         self.senders = 0
@@ -135,7 +140,7 @@ class _Run:
         for _ in range(min(at_once, len(self.waiting))):
             self._begin()
 
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self) -> list[RelocationOutcome]:
         while self._step():
             pass
         return [state.outcome for state in self.all]
@@ -190,7 +195,7 @@ class _Run:
             self._end(state, MAXTOTAL if event == "maxtotal" else MAXQUIESCE)
 
     def _send(self, state: _State, pages: float, *, quiesced: bool) -> None:
-        state.outcome.passes.append(Pass(quiesced, self.now, 0.0, pages))
+        state.outcome.passes.append(CopyPass(quiesced, self.now, 0.0, pages))
         state.target = self.sent + pages
         self.turns += 1
         self.senders += 1
@@ -204,7 +209,7 @@ class _Run:
         if done.quiesced:
             more = self.rules.quiesce_passes - sum(pass_.quiesced for pass_ in state.outcome.passes)
             # The guest is stopped, so nothing has changed: these passes have nothing to send.
-            state.outcome.passes += [Pass(True, self.now, 0.0, 0.0) for _ in range(more)]
+            state.outcome.passes += [CopyPass(True, self.now, 0.0, 0.0) for _ in range(more)]
             self._schedule(state.guest.fixed, state, "fixed")
             return
         left = state.guest.writes.changed(done.seconds)

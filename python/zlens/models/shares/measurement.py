@@ -17,22 +17,22 @@ from zlens import models
 from zlens.catalog.expressions import literal
 from zlens.models import interval_choice
 from zlens.models import scenario as scenarios
-from zlens.models.answer import Answer, Column, Figure, Table, Value
-from zlens.models.interval_choice import BUSY, Asked, at_end
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.models.interval_choice import BUSY, QuerySession, at_end
 
 TABLE = "guest"
 #: Idle processors that are worth a note.
 _IDLE = 0.1
 
 _COLUMNS = (
-    Column("name", "User"),
-    Column("type", "Type"),
-    Column("entitlement", "Entitled", "% of 1", "solved: share of what guests could use"),
-    Column("waited", "Waited", "% of 1", "measured: CPU wait and limit wait of its samples"),
-    Column("expected", "Expected", "% of 1", "solved"),
-    Column("observed", "Observed", "% of 1", "measured"),
-    Column("error", "Error", "points", "observed less expected"),
-    Column("bound_by", "Limited by", text="solved: what limits it"),
+    AnswerColumn("name", "User"),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("entitlement", "Entitled", "% of 1", "solved: share of what guests could use"),
+    AnswerColumn("waited", "Waited", "% of 1", "measured: CPU wait and limit wait of its samples"),
+    AnswerColumn("expected", "Expected", "% of 1", "solved"),
+    AnswerColumn("observed", "Observed", "% of 1", "measured"),
+    AnswerColumn("error", "Error", "points", "observed less expected"),
+    AnswerColumn("bound_by", "Limited by", text="solved: what limits it"),
 )
 
 
@@ -45,7 +45,7 @@ def busy(_settings: Sequence[str] = ()) -> str:
 User = tuple[str, str]
 
 
-class Measured(Struct):
+class MeasuredShares(Struct):
     """A scenario for `shares` with the observed values by user and type."""
 
     scenario: dict[str, Any]
@@ -54,7 +54,7 @@ class Measured(Struct):
     notes: list[str] = field(default_factory=list)
 
 
-def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
+def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredShares:
     """The scenario of one interval."""
     where = at_end(system, end)
     processors = _processors(session, where)
@@ -68,7 +68,7 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
         "SELECT userid, cpu_type, vcpu, cpu_pct, cpu_wait_pct + coalesce(limit_wait_pct, 0) "
         f"FROM guest_cpu WHERE {where} AND basis = 'sample' ORDER BY 1, 2, 3"
     ).rows
-    measurement = Measured({"model": "shares", "processors": processors, "user": []})
+    measurement = MeasuredShares({"model": "shares", "processors": processors, "user": []})
     # If all processors are of one type, so are the virtual processors.
     only = next(iter(processors)) if len(processors) == 1 else None
     by_user: dict[tuple[str, str | None], list[Sequence[Any]]] = {}
@@ -160,7 +160,7 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
     return measurement
 
 
-def _limited(session: Asked, system: str, end: dt.datetime) -> list[str]:
+def _limited(session: QuerySession, system: str, end: dt.datetime) -> list[str]:
     """The guests whose share has a maximum at that time; its unit is not published."""
     rows = session.sql(
         f"SELECT userid FROM role.guest_configuration WHERE system = {literal(system)} "
@@ -170,7 +170,7 @@ def _limited(session: Asked, system: str, end: dt.datetime) -> list[str]:
     return [userid for (userid,) in rows]
 
 
-def _pools(session: Asked, system: str, end: dt.datetime) -> dict[str, dict[str, Any]]:
+def _pools(session: QuerySession, system: str, end: dt.datetime) -> dict[str, dict[str, Any]]:
     """The CPU pools that limit their users at that time, as a scenario has them."""
     rows = session.sql(
         "SELECT pool, arg_max(cpu_type, tod), arg_max(limit_kind, tod), arg_max(limit_amount, tod) "
@@ -185,7 +185,7 @@ def _pools(session: Asked, system: str, end: dt.datetime) -> dict[str, dict[str,
     }
 
 
-def _processors(session: Asked, where: str) -> dict[str, float]:
+def _processors(session: QuerySession, where: str) -> dict[str, float]:
     """Logical processors of each type for guests: online and not parked, less CP's own time."""
     rows = session.sql(
         "SELECT cpu_type, sum(coalesce(online_pct, 100) / 100 * (100 - coalesce(parked_pct, 0)) / 100 "
@@ -195,7 +195,7 @@ def _processors(session: Asked, where: str) -> dict[str, float]:
     return {kind: max(0.0, number or 0.0) for kind, number in rows}
 
 
-def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Expected beside observed. settings: values of the scenario, as of --set."""
     measurement = measured(session, system, end)
     title = f"CP shares of {system}, interval that ended {interval_choice.local_time(session, system, end)}"
@@ -234,9 +234,9 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     capacity_pct = 100.0 * sum(values["processors"].values())
     beyond = sum(max(error, 0.0) for error in errors)
     figures = [
-        Figure("worst", max(map(abs, errors), default=None), "points", "Largest error of a guest", 1),
-        Figure("rms", _rms(errors), "points", "Root mean square of the errors", 1),
-        Figure(
+        AnswerFigure("worst", max(map(abs, errors), default=None), "points", "Largest error of a guest", 1),
+        AnswerFigure("rms", _rms(errors), "points", "Root mean square of the errors", 1),
+        AnswerFigure(
             "misplaced",
             100.0 * beyond / capacity_pct if capacity_pct and errors else None,
             "% of the processors",
@@ -244,7 +244,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
             2,
         ),
     ]
-    table = Table("compared", "Expected beside observed", _COLUMNS, rows)
+    table = AnswerTable("compared", "Expected beside observed", _COLUMNS, rows)
     capacity = ", ".join(f"{number:.2f} {kind}" for kind, number in values["processors"].items())
     notes = [
         f"Processors for guests, measured: {capacity} (online and not parked, less CP's own time)",

@@ -14,11 +14,11 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.catalog import processor_types
-from zlens.models.allocation import Group, group_fill
-from zlens.models.answer import Answer, Column, Figure, Table
+from zlens.models.allocation import CapGroup, group_fill
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.scenario import Scenario
-from zlens.rendering.charts import Chart, Series
-from zlens.schema.validators import Choice, Integer, Key, Line, Many, Named, Number, Spec
+from zlens.rendering.charts import Chart, ChartSeries
+from zlens.schema.validators import Choice, Integer, Key, ListOf, MapOf, Number, SingleLine, Spec
 
 SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what limits each user"
 
@@ -29,7 +29,7 @@ _OF_ALL = "% of all processors of the type"
 
 USER = Spec(
     (
-        Key("name", Line(), "name of the user"),
+        Key("name", SingleLine(), "name of the user"),
         Key(
             "type",
             Choice(TYPES),
@@ -52,18 +52,18 @@ USER = Spec(
         ),
         Key(
             "demands",
-            Many(_AMOUNT, 1),
+            ListOf(_AMOUNT, 1),
             "the same for each of its virtual processors",
             "% of one processor",
             default=None,
         ),
-        Key("pool", Line(), "its CPU pool", default=None),
+        Key("pool", SingleLine(), "its CPU pool", default=None),
     )
 )
 
 POOL = Spec(
     (
-        Key("name", Line(), "name of the CPU pool"),
+        Key("name", SingleLine(), "name of the CPU pool"),
         Key("type", Choice(processor_types.in_cpu_pools()), "type of processor it limits", default="CP"),
         Key(
             "limithard",
@@ -78,7 +78,7 @@ POOL = Spec(
 
 SPEC = Spec(
     (
-        Key("processors", Named(Number(0, 1000)), "logical processors of each type, dedicated ones included"),
+        Key("processors", MapOf(Number(0, 1000)), "logical processors of each type, dedicated ones included"),
         Key(
             "absolute_shares_at_most",
             Number(1, 100),
@@ -86,8 +86,8 @@ SPEC = Spec(
             "%",
             constant="absolute_shares_at_most",
         ),
-        Key("user", Many(USER, least=1), "a user"),
-        Key("pool", Many(POOL), "a CPU pool", default=[]),
+        Key("user", ListOf(USER, least=1), "a user"),
+        Key("pool", ListOf(POOL), "a CPU pool", default=[]),
     )
 )  # fmt: skip
 
@@ -130,22 +130,22 @@ capacity = 0.5               # processors
 _NEGLIGIBLE = 1e-9
 
 _COLUMNS = (
-    Column("name", "User"),
-    Column("type", "Type"),
-    Column("virtual_cpus", "VCPUs", text="virtual processors"),
-    Column("share", "Share", text="SET SHARE"),
-    Column("normalized", "Normalized", "%", "share of everything scheduled for the type", 2),
-    Column("entitlement", "Entitled", "% of 1", "share of the capacity, in percent of one processor"),
-    Column("demand", "Demand", "% of 1", "what it would use if unlimited"),
-    Column("limit", "Limit", "% of 1", "its maximum share, if any"),
-    Column("allocation", "Gets", "% of 1", "what it uses"),
-    Column("excess", "Excess", "% of 1", "beyond its entitlement"),
-    Column("unmet", "Unmet", "% of 1", "demand it cannot use"),
-    Column("bound_by", "Limited by", text="what limits it"),
+    AnswerColumn("name", "User"),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("virtual_cpus", "VCPUs", text="virtual processors"),
+    AnswerColumn("share", "Share", text="SET SHARE"),
+    AnswerColumn("normalized", "Normalized", "%", "share of everything scheduled for the type", 2),
+    AnswerColumn("entitlement", "Entitled", "% of 1", "share of the capacity, in percent of one processor"),
+    AnswerColumn("demand", "Demand", "% of 1", "what it would use if unlimited"),
+    AnswerColumn("limit", "Limit", "% of 1", "its maximum share, if any"),
+    AnswerColumn("allocation", "Gets", "% of 1", "what it uses"),
+    AnswerColumn("excess", "Excess", "% of 1", "beyond its entitlement"),
+    AnswerColumn("unmet", "Unmet", "% of 1", "demand it cannot use"),
+    AnswerColumn("bound_by", "Limited by", text="what limits it"),
 )
 
 
-class User(Struct, frozen=True):
+class ShareUser(Struct, frozen=True):
     """A user of one type of processor. demands: percent of one processor for each undedicated virtual one."""
 
     name: str
@@ -170,7 +170,7 @@ class Share(Struct, frozen=True):
 
 def allocate(
     processors: float,
-    users: Sequence[User],
+    users: Sequence[ShareUser],
     pools: dict[str, float] | None = None,
     *,
     absolute_at_most: float,
@@ -213,7 +213,7 @@ def allocate(
     return shares
 
 
-def normalized(users: Sequence[User], absolute_at_most: float) -> list[float]:
+def normalized(users: Sequence[ShareUser], absolute_at_most: float) -> list[float]:
     """Shares as parts of 1: absolute ones as given or scaled down, relative ones of the remainder."""
     absolute = sum(user.absolute or 0.0 for user in users)
     relative = sum(user.relative or 0.0 for user in users)
@@ -231,7 +231,7 @@ def _scale(absolute: float, relative: float, absolute_at_most: float) -> tuple[f
     return scale, 1.0 - absolute / 100 * scale
 
 
-def _maxima(users: Sequence[User], absolute_at_most: float) -> list[float | None]:
+def _maxima(users: Sequence[ShareUser], absolute_at_most: float) -> list[float | None]:
     """Maximum shares as parts of 1; a relative maximum counts as a share of that size would."""
     absolute = sum(user.absolute or 0.0 for user in users)
     relative = sum(user.relative or 0.0 for user in users)
@@ -251,7 +251,7 @@ def _maxima(users: Sequence[User], absolute_at_most: float) -> list[float | None
 
 def _fill(
     capacity: float,
-    users: Sequence[User],
+    users: Sequence[ShareUser],
     weights: Sequence[float],
     caps: Sequence[float],
     inside: Sequence[slice],
@@ -263,13 +263,13 @@ def _fill(
 ) -> list[float]:
     """Allocation of each virtual processor. soft: enforce soft limits, too; floor: amounts always kept."""
     kept = floor or [0.0] * len(caps)
-    groups: list[Group] = []
-    members: dict[str, list[int | Group]] = {}
+    groups: list[CapGroup] = []
+    members: dict[str, list[int | CapGroup]] = {}
     used = dict.fromkeys(pools, 0.0)
     for user, places, limit in zip(users, inside, limits, strict=True):
-        own: Group | None = None
+        own: CapGroup | None = None
         if limit is not None and (soft or user.limit == "hard"):
-            own = Group(tuple(range(places.start, places.stop)), max(0.0, limit - sum(kept[places])))
+            own = CapGroup(tuple(range(places.start, places.stop)), max(0.0, limit - sum(kept[places])))
         if user.pool in pools:
             of_pool = members.setdefault(user.pool or "", [])
             of_pool += range(places.start, places.stop) if own is None else [own]
@@ -277,7 +277,7 @@ def _fill(
         elif own is not None:
             groups.append(own)
     for name, of_pool in members.items():
-        groups.append(Group(tuple(of_pool), max(0.0, pools[name] - used[name])))
+        groups.append(CapGroup(tuple(of_pool), max(0.0, pools[name] - used[name])))
     if floor is None:
         return group_fill(capacity, weights, caps, groups)
     room = [max(0.0, cap - has) for cap, has in zip(caps, kept, strict=True)]
@@ -285,7 +285,7 @@ def _fill(
     return [has + more for has, more in zip(kept, more, strict=True)]
 
 
-def _full_pools(users: Sequence[User], sums: Sequence[float], pools: dict[str, float]) -> set[str]:
+def _full_pools(users: Sequence[ShareUser], sums: Sequence[float], pools: dict[str, float]) -> set[str]:
     """CPU pools whose members use the whole limit of the pool."""
     used = dict.fromkeys(pools, 0.0)
     for user, total in zip(users, sums, strict=True):
@@ -295,7 +295,7 @@ def _full_pools(users: Sequence[User], sums: Sequence[float], pools: dict[str, f
 
 
 def _bound(
-    user: User, allocation: float, wanted: float, limit: float | None, full: bool, full_pools: set[str]
+    user: ShareUser, allocation: float, wanted: float, limit: float | None, full: bool, full_pools: set[str]
 ) -> str:
     """What limits a user: the first of demand, virtual processors, limit, pool that applies; else share."""
     if allocation >= wanted - _NEGLIGIBLE:
@@ -315,7 +315,7 @@ def solve(scenario: Scenario) -> Answer:
     users, pools = scenario["user"], scenario["pool"]
     check_combinations(scenario)
     rows: list[tuple[Any, ...]] = []
-    figures: list[Figure] = []
+    figures: list[AnswerFigure] = []
     notes: list[str] = []
     scaled = False
     for kind in TYPES:
@@ -337,8 +337,8 @@ def solve(scenario: Scenario) -> Answer:
         rows += [_row(user, *by_user.get(user["name"], (None, None))) for user in of_kind]
         used = sum(share.allocation for share in shares)
         figures += [
-            Figure(f"used_{kind.lower()}", used, "% of 1", f"{kind}: used of the shared processors", 1),
-            Figure(
+            AnswerFigure(f"used_{kind.lower()}", used, "% of 1", f"{kind}: used of the shared processors", 1),
+            AnswerFigure(
                 f"idle_{kind.lower()}",
                 100.0 * processors - used,
                 "% of 1",
@@ -355,14 +355,14 @@ def solve(scenario: Scenario) -> Answer:
                 f"{', '.join(blocked[:5])} would use more: "
                 "a virtual processor never has more than one logical processor"
             )
-    table = Table("users", "Users", _COLUMNS, rows)
+    table = AnswerTable("users", "Users", _COLUMNS, rows)
     chart = Chart(
         "Entitled and used",
         "bars",
         table.labels(),
         (
-            Series("entitled", [row[5] for row in rows]),
-            Series("gets", [row[8] for row in rows]),
+            ChartSeries("entitled", [row[5] for row in rows]),
+            ChartSeries("gets", [row[8] for row in rows]),
         ),
         "% of one processor",
     )
@@ -429,11 +429,11 @@ def _pool_limit(pool: dict[str, Any], processors: float) -> float:
     return math.inf if pool["limithard"] == 100 else float(pool["limithard"]) * processors
 
 
-def _user(user: dict[str, Any], processors: float) -> User:
+def _user(user: dict[str, Any], processors: float) -> ShareUser:
     sharing = user["virtual_cpus"] - user["dedicated"]
     # Without a demand it wants all it can get, at most one processor for each virtual processor.
     demand = 100.0 if user["demand"] is None else user["demand"] / sharing
-    return User(
+    return ShareUser(
         user["name"],
         tuple(user["demands"] or [demand] * sharing),
         user["relative"],
@@ -445,7 +445,7 @@ def _user(user: dict[str, Any], processors: float) -> User:
     )
 
 
-def _row(user: dict[str, Any], solved: User | None, share: Share | None) -> tuple[Any, ...]:
+def _row(user: dict[str, Any], solved: ShareUser | None, share: Share | None) -> tuple[Any, ...]:
     of_its_own = 100.0 * user["dedicated"]
     share_text = f"REL {user['relative']}" if user["relative"] is not None else f"ABS {user['absolute']:g}%"
     begin = (user["name"], user["type"], user["virtual_cpus"])

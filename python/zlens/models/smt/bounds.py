@@ -19,7 +19,7 @@ _Speed = Callable[[float, float], float]
 _SAME = 1e-9
 
 
-class Part(Struct, frozen=True):
+class DemandPart(Struct, frozen=True):
     """A part of each transaction and what runs it.
 
     demand          CPU seconds per transaction: raw or work, depending on the function
@@ -35,7 +35,7 @@ class Part(Struct, frozen=True):
     serial_at_once: int = 1
 
 
-class Bound(Struct, frozen=True):
+class ThroughputBound(Struct, frozen=True):
     """held_by: what limits. demand: seconds per transaction. at_once: number running. most: per second."""
 
     held_by: str
@@ -57,24 +57,28 @@ def rate(running: float, cores: int, threads: int, maximum: float) -> float:
     return running * maximum / 2.0
 
 
-def raw_bounds(parts: Sequence[Part], processors: int) -> list[Bound]:
+def raw_bounds(parts: Sequence[DemandPart], processors: int) -> list[ThroughputBound]:
     """Bounds on transactions per second with raw demands. processors: logical ones, each a thread."""
     return _bounds(parts, processors, lambda running, total: running / total)
 
 
-def work_bounds(parts: Sequence[Part], cores: int, threads: int, maximum: float) -> list[Bound]:
+def work_bounds(
+    parts: Sequence[DemandPart], cores: int, threads: int, maximum: float
+) -> list[ThroughputBound]:
     """Bounds on transactions per second with work demands: speed depends on running virtual CPUs."""
     return _bounds(
         parts, cores * threads, lambda running, total: rate(running, cores, threads, maximum) / total
     )
 
 
-def _bounds(parts: Sequence[Part], processors: int, speed: _Speed) -> list[Bound]:
+def _bounds(parts: Sequence[DemandPart], processors: int, speed: _Speed) -> list[ThroughputBound]:
     """Bounds of processors and parts. A part runs its share of virtual CPUs, at most as many as it has."""
     total = sum(part.demand for part in parts)
 
-    def bound(held_by: str, demand: float, at_once: int) -> Bound:
-        return Bound(held_by, demand, at_once, speed(at_once * total / demand, total) if demand else None)
+    def bound(held_by: str, demand: float, at_once: int) -> ThroughputBound:
+        return ThroughputBound(
+            held_by, demand, at_once, speed(at_once * total / demand, total) if demand else None
+        )
 
     bounds = [bound("processors", total, processors)]
     for part in parts:
@@ -86,7 +90,7 @@ def _bounds(parts: Sequence[Part], processors: int, speed: _Speed) -> list[Bound
     return bounds
 
 
-def binding(bounds: Sequence[Bound]) -> Bound | None:
+def binding(bounds: Sequence[ThroughputBound]) -> ThroughputBound | None:
     """The lowest bound, the first of equals; None if there is no demand."""
     demanded = [bound for bound in bounds if bound.most is not None]
     if not demanded:
@@ -97,7 +101,7 @@ def binding(bounds: Sequence[Bound]) -> Bound | None:
     return next(equals, demanded[0])
 
 
-def density_at(parts: Sequence[Part], cores: int, threads: int, maximum: float) -> float | None:
+def density_at(parts: Sequence[DemandPart], cores: int, threads: int, maximum: float) -> float | None:
     """Thread density when the binding bound is reached."""
     limiting = binding(work_bounds(parts, cores, threads, maximum))
     if limiting is None or not limiting.demand:

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from zlens import models
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
-from zlens.models.answer import Answer, Column, Figure, Table, Value
-from zlens.models.interval_choice import Asked, at_end, local_time
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
+from zlens.models.interval_choice import QuerySession, at_end, local_time
 from zlens.models.smt.model import TYPES
 from zlens.models.smt.switch import switched
 
@@ -33,45 +33,45 @@ _MOST_NAMES = 8
 _MOST_GUESTS = 20
 
 _COMPARED = (
-    Column("name", "Core"),
-    Column("type", "Type"),
-    Column("core_busy_pct", "Core busy", "%", "measured", 2),
-    Column("density", "Density", "solved", "threads busy / core busy", 3),
-    Column("density_said", "Density", "recorded", "measured: recorded by the system", 3),
-    Column("density_error", "Error", "threads", "recorded less solved", 3),
-    Column("factor_pct", "CF", "% solved", "1 + (density - 1)(max CF - 1)"),
-    Column("maximum_pct", "Max CF", "% solved", "from density and recorded productivity"),
-    Column("maximum_said_pct", "Max CF", "% recorded", "measured: of the type of core"),
-    Column("productivity_pct", "Prod", "% solved", "CF / max CF"),
-    Column("productivity_said_pct", "Prod", "% recorded", "measured: recorded by the system"),
-    Column("productivity_error", "Error", "points", "recorded less solved", 2),
-    Column("utilization_pct", "MT util", "% solved", "core busy x productivity", 2),
-    Column("utilization_said_pct", "MT util", "% recorded", "measured: recorded by the system", 2),
-    Column("utilization_error", "Error", "points", "recorded less solved", 2),
+    AnswerColumn("name", "Core"),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("core_busy_pct", "Core busy", "%", "measured", 2),
+    AnswerColumn("density", "Density", "solved", "threads busy / core busy", 3),
+    AnswerColumn("density_said", "Density", "recorded", "measured: recorded by the system", 3),
+    AnswerColumn("density_error", "Error", "threads", "recorded less solved", 3),
+    AnswerColumn("factor_pct", "CF", "% solved", "1 + (density - 1)(max CF - 1)"),
+    AnswerColumn("maximum_pct", "Max CF", "% solved", "from density and recorded productivity"),
+    AnswerColumn("maximum_said_pct", "Max CF", "% recorded", "measured: of the type of core"),
+    AnswerColumn("productivity_pct", "Prod", "% solved", "CF / max CF"),
+    AnswerColumn("productivity_said_pct", "Prod", "% recorded", "measured: recorded by the system"),
+    AnswerColumn("productivity_error", "Error", "points", "recorded less solved", 2),
+    AnswerColumn("utilization_pct", "MT util", "% solved", "core busy x productivity", 2),
+    AnswerColumn("utilization_said_pct", "MT util", "% recorded", "measured: recorded by the system", 2),
+    AnswerColumn("utilization_error", "Error", "points", "recorded less solved", 2),
 )
 _TYPES = (
-    Column("type", "Type"),
-    Column("number", "Number"),
-    Column("unit", "Unit"),
-    Column("solved", "Solved", "", "from measured values of its cores", 3),
-    Column("recorded", "Recorded", "", "measured: of the type, or the sum of its cores", 3),
-    Column("error", "Error", "", "recorded less solved", 3),
-    Column("how", "Solved from"),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("number", "Number"),
+    AnswerColumn("unit", "Unit"),
+    AnswerColumn("solved", "Solved", "", "from measured values of its cores", 3),
+    AnswerColumn("recorded", "Recorded", "", "measured: of the type, or the sum of its cores", 3),
+    AnswerColumn("error", "Error", "", "recorded less solved", 3),
+    AnswerColumn("how", "Solved from"),
 )
 _TIMES = (
-    Column("name", "Guest"),
-    Column("type", "Type"),
-    Column("raw", "Raw", "s", "measured: time on threads", 3),
-    Column("mt1", "MT-1", "s solved", "raw x CF / density of the type", 3),
-    Column("mt1_said", "MT-1", "s recorded", "measured: MT-1 equivalent time", 3),
-    Column("mt1_error", "Error", "%", "recorded against solved", 2),
-    Column("prorated", "Prorated", "s solved", "raw / density of the type", 3),
-    Column("prorated_said", "Prorated", "s recorded", "measured: prorated core time", 3),
-    Column("prorated_error", "Error", "%", "recorded against solved", 2),
+    AnswerColumn("name", "Guest"),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("raw", "Raw", "s", "measured: time on threads", 3),
+    AnswerColumn("mt1", "MT-1", "s solved", "raw x CF / density of the type", 3),
+    AnswerColumn("mt1_said", "MT-1", "s recorded", "measured: MT-1 equivalent time", 3),
+    AnswerColumn("mt1_error", "Error", "%", "recorded against solved", 2),
+    AnswerColumn("prorated", "Prorated", "s solved", "raw / density of the type", 3),
+    AnswerColumn("prorated_said", "Prorated", "s recorded", "measured: prorated core time", 3),
+    AnswerColumn("prorated_error", "Error", "%", "recorded against solved", 2),
 )
 
 
-class Measured(Struct):
+class MeasuredCores(Struct):
     """A scenario for `smt` with the recorded values.
 
     cores   by name of core: density, productivity and utilization, None if not recorded
@@ -109,12 +109,12 @@ _OF_TYPE = (
 )
 
 
-def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
+def measured(session: QuerySession, system: str, end: dt.datetime) -> MeasuredCores:
     """The scenario of one interval."""
     where = at_end(system, end)
     sources = [str(row[0]) for row in session.sql(f"SELECT DISTINCT source FROM core WHERE {where}").rows]
     where += f" AND source = {literal(min(sources))}"
-    measurement = Measured({"model": "smt", "core": []})
+    measurement = MeasuredCores({"model": "smt", "core": []})
     for kind, *numbers in session.sql(
         f"SELECT cpu_type, {', '.join(_OF_TYPE)} FROM core_type WHERE {where} AND cpu_type IS NOT NULL"
     ).rows:
@@ -157,7 +157,7 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
 
 
 def _thread_data(
-    measurement: Measured,
+    measurement: MeasuredCores,
     name: str,
     of_core: float,
     single: bool,
@@ -189,7 +189,7 @@ def _thread_data(
     return {}
 
 
-def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+def compare(session: QuerySession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Solved beside recorded. settings: `max_capacity_factor=130` of all cores, or values of the scenario."""
     measurement = measured(session, system, end)
     title = f"Multithreading of {system}, interval that ended {local_time(session, system, end)}"
@@ -209,12 +209,12 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     rows = [_row(measurement, says[str(row["name"])], row) for row in _dicts(solved.table("cores"))]
     types = [line for row in _dicts(solved.table("types")) for line in _type_rows(measurement, row, says)]
     tables = [
-        Table("compared", "Solved beside recorded, core by core", _COMPARED, rows),
-        Table("types", "Types of cores", _TYPES, types),
+        AnswerTable("compared", "Solved beside recorded, core by core", _COMPARED, rows),
+        AnswerTable("types", "Types of cores", _TYPES, types),
     ]
     times, more = _times(session, at_end(system, end), solved)
     if times:
-        tables.append(Table("times", "CPU time of guests", _TIMES, times))
+        tables.append(AnswerTable("times", "CPU time of guests", _TIMES, times))
     figures = [
         _worst("productivity", rows, 11, "points", "Productivity: largest error of a core"),
         _worst("density", rows, 5, "threads", "Thread density: largest error of a core"),
@@ -233,7 +233,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     return replace(solved, title=title, tables=tables, figures=figures, notes=notes)
 
 
-def _row(measurement: Measured, says: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Value, ...]:
+def _row(measurement: MeasuredCores, says: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Value, ...]:
     """Row of a core: solved and recorded values. Values that only repeat the record are left out."""
     name = str(says["name"])
     density_said, productivity_said, utilization_said = measurement.cores[name]
@@ -276,7 +276,7 @@ def _maximum(density: float | None, productivity: float | None) -> float | None:
 
 
 def _type_rows(
-    measurement: Measured, row: Mapping[str, Any], says: Mapping[str, Mapping[str, Any]]
+    measurement: MeasuredCores, row: Mapping[str, Any], says: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[Value, ...]]:
     """Rows of the values of a type: solved, recorded, and what it was solved from."""
     kind = str(row["type"])
@@ -329,7 +329,7 @@ def _type_rows(
             yield (kind, number, unit, value, value_recorded, _difference(value_recorded, value), how)
 
 
-def _times(session: Asked, where: str, solved: Answer) -> tuple[list[tuple[Value, ...]], list[str]]:
+def _times(session: QuerySession, where: str, solved: Answer) -> tuple[list[tuple[Value, ...]], list[str]]:
     """Rows of guest times by density and capacity factor of their type, beside recorded ones, and notes."""
     types = {str(row["type"]): row for row in _dicts(solved.table("types"))}
     rows = session.sql(
@@ -364,7 +364,7 @@ def _times(session: Asked, where: str, solved: Answer) -> tuple[list[tuple[Value
 
 
 def _missing_notes(
-    measurement: Measured, says: Mapping[str, Mapping[str, Any]], rows: Sequence[tuple[Value, ...]]
+    measurement: MeasuredCores, says: Mapping[str, Mapping[str, Any]], rows: Sequence[tuple[Value, ...]]
 ) -> Iterator[str]:
     """Notes on why values are missing."""
     without = [name for name, core in says.items() if "max_capacity_factor" not in core]
@@ -398,16 +398,16 @@ def _unrecorded_notes(types: Sequence[tuple[Value, ...]]) -> Iterator[str]:
             yield f"{kind}: the data do not report {', '.join(names)} of the type, so the error is unknown"
 
 
-def _merged_notes(measurement: Measured) -> list[str]:
+def _merged_notes(measurement: MeasuredCores) -> list[str]:
     return [f"core {_enumerated(names)}: {words}" for words, names in measurement.notes.items()]
 
 
-def _worst(key: str, rows: Sequence[tuple[Value, ...]], at: int, unit: str, text: str) -> Figure:
+def _worst(key: str, rows: Sequence[tuple[Value, ...]], at: int, unit: str, text: str) -> AnswerFigure:
     errors = [abs(value) for row in rows if isinstance(value := row[at], float)]
-    return Figure(key, max(errors, default=None), unit, text, 3)
+    return AnswerFigure(key, max(errors, default=None), unit, text, 3)
 
 
-def _dicts(table: Table) -> list[dict[str, Any]]:
+def _dicts(table: AnswerTable) -> list[dict[str, Any]]:
     names = [column.key for column in table.columns]
     return [dict(zip(names, row, strict=True)) for row in table.rows]
 

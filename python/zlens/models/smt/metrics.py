@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 
-class Counted(Struct, frozen=True):
+class StateTimes(Struct, frozen=True):
     """Time and work of a core in each state.
 
     one, two            time with one and with two threads active, any unit
@@ -31,7 +31,7 @@ class Counted(Struct, frozen=True):
     wall: float | None = None
 
 
-class Metrics(Struct, frozen=True):
+class CoreMetrics(Struct, frozen=True):
     """Ratios; None if they cannot be computed.
 
     busy          core-busy time over elapsed time
@@ -50,7 +50,7 @@ class Metrics(Struct, frozen=True):
     utilization: float | None = None
 
 
-def counted(threads: Sequence[Sequence[float]], sample: float = 1.0) -> Counted:
+def counted(threads: Sequence[Sequence[float]], sample: float = 1.0) -> StateTimes:
     """Time and work from samples of one or two threads: work of each in each sample, 0 if idle.
 
     sample: length of a sample
@@ -65,10 +65,10 @@ def counted(threads: Sequence[Sequence[float]], sample: float = 1.0) -> Counted:
         elif active == 2:
             two += 1
             work_two += sum(works)
-    return Counted(one * sample, two * sample, work_one, work_two, len(threads[0]) * sample)
+    return StateTimes(one * sample, two * sample, work_one, work_two, len(threads[0]) * sample)
 
 
-def measured(core: Counted, maximum: float | None = None) -> Metrics:
+def measured(core: StateTimes, maximum: float | None = None) -> CoreMetrics:
     """Metrics of a core whose work is known. maximum: its largest capacity factor, if also known.
 
     IBM's definitions: density = (one + 2 two) / (one + two); factor = work / busy time / rate with one
@@ -77,14 +77,14 @@ def measured(core: Counted, maximum: float | None = None) -> Metrics:
     """
     busy = core.one + core.two
     if not busy:
-        return Metrics(busy=_ratio(0.0, core.wall), maximum=maximum, utilization=_ratio(0.0, core.wall))
+        return CoreMetrics(busy=_ratio(0.0, core.wall), maximum=maximum, utilization=_ratio(0.0, core.wall))
     single = _ratio(core.work_one, core.one) or None
     double = _ratio(core.work_two, core.two) or None
     if maximum is not None:
         single = single or (double and double / maximum)
         double = double or (single and single * maximum)
     work = core.work_one + core.work_two
-    return Metrics(
+    return CoreMetrics(
         busy=_ratio(busy, core.wall),
         density=(core.one + 2.0 * core.two) / busy,
         factor=single and work / busy / single,
@@ -94,28 +94,28 @@ def measured(core: Counted, maximum: float | None = None) -> Metrics:
     )
 
 
-def by_density(density: float, maximum: float | None, busy: float | None = None) -> Metrics:
+def by_density(density: float, maximum: float | None, busy: float | None = None) -> CoreMetrics:
     """Metrics from thread density and largest capacity factor by the two-state identity.
 
     factor = 1 + (density - 1)(maximum - 1), productivity = factor / maximum, utilization = busy x that.
     It is valid for the published rows of busy systems, not for nearly idle ones.
     """
     if maximum is None:
-        return Metrics(busy=busy, density=density)
+        return CoreMetrics(busy=busy, density=density)
     factor = 1.0 + (density - 1.0) * (maximum - 1.0)
     productivity = factor / maximum
     used = None if busy is None else busy * productivity
-    return Metrics(busy, density, factor, maximum, productivity, used)
+    return CoreMetrics(busy, density, factor, maximum, productivity, used)
 
 
-def by_productivity(productivity: float, maximum: float | None, busy: float) -> Metrics:
+def by_productivity(productivity: float, maximum: float | None, busy: float) -> CoreMetrics:
     """The same from productivity as printed by RMF: utilization = busy x productivity."""
     used = busy * productivity
     if maximum is None:
-        return Metrics(busy=busy, productivity=productivity, utilization=used)
+        return CoreMetrics(busy=busy, productivity=productivity, utilization=used)
     factor = productivity * maximum
     density = 1.0 + (factor - 1.0) / (maximum - 1.0) if maximum > 1.0 else None
-    return Metrics(busy, density, factor, maximum, productivity, used)
+    return CoreMetrics(busy, density, factor, maximum, productivity, used)
 
 
 def density_of(core_busy: float, threads_busy: Sequence[float]) -> float | None:
@@ -123,7 +123,7 @@ def density_of(core_busy: float, threads_busy: Sequence[float]) -> float | None:
     return sum(threads_busy) / core_busy if core_busy else None
 
 
-class Times(Struct, frozen=True):
+class CpuTimes(Struct, frozen=True):
     """CPU time of work on threads, in any one unit.
 
     raw       time on a thread
@@ -141,16 +141,18 @@ class Times(Struct, frozen=True):
         return self.prorated / self.raw if self.raw else None
 
 
-def times(alone: float, beside: float, maximum: float | None) -> Times:
+def times(alone: float, beside: float, maximum: float | None) -> CpuTimes:
     """The three times of work that ran alone on a core and beside another active thread.
 
     A thread beside another runs at half the largest capacity factor (the firmware's estimate differs).
     """
     mt1 = alone if not beside else None if maximum is None else alone + beside * maximum / 2.0
-    return Times(alone + beside, mt1, alone + beside / 2.0)
+    return CpuTimes(alone + beside, mt1, alone + beside / 2.0)
 
 
-def of_threads(threads: Sequence[Sequence[float]], maximum: float | None, sample: float = 1.0) -> list[Times]:
+def of_threads(
+    threads: Sequence[Sequence[float]], maximum: float | None, sample: float = 1.0
+) -> list[CpuTimes]:
     """The three times of each thread of a core from samples of its work."""
     of_each = []
     for at, works in enumerate(threads):
@@ -175,7 +177,9 @@ def real_use(core: float, thread: float, management: float, maximum: float) -> f
     return (2.0 * core - thread) / maximum + (thread - core) + management
 
 
-def combined_metrics(cores: Sequence[tuple[Metrics, float]]) -> tuple[Metrics, float | None, float | None]:
+def combined_metrics(
+    cores: Sequence[tuple[CoreMetrics, float]],
+) -> tuple[CoreMetrics, float | None, float | None]:
     """Combine cores of one type, each with its share: metrics of all, used and available in cores.
 
     Densities are weighted by busy time, as in RMF's multithreading analysis; available = shares - used.
@@ -187,7 +191,7 @@ def combined_metrics(cores: Sequence[tuple[Metrics, float]]) -> tuple[Metrics, f
     density = _weighted(running, "density")
     maxima = {metrics.maximum for metrics in running}
     maximum = maxima.pop() if len(maxima) == 1 else None
-    combined = Metrics(
+    combined = CoreMetrics(
         busy=None if busy is None else busy / len(cores),
         density=density,
         factor=_weighted(running, "factor"),
@@ -201,7 +205,7 @@ def combined_metrics(cores: Sequence[tuple[Metrics, float]]) -> tuple[Metrics, f
     return combined, used, None if used is None else share - used
 
 
-def _weighted(cores: Sequence[Metrics], name: str) -> float | None:
+def _weighted(cores: Sequence[CoreMetrics], name: str) -> float | None:
     """Mean of a metric weighted by core-busy time; None if any value is unknown."""
     values = [getattr(core, name) for core in cores]
     busy = _sum([core.busy for core in cores])

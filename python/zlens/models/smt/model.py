@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zlens.catalog import processor_types
-from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.scenario import Scenario
 from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt import throughput as smt_throughput
-from zlens.models.smt.metrics import Counted, Metrics, Times
-from zlens.rendering.charts import Chart, Series
-from zlens.schema.validators import Choice, Key, Line, Many, Number, Spec
+from zlens.models.smt.metrics import CoreMetrics, CpuTimes, StateTimes
+from zlens.rendering.charts import Chart, ChartSeries
+from zlens.schema.validators import Choice, Key, ListOf, Number, SingleLine, Spec
 from zlens.schema.wording import say
 
 SUMMARY = "multithreading: core metrics, CPU times, capacity left, bounds on throughput"
@@ -33,12 +33,12 @@ _SURPRISING = 0.1
 
 _CORE = Spec(
     (
-        Key("name", Line(), "name of the core"),
+        Key("name", SingleLine(), "name of the core"),
         Key("type", Choice(TYPES), "its type", default="IFL"),
         Key("share", Number(0, 100), "its entitlement", "% of a core", default=100.0),
         Key(
             "samples",
-            Many(Many(Number(0, 1e18), 1), 1),
+            ListOf(ListOf(Number(0, 1e18), 1), 1),
             "work of each thread in each sample, 0 if idle",
             default=None,
         ),
@@ -52,7 +52,7 @@ _CORE = Spec(
         Key("core_busy", Number(0, 100), "core busy (LPAR busy of the core)", "%", default=None),
         Key(
             "threads_busy",
-            Many(Number(0, 100), 1),
+            ListOf(Number(0, 100), 1),
             "busy of each of its threads (MVS busy)",
             "%",
             default=None,
@@ -71,7 +71,7 @@ _CORE = Spec(
 
 _TIME = Spec(
     (
-        Key("name", Line(), "name of the guest or service class"),
+        Key("name", SingleLine(), "name of the guest or service class"),
         Key("alone", _SECONDS, "raw time while the other thread of the core was idle", "s", default=None),
         Key("beside", _SECONDS, "raw time while the other thread was active", "s", default=None),
         Key("mt1", _SECONDS, "MT-1 equivalent time instead, if known", "s", default=None),
@@ -82,7 +82,7 @@ _TIME = Spec(
 
 _HYPTOP = Spec(
     (
-        Key("name", Line(), "name of the partition (system)"),
+        Key("name", SingleLine(), "name of the partition (system)"),
         Key("cores", Number(0, 1000), "its cores (#core)", default=None),
         Key("core", Number(0, 1e6), "core dispatch time (core)", "% of 1"),
         Key("thread", Number(0, 1e6), "thread time (the)", "% of 1"),
@@ -93,12 +93,17 @@ _HYPTOP = Spec(
 
 SPEC = Spec(
     (
-        Key("core", Many(_CORE), "a core, from samples, counters, busy times or thread density", default=[]),
-        Key("time", Many(_TIME), "CPU time of a guest or of a service class", default=[]),
-        Key("hyptop", Many(_HYPTOP), "a partition as shown by hyptop on Linux", default=[]),
-        Key("run", Many(smt_throughput.RUN), "a run of a workload, measured or to predict", default=[]),
         Key(
-            "base", Line(), "run that others are compared with; default: the first measured one", default=None
+            "core", ListOf(_CORE), "a core, from samples, counters, busy times or thread density", default=[]
+        ),
+        Key("time", ListOf(_TIME), "CPU time of a guest or of a service class", default=[]),
+        Key("hyptop", ListOf(_HYPTOP), "a partition as shown by hyptop on Linux", default=[]),
+        Key("run", ListOf(smt_throughput.RUN), "a run of a workload, measured or to predict", default=[]),
+        Key(
+            "base",
+            SingleLine(),
+            "run that others are compared with; default: the first measured one",
+            default=None,
         ),
     )
 )
@@ -168,44 +173,48 @@ guests = 12
 """
 
 _CORES = (
-    Column("name", "Core"),
-    Column("type", "Type"),
-    Column("core_busy_pct", "Core busy", "%", "of elapsed time", 2),
-    Column("thread_density", "Density", "", "threads active while the core was busy", 2),
-    Column("productivity_pct", "Prod", "%", "work relative to two threads always active while it was busy"),
-    Column("capacity_factor_pct", "CF", "%", "work rate relative to one thread"),
-    Column("max_capacity_factor_pct", "Max CF", "%", "the same with two threads always active"),
-    Column("mt_utilization_pct", "MT util", "%", "core busy x productivity", 2),
-    Column("share_pct", "Share", "%", "its entitlement"),
-    Column("available_pct", "Left", "%", "share - MT util", 2),
+    AnswerColumn("name", "Core"),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("core_busy_pct", "Core busy", "%", "of elapsed time", 2),
+    AnswerColumn("thread_density", "Density", "", "threads active while the core was busy", 2),
+    AnswerColumn(
+        "productivity_pct", "Prod", "%", "work relative to two threads always active while it was busy"
+    ),
+    AnswerColumn("capacity_factor_pct", "CF", "%", "work rate relative to one thread"),
+    AnswerColumn("max_capacity_factor_pct", "Max CF", "%", "the same with two threads always active"),
+    AnswerColumn("mt_utilization_pct", "MT util", "%", "core busy x productivity", 2),
+    AnswerColumn("share_pct", "Share", "%", "its entitlement"),
+    AnswerColumn("available_pct", "Left", "%", "share - MT util", 2),
 )
 _OF_TYPES = (
-    Column("type", "Type"),
-    Column("cores", "Cores"),
-    Column("core_busy_pct", "Core busy", "%", "mean of its cores", 2),
-    Column("thread_density", "Density", "", "weighted by core-busy time", 3),
-    Column("productivity_pct", "Prod", "%", "used / core busy"),
-    Column("capacity_factor_pct", "CF", "%", "weighted by core-busy time"),
-    Column("max_capacity_factor_pct", "Max CF", "%"),
-    Column("used_pct", "Used", "% of 1", "sum of MT util of its cores", 2),
-    Column("share_pct", "Share", "% of 1", "sum of shares of its cores"),
-    Column("available_pct", "Left", "% of 1", "share - used", 2),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("cores", "Cores"),
+    AnswerColumn("core_busy_pct", "Core busy", "%", "mean of its cores", 2),
+    AnswerColumn("thread_density", "Density", "", "weighted by core-busy time", 3),
+    AnswerColumn("productivity_pct", "Prod", "%", "used / core busy"),
+    AnswerColumn("capacity_factor_pct", "CF", "%", "weighted by core-busy time"),
+    AnswerColumn("max_capacity_factor_pct", "Max CF", "%"),
+    AnswerColumn("used_pct", "Used", "% of 1", "sum of MT util of its cores", 2),
+    AnswerColumn("share_pct", "Share", "% of 1", "sum of shares of its cores"),
+    AnswerColumn("available_pct", "Left", "% of 1", "share - used", 2),
 )
 _TIMES = (
-    Column("name", "Time of"),
-    Column("raw", "Raw", "s", "on a thread", 3),
-    Column("mt1", "MT-1 equiv", "s", "as if alone on a core", 3),
-    Column("prorated", "Prorated", "s", "half of it beside another thread", 3),
-    Column("scale", "Prorated/raw", "", "the factor of Linux's scaled CPU time", 3),
-    Column("appl_pct", "APPL", "%", "MT-1 equivalent over the interval at the largest capacity factor", 2),
+    AnswerColumn("name", "Time of"),
+    AnswerColumn("raw", "Raw", "s", "on a thread", 3),
+    AnswerColumn("mt1", "MT-1 equiv", "s", "as if alone on a core", 3),
+    AnswerColumn("prorated", "Prorated", "s", "half of it beside another thread", 3),
+    AnswerColumn("scale", "Prorated/raw", "", "the factor of Linux's scaled CPU time", 3),
+    AnswerColumn(
+        "appl_pct", "APPL", "%", "MT-1 equivalent over the interval at the largest capacity factor", 2
+    ),
 )
 _PARTITIONS = (
-    Column("name", "Partition"),
-    Column("core_pct", "Core", "% of 1", "core dispatch time", 2),
-    Column("thread_pct", "Thread", "% of 1", "thread time", 2),
-    Column("thread_density", "Density", "", "threads active while a core was dispatched", 3),
-    Column("used_pct", "Used", "% of 1", "of the capacity of cores, counting both threads", 2),
-    Column("available_pct", "Left", "% of 1", "cores - used", 2),
+    AnswerColumn("name", "Partition"),
+    AnswerColumn("core_pct", "Core", "% of 1", "core dispatch time", 2),
+    AnswerColumn("thread_pct", "Thread", "% of 1", "thread time", 2),
+    AnswerColumn("thread_density", "Density", "", "threads active while a core was dispatched", 3),
+    AnswerColumn("used_pct", "Used", "% of 1", "of the capacity of cores, counting both threads", 2),
+    AnswerColumn("available_pct", "Left", "% of 1", "cores - used", 2),
 )
 
 
@@ -221,18 +230,18 @@ def solve(scenario: Scenario) -> Answer:
     if any(row[1] != row[3] and row[2] is not None for row in times):
         scenario.assume("smt_mt1_rule")
     if cores:
-        answer.tables.append(Table("cores", "Cores", _CORES, cores))
+        answer.tables.append(AnswerTable("cores", "Cores", _CORES, cores))
         _add_types(scenario, answer, metrics_of_cores)
         series = (
-            Series("core busy", [_percent(metrics.busy) for metrics in metrics_of_cores]),
-            Series("MT utilization", [_percent(metrics.utilization) for metrics in metrics_of_cores]),
+            ChartSeries("core busy", [_percent(metrics.busy) for metrics in metrics_of_cores]),
+            ChartSeries("MT utilization", [_percent(metrics.utilization) for metrics in metrics_of_cores]),
         )
         answer.charts.append(Chart("Cores", "bars", [str(row[0]) for row in cores], series, "%"))
     if times:
-        answer.tables.append(Table("times", "CPU time", _TIMES, times))
+        answer.tables.append(AnswerTable("times", "CPU time", _TIMES, times))
     if scenario["hyptop"]:
         rows = [_partition(scenario, entry) for entry in scenario["hyptop"]]
-        answer.tables.append(Table("partitions", "Partitions by hyptop", _PARTITIONS, rows))
+        answer.tables.append(AnswerTable("partitions", "Partitions by hyptop", _PARTITIONS, rows))
     if scenario["run"]:
         smt_throughput.extend(answer, scenario)
         answer.follow = ("runs", "bound") if len(scenario["run"]) > len(answer.figures) else None
@@ -240,7 +249,7 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def _cores(
-    scenario: Scenario, answer: Answer, metrics: Sequence[Metrics]
+    scenario: Scenario, answer: Answer, metrics: Sequence[CoreMetrics]
 ) -> tuple[list[tuple[Value, ...]], list[tuple[Value, ...]]]:
     """A row for each core, and one for the time of each thread with samples."""
     rows: list[tuple[Value, ...]] = []
@@ -287,7 +296,7 @@ def _cores(
     return rows, times
 
 
-def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> Metrics:
+def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
     """Metrics of a core from the one kind of data it gives."""
     wrong, path = scenario.problem.wrong, f"core.{core['name']}"
     counters = ("cycles_one", "instructions_one", "cycles_two", "instructions_two")
@@ -320,13 +329,13 @@ def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> Metrics:
                 f"{path}: more core cycles than {core['seconds']:g} s at {core['ghz']:g} GHz",
                 "give cycles of the core: do not add those of two threads",
             )
-        return smt_metrics.measured(Counted(counts[0], counts[2], counts[1], counts[3], wall), maximum)
+        return smt_metrics.measured(StateTimes(counts[0], counts[2], counts[1], counts[3], wall), maximum)
     if kinds[2]:
         if busy is None or len(core["threads_busy"]) > 2:
             raise wrong(f"{path}.threads_busy needs core_busy and one or two threads", "add core_busy")
         density = smt_metrics.density_of(core["core_busy"], core["threads_busy"])
         if density is None:
-            return Metrics(busy=0.0, maximum=maximum, utilization=0.0)
+            return CoreMetrics(busy=0.0, maximum=maximum, utilization=0.0)
         if not 1.0 - _ROUNDING <= density <= 2.0 + _ROUNDING:
             raise wrong(
                 f"{path}: its threads sum to {density:.2f} of core_busy",
@@ -352,7 +361,7 @@ def _check_samples(scenario: Scenario, core: Mapping[str, Any]) -> None:
         )
 
 
-def _metric_cells(metrics: Metrics) -> tuple[float | None, ...]:
+def _metric_cells(metrics: CoreMetrics) -> tuple[float | None, ...]:
     """Metrics as in the columns, without utilization."""
     return (
         _percent(metrics.busy),
@@ -363,7 +372,7 @@ def _metric_cells(metrics: Metrics) -> tuple[float | None, ...]:
     )
 
 
-def _add_types(scenario: Scenario, answer: Answer, metrics: Sequence[Metrics]) -> None:
+def _add_types(scenario: Scenario, answer: Answer, metrics: Sequence[CoreMetrics]) -> None:
     """Add a row and figures for each type of core."""
     of_types: list[tuple[Value, ...]] = []
     for kind in TYPES:
@@ -384,7 +393,9 @@ def _add_types(scenario: Scenario, answer: Answer, metrics: Sequence[Metrics]) -
             "left": f"{kind}: left of their shares",
         }
         for key, value in (("used", used), ("left", left)):
-            answer.figures.append(Figure(f"{key}_{kind.lower()}", _percent(value), "% of 1", texts[key]))
+            answer.figures.append(
+                AnswerFigure(f"{key}_{kind.lower()}", _percent(value), "% of 1", texts[key])
+            )
         if (
             combined.busy is not None
             and left is not None
@@ -395,7 +406,7 @@ def _add_types(scenario: Scenario, answer: Answer, metrics: Sequence[Metrics]) -
                 f"were {100.0 * combined.busy:.0f} % busy: second threads were idle, and only more "
                 "concurrent virtual processors can use them"
             )
-    answer.tables.append(Table("types", "Types of cores", _OF_TYPES, of_types))
+    answer.tables.append(AnswerTable("types", "Types of cores", _OF_TYPES, of_types))
 
 
 def _time_entry(scenario: Scenario, entry: Mapping[str, Any]) -> tuple[Value, ...]:
@@ -422,7 +433,7 @@ def _time_entry(scenario: Scenario, entry: Mapping[str, Any]) -> tuple[Value, ..
     return (entry["name"], None, entry["mt1"], None, None, appl)  # fmt: skip
 
 
-def _time_row(name: str, times: Times, interval: float | None, maximum: float | None) -> tuple[Value, ...]:
+def _time_row(name: str, times: CpuTimes, interval: float | None, maximum: float | None) -> tuple[Value, ...]:
     appl = (
         smt_metrics.appl(times.mt1, interval, maximum)
         if times.mt1 is not None and interval and maximum

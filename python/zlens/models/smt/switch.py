@@ -17,13 +17,13 @@ from zlens.catalog import processor_types
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.models import interval_choice
-from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.models.constants import constant
-from zlens.models.interval_choice import Asked, at_end
-from zlens.models.scenario_errors import Problem
+from zlens.models.interval_choice import QuerySession, at_end
+from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import tables as smt_tables
-from zlens.models.smt.bounds import Bound, Part
+from zlens.models.smt.bounds import DemandPart, ThroughputBound
 from zlens.models.smt.throughput import MISSES
 from zlens.schema.validators import Integer, Number
 
@@ -35,42 +35,42 @@ _MOST_BOUNDS = 12
 _REST = ""
 
 _CHANGES = (
-    Column("type", "Type"),
-    Column("cores", "Cores", text="measured: online cores", decimals=0),
-    Column("threads_now", "Threads", "now", "threads of a core in the interval", 0),
-    Column("threads_then", "Threads", "then", "threads of a core after the switch", 0),
-    Column("most_now", "At most", "now", "solved: lowest bound; throughput of the interval is 1", 3),
-    Column("most_then", "At most", "then", "solved: lowest bound; throughput of the interval is 1", 3),
-    Column("ratio", "Then/now", "", "solved: ratio of bounds, not of throughput", 3),
-    Column("held_by", "Limited by", text="solved: what the lowest bound is for then"),
-    Column("serial", "If serial", "then", "at most, if the busiest virtual CPU's work cannot move", 3),
-    Column("density", "Density", "then", "solved: threads active on a busy core at that bound", 2),
-    Column("predicted", "Predicted", "then/now", "point value; only with path factors", 3),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("cores", "Cores", text="measured: online cores", decimals=0),
+    AnswerColumn("threads_now", "Threads", "now", "threads of a core in the interval", 0),
+    AnswerColumn("threads_then", "Threads", "then", "threads of a core after the switch", 0),
+    AnswerColumn("most_now", "At most", "now", "solved: lowest bound; throughput of the interval is 1", 3),
+    AnswerColumn("most_then", "At most", "then", "solved: lowest bound; throughput of the interval is 1", 3),
+    AnswerColumn("ratio", "Then/now", "", "solved: ratio of bounds, not of throughput", 3),
+    AnswerColumn("held_by", "Limited by", text="solved: what the lowest bound is for then"),
+    AnswerColumn("serial", "If serial", "then", "at most, if the busiest virtual CPU's work cannot move", 3),
+    AnswerColumn("density", "Density", "then", "solved: threads active on a busy core at that bound", 2),
+    AnswerColumn("predicted", "Predicted", "then/now", "point value; only with path factors", 3),
 )
 _BOUNDS = (
-    Column("type", "Type"),
-    Column("held_by", "Bound"),
-    Column("work", "Work", "cores", "CPU time per second, as if alone on cores", 3),
-    Column("at_once", "At once", "then", "threads, or virtual CPUs", 0),
-    Column("most_now", "At most", "now", "solved; throughput of the interval is 1", 3),
-    Column("most_then", "At most", "then", "solved; throughput of the interval is 1", 3),
-    Column("how", "Rests on", text="what is measured and what assumed"),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("held_by", "Bound"),
+    AnswerColumn("work", "Work", "cores", "CPU time per second, as if alone on cores", 3),
+    AnswerColumn("at_once", "At once", "then", "threads, or virtual CPUs", 0),
+    AnswerColumn("most_now", "At most", "now", "solved; throughput of the interval is 1", 3),
+    AnswerColumn("most_then", "At most", "then", "solved; throughput of the interval is 1", 3),
+    AnswerColumn("how", "Rests on", text="what is measured and what assumed"),
 )
 _NUMBERS = (
-    Column("type", "Type"),
-    Column("number", "Number"),
-    Column("value", "Value", decimals=3),
-    Column("unit", "Unit"),
-    Column("how", "How", text="measured, solved, assumed, or unknown"),
-    Column("where", "From"),
+    AnswerColumn("type", "Type"),
+    AnswerColumn("number", "Number"),
+    AnswerColumn("value", "Value", decimals=3),
+    AnswerColumn("unit", "Unit"),
+    AnswerColumn("how", "How", text="measured, solved, assumed, or unknown"),
+    AnswerColumn("where", "From"),
 )
 _PUBLISHED = (
-    Column("what", "Published by IBM"),
-    Column("machine", "Machine"),
-    Column("low", "From", "then/now", decimals=2),
-    Column("high", "To", "then/now", decimals=2),
-    Column("mean", "Mean", "then/now", decimals=2),
-    Column("publication", "Publication"),
+    AnswerColumn("what", "Published by IBM"),
+    AnswerColumn("machine", "Machine"),
+    AnswerColumn("low", "From", "then/now", decimals=2),
+    AnswerColumn("high", "To", "then/now", decimals=2),
+    AnswerColumn("mean", "Mean", "then/now", decimals=2),
+    AnswerColumn("publication", "Publication"),
 )
 
 
@@ -93,7 +93,7 @@ class Settings(Struct):
         return self.path.get(name, self.path.get("", 1.0))
 
 
-class Cores(Struct):
+class SwitchedCores(Struct):
     """Cores of one type in the interval. raw: threads busy on average. Factors are ratios.
 
     slowing  raw time of work over its time alone on a core
@@ -113,7 +113,7 @@ class Cores(Struct):
         self.numbers.append((self.kind, name, value, unit, how, where))
 
 
-class User(Struct, frozen=True):
+class GuestProcessors(Struct, frozen=True):
     """Virtual processors of one type of a guest: number, processors used, and use of the busiest."""
 
     name: str
@@ -123,7 +123,7 @@ class User(Struct, frozen=True):
 
 
 def switched(
-    session: Asked, system: str, end: dt.datetime, threads: int, settings: Sequence[str] = ()
+    session: QuerySession, system: str, end: dt.datetime, threads: int, settings: Sequence[str] = ()
 ) -> Answer:
     """Bounds on the throughput of an interval with a number of threads on each core.
 
@@ -170,9 +170,9 @@ def switched(
                 "shown, none of virtual CPUs or serialization"
             )
     answer.tables += [
-        Table("changes", f"Multithreading {switch}", _CHANGES, changes),
-        Table("bounds", "Bounds on throughput", _BOUNDS, bounds),
-        Table("numbers", "Numbers", _NUMBERS, [row for cores in changing for row in cores.numbers]),
+        AnswerTable("changes", f"Multithreading {switch}", _CHANGES, changes),
+        AnswerTable("bounds", "Bounds on throughput", _BOUNDS, bounds),
+        AnswerTable("numbers", "Numbers", _NUMBERS, [row for cores in changing for row in cores.numbers]),
         _published(threads),
     ]
     _add_transactions(session, where, answer, changes)
@@ -182,7 +182,7 @@ def switched(
 
 def _parse_settings(settings: Sequence[str]) -> Settings:
     """Parse and check the settings."""
-    problem, chosen = Problem(None), Settings()
+    problem, chosen = ScenarioErrors(None), Settings()
     factor = Number(0, 1000, above=True)
     for setting in settings:
         key, _, text = setting.partition("=")
@@ -207,7 +207,7 @@ def _parse_settings(settings: Sequence[str]) -> Settings:
     return chosen
 
 
-def _cores(session: Asked, where: str, system: str, chosen: Settings) -> Iterator[Cores]:
+def _cores(session: QuerySession, where: str, system: str, chosen: Settings) -> Iterator[SwitchedCores]:
     """Cores of each type: number, busy, and slowing of their threads."""
     sampled = {
         row[0]: row[1:]
@@ -231,7 +231,7 @@ def _cores(session: Asked, where: str, system: str, chosen: Settings) -> Iterato
         activated = of_type[0] or level.get(kind)
         threads = int(activated or (2 if processors > cores else 1))
         raw = (threads_busy if threads == 2 else busy) if all_measured else None
-        cores_of_type = Cores(kind, int(cores), threads, raw, entitled=of_type[4])
+        cores_of_type = SwitchedCores(kind, int(cores), threads, raw, entitled=of_type[4])
         cores_of_type.number("cores", cores, "cores", "measured", "online processors, by core")
         if activated or processors > cores:
             cores_of_type.number("threads", threads, "per core", "measured", "threads activated or observed")
@@ -248,7 +248,7 @@ def _cores(session: Asked, where: str, system: str, chosen: Settings) -> Iterato
         yield cores_of_type
 
 
-def _slowing(cores: Cores, of_type: Sequence[Any], chosen: Settings) -> None:
+def _slowing(cores: SwitchedCores, of_type: Sequence[Any], chosen: Settings) -> None:
     """Set how much threads slowed each other, and the largest capacity factor."""
     density, factor, recorded = of_type[1], _ratio(of_type[2]), _ratio(of_type[3])
     cores.maximum = chosen.maximum or recorded
@@ -284,7 +284,9 @@ def _slowing(cores: Cores, of_type: Sequence[Any], chosen: Settings) -> None:
     cores.slowing = smt_bounds.slowing(density, factor)
 
 
-def _switchable(answer: Answer, changing: Sequence[Cores], threads: int, source: str) -> list[Cores]:
+def _switchable(
+    answer: Answer, changing: Sequence[SwitchedCores], threads: int, source: str
+) -> list[SwitchedCores]:
     """The types whose cores can be switched."""
     if threads == 1:
         return list(changing)
@@ -295,7 +297,7 @@ def _switchable(answer: Answer, changing: Sequence[Cores], threads: int, source:
 
 
 def _note_left_out(
-    answer: Answer, types_of_cores: Sequence[Cores], changing: Sequence[Cores], threads: int
+    answer: Answer, types_of_cores: Sequence[SwitchedCores], changing: Sequence[SwitchedCores], threads: int
 ) -> None:
     for cores in types_of_cores:
         if cores in changing:
@@ -309,7 +311,9 @@ def _note_left_out(
         answer.notes.append(f"{cores.kind} left out: {why}")
 
 
-def _users(session: Asked, where: str, kinds: Sequence[str]) -> tuple[dict[str, list[User]], list[str]]:
+def _users(
+    session: QuerySession, where: str, kinds: Sequence[str]
+) -> tuple[dict[str, list[GuestProcessors]], list[str]]:
     """Guests by type of their virtual processors, and those whose use is unknown."""
     only = kinds[0] if len(kinds) == 1 else None
     rows = session.sql(
@@ -317,18 +321,18 @@ def _users(session: Asked, where: str, kinds: Sequence[str]) -> tuple[dict[str, 
         f"count(cpu_pct) = count(*) FROM guest_cpu WHERE {where} AND basis = 'sample' "
         "GROUP BY userid, cpu_type ORDER BY userid, cpu_type"
     ).rows
-    users: dict[str, list[User]] = {}
+    users: dict[str, list[GuestProcessors]] = {}
     blind = []
     for userid, kind, virtual, used, busiest, all_measured in rows:
         type_of = kind or only
         if type_of is None or not all_measured:
             blind.append(str(userid))
             continue
-        users.setdefault(type_of, []).append(User(str(userid), int(virtual), used, busiest))
+        users.setdefault(type_of, []).append(GuestProcessors(str(userid), int(virtual), used, busiest))
     return users, blind
 
 
-def _parts(cores: Cores, users: Sequence[User], chosen: Settings) -> list[Part]:
+def _parts(cores: SwitchedCores, users: Sequence[GuestProcessors], chosen: Settings) -> list[DemandPart]:
     """Work per second of each guest and of the remainder, in cores with one thread active."""
     raw = cores.raw or 0.0
     parts = []
@@ -337,7 +341,7 @@ def _parts(cores: Cores, users: Sequence[User], chosen: Settings) -> list[Part]:
             continue
         serial = chosen.serial.get(user.name, user.busiest / user.used if user.virtual_cpus > 1 else 0.0)
         parts.append(
-            Part(
+            DemandPart(
                 user.name,
                 user.used / cores.slowing,
                 user.virtual_cpus,
@@ -346,11 +350,11 @@ def _parts(cores: Cores, users: Sequence[User], chosen: Settings) -> list[Part]:
             )
         )
     rest = max(0.0, raw - sum(user.used for user in users))
-    return [*parts, Part(_REST, rest / cores.slowing, 2 * cores.cores)]
+    return [*parts, DemandPart(_REST, rest / cores.slowing, 2 * cores.cores)]
 
 
 def _switch_type(
-    answer: Answer, cores: Cores, users: Sequence[User], threads: int, chosen: Settings
+    answer: Answer, cores: SwitchedCores, users: Sequence[GuestProcessors], threads: int, chosen: Settings
 ) -> tuple[tuple[Value, ...], list[tuple[Value, ...]]]:
     """The row of a type of cores, and the rows of its bounds."""
     parts = _parts(cores, users, chosen)
@@ -386,7 +390,7 @@ def _switch_type(
         ),
         *((("predicted", predicted, f"{cores.kind}: predicted, then / now"),) if chosen.point else ()),
     ):
-        answer.figures.append(Figure(f"{key}_{cores.kind.lower()}", value, "", text, 3))
+        answer.figures.append(AnswerFigure(f"{key}_{cores.kind.lower()}", value, "", text, 3))
     row = (
         cores.kind,
         cores.cores,
@@ -420,8 +424,8 @@ def _switch_type(
 
 def _predicted(
     answer: Answer,
-    cores: Cores,
-    parts: Sequence[Part],
+    cores: SwitchedCores,
+    parts: Sequence[DemandPart],
     threads: int,
     chosen: Settings,
     bound_now: float | None,
@@ -442,21 +446,21 @@ def _predicted(
     return None if limiting is None or limiting.most is None else limiting.most / bound_now
 
 
-def _is_shown(bound: Bound) -> bool:
+def _is_shown(bound: ThroughputBound) -> bool:
     """Whether to show a bound: not those of virtual processors of the remainder."""
     return bound.most is not None and bound.held_by != f"virtual CPUs of {_REST}"
 
 
-def _part_name(bound: Bound) -> str:
+def _part_name(bound: ThroughputBound) -> str:
     return bound.held_by.partition(" of ")[2]
 
 
-def _is_assumed(bound: Bound, chosen: Settings) -> bool:
+def _is_assumed(bound: ThroughputBound, chosen: Settings) -> bool:
     """Whether a bound is serialization only inferred from the busiest virtual processor."""
     return bound.held_by.startswith("serialization") and _part_name(bound) not in chosen.serial
 
 
-def _rests_on(bound: Bound, chosen: Settings) -> str:
+def _rests_on(bound: ThroughputBound, chosen: Settings) -> str:
     if bound.held_by == "processors":
         return "measured use of all"
     if bound.held_by.startswith("virtual"):
@@ -466,7 +470,7 @@ def _rests_on(bound: Bound, chosen: Settings) -> str:
     return "measured use of its busiest virtual CPU, assumed unable to move to others"
 
 
-def _published(threads: int) -> Table:
+def _published(threads: int) -> AnswerTable:
     """IBM's published ranges of throughput, inverted if threads are switched off."""
     rows: list[tuple[Value, ...]] = []
     for row in smt_tables.ranges():
@@ -476,11 +480,11 @@ def _published(threads: int) -> Table:
         if threads == 1:
             low, high, mean = 1.0 / high, 1.0 / low, None
         rows.append((row["what"], row["machine"], low, high, mean, row["publication"]))
-    return Table("published", "", _PUBLISHED, rows)
+    return AnswerTable("published", "", _PUBLISHED, rows)
 
 
 def _add_transactions(
-    session: Asked, where: str, answer: Answer, changes: Sequence[tuple[Value, ...]]
+    session: QuerySession, where: str, answer: Answer, changes: Sequence[tuple[Value, ...]]
 ) -> None:
     """Note the bounds in transactions, if the input reports them."""
     rows = session.sql(f"SELECT etr FROM load WHERE {where} AND etr IS NOT NULL").rows
@@ -496,7 +500,7 @@ def _add_transactions(
 
 
 def _add_notes(
-    answer: Answer, changing: Sequence[Cores], threads: int, chosen: Settings, blind: Sequence[str]
+    answer: Answer, changing: Sequence[SwitchedCores], threads: int, chosen: Settings, blind: Sequence[str]
 ) -> None:
     if not chosen.point:
         answer.notes.append(
@@ -540,7 +544,7 @@ def _add_notes(
         )
 
 
-def _value_of(bound: Bound | None) -> float | None:
+def _value_of(bound: ThroughputBound | None) -> float | None:
     return None if bound is None else bound.most
 
 

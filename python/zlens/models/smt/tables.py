@@ -5,61 +5,61 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from zlens.models.answer import Column, Table
+from zlens.models.answer import AnswerColumn, AnswerTable
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 _FILE = FACTS / "models" / "smt_published.toml"
 
 RUNS = (
-    Column("name", "Run"),
-    Column("cores", "Cores"),
-    Column("threads", "Threads", text="threads per core"),
-    Column("etr", "Measured", "1/s", "measured throughput", 3),
-    Column("bound", "At most", "1/s", "lowest of its bounds", 3),
-    Column("held_by", "Limited by", text="what the lowest bound is for"),
-    Column("reached_pct", "Reached", "%", "measured throughput over the bound"),
-    Column("demands", "Demands", text="source of the demands in the bounds"),
-    Column("predicted", "Predicted", "1/s", "point value; only with path factors", 3),
-    Column("error_pct", "Error", "%", "predicted against measured"),
-    Column("density", "Density", "", "thread density when the bound from work demands is reached", 2),
+    AnswerColumn("name", "Run"),
+    AnswerColumn("cores", "Cores"),
+    AnswerColumn("threads", "Threads", text="threads per core"),
+    AnswerColumn("etr", "Measured", "1/s", "measured throughput", 3),
+    AnswerColumn("bound", "At most", "1/s", "lowest of its bounds", 3),
+    AnswerColumn("held_by", "Limited by", text="what the lowest bound is for"),
+    AnswerColumn("reached_pct", "Reached", "%", "measured throughput over the bound"),
+    AnswerColumn("demands", "Demands", text="source of the demands in the bounds"),
+    AnswerColumn("predicted", "Predicted", "1/s", "point value; only with path factors", 3),
+    AnswerColumn("error_pct", "Error", "%", "predicted against measured"),
+    AnswerColumn("density", "Density", "", "thread density when the bound from work demands is reached", 2),
 )
 BOUNDS = (
-    Column("run", "Run"),
-    Column("held_by", "Bound"),
-    Column("demand", "Demand", "s", "CPU time per transaction; work, if from another run", 5),
-    Column("at_once", "At once", "", "processors or virtual CPUs", 0),
-    Column("most", "At most", "1/s", "throughput", 3),
-    Column("binds", "Binds"),
+    AnswerColumn("run", "Run"),
+    AnswerColumn("held_by", "Bound"),
+    AnswerColumn("demand", "Demand", "s", "CPU time per transaction; work, if from another run", 5),
+    AnswerColumn("at_once", "At once", "", "processors or virtual CPUs", 0),
+    AnswerColumn("most", "At most", "1/s", "throughput", 3),
+    AnswerColumn("binds", "Binds"),
 )  # fmt: skip
 AGAINST = (
-    Column("run", "Run"),
-    Column("etr_ratio", "ETRR", "", "external throughput relative to the base run", 3),
-    Column("itr_ratio", "ITRR", "", "internal throughput, by busy of all logical processors", 3),
-    Column("time_ratio", "CPU/tran", "", "raw CPU time per transaction relative to the base run", 3),
-    Column("thread_density", "Density", "", "threads active while a core is busy", 2),
-    Column("capacity_factor_pct", "CF", "%", "capacity factor"),
-    Column("max_capacity_factor_pct", "Max CF", "%", "largest capacity factor"),
-    Column("slowing", "Slowing", "", "part of that from threads slowing each other: density / CF", 3),
-    Column("path", "Path", "", "part of that not explained by slowing", 3),
-    Column("response", "Response", "s", "transactions in the system / throughput", 4),
+    AnswerColumn("run", "Run"),
+    AnswerColumn("etr_ratio", "ETRR", "", "external throughput relative to the base run", 3),
+    AnswerColumn("itr_ratio", "ITRR", "", "internal throughput, by busy of all logical processors", 3),
+    AnswerColumn("time_ratio", "CPU/tran", "", "raw CPU time per transaction relative to the base run", 3),
+    AnswerColumn("thread_density", "Density", "", "threads active while a core is busy", 2),
+    AnswerColumn("capacity_factor_pct", "CF", "%", "capacity factor"),
+    AnswerColumn("max_capacity_factor_pct", "Max CF", "%", "largest capacity factor"),
+    AnswerColumn("slowing", "Slowing", "", "part of that from threads slowing each other: density / CF", 3),
+    AnswerColumn("path", "Path", "", "part of that not explained by slowing", 3),
+    AnswerColumn("response", "Response", "s", "transactions in the system / throughput", 4),
 )
 DEMANDS = (
-    Column("run", "Run"),
-    Column("part", "Part"),
-    Column("virtual_cpus", "VCPUs", "", "virtual processors of all its guests"),
-    Column("busy_pct", "Busy", "% of 1", "of each of its guests"),
-    Column("demand", "Demand", "s", "raw CPU time per transaction", 5),
-    Column("ratio", "Ratio", "", "relative to the base run", 3),
-    Column("path", "Path", "", "part not explained by slower threads", 3),
+    AnswerColumn("run", "Run"),
+    AnswerColumn("part", "Part"),
+    AnswerColumn("virtual_cpus", "VCPUs", "", "virtual processors of all its guests"),
+    AnswerColumn("busy_pct", "Busy", "% of 1", "of each of its guests"),
+    AnswerColumn("demand", "Demand", "s", "raw CPU time per transaction", 5),
+    AnswerColumn("ratio", "Ratio", "", "relative to the base run", 3),
+    AnswerColumn("path", "Path", "", "part not explained by slower threads", 3),
 )
 _PUBLISHED = (
-    Column("what", "Published: with SMT-2 relative to without"),
-    Column("machine", "Machine"),
-    Column("low", "From", "ratio", decimals=2),
-    Column("high", "To", "ratio", decimals=2),
-    Column("mean", "Mean", "ratio", decimals=2),
-    Column("publication", "Publication"),
+    AnswerColumn("what", "Published: with SMT-2 relative to without"),
+    AnswerColumn("machine", "Machine"),
+    AnswerColumn("low", "From", "ratio", decimals=2),
+    AnswerColumn("high", "To", "ratio", decimals=2),
+    AnswerColumn("mean", "Mean", "ratio", decimals=2),
+    AnswerColumn("publication", "Publication"),
 )
 
 
@@ -79,10 +79,10 @@ def second_thread(under: str) -> tuple[list[str], str]:
     return fact["types"], fact["source"]
 
 
-def published() -> Table:
+def published() -> AnswerTable:
     """The published ranges as a table."""
     rows = [
         (row["what"], row["machine"], row["low"], row["high"], row.get("mean"), row["publication"])
         for row in ranges()
     ]
-    return Table("published", "", _PUBLISHED, rows)
+    return AnswerTable("published", "", _PUBLISHED, rows)

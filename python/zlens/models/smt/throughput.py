@@ -12,13 +12,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zlens.models.answer import Answer, Figure, Table, Value
+from zlens.models.answer import Answer, AnswerFigure, AnswerTable, Value
 from zlens.models.scenario import Scenario
 from zlens.models.smt import bounds as smt_bounds
-from zlens.models.smt.bounds import Bound, Part
+from zlens.models.smt.bounds import DemandPart, ThroughputBound
 from zlens.models.smt.tables import AGAINST, BOUNDS, DEMANDS, RUNS, published
-from zlens.rendering.charts import Chart, Series
-from zlens.schema.validators import Integer, Key, Line, Many, Number, Spec
+from zlens.rendering.charts import Chart, ChartSeries
+from zlens.schema.validators import Integer, Key, ListOf, Number, SingleLine, Spec
 
 #: Rounding of printed percentages can exceed 1 or 2 threads by this much.
 _ROUNDING = 0.02
@@ -36,7 +36,7 @@ _BEYOND = 1.02
 
 PART = Spec(
     (
-        Key("name", Line(), "name of the part: clients, servers, ..."),
+        Key("name", SingleLine(), "name of the part: clients, servers, ..."),
         Key("guests", Integer(1, 100_000), "guests that run it", default=1),
         Key("virtual_cpus", Integer(1, 128), "virtual processors of each guest", default=1),
         Key(
@@ -61,7 +61,7 @@ PART = Spec(
 
 RUN = Spec(
     (
-        Key("name", Line(), "name of the run"),
+        Key("name", SingleLine(), "name of the run"),
         Key("cores", Integer(1, 1000), "logical cores"),
         Key("threads", Integer(1, 2), "threads activated on each core", default=1),
         Key("etr", Number(0, 1e12, above=True), "measured throughput", "transactions/s", default=None),
@@ -77,13 +77,13 @@ RUN = Spec(
         Key("capacity_factor", Number(50, 400), "measured; default: from thread density", "%", default=None),
         Key("max_capacity_factor", Number(100, 200), "its largest capacity factor", "%", default=None),
         Key("in_system", Number(0, 1e12), "transactions in the system, mean", default=None),
-        Key("calibrated_by", Line(), "measured run whose path factors apply to this one", default=None),
-        Key("part", Many(PART, least=1), "a part of each transaction and who runs it"),
+        Key("calibrated_by", SingleLine(), "measured run whose path factors apply to this one", default=None),
+        Key("part", ListOf(PART, least=1), "a part of each transaction and who runs it"),
     )
 )
 
 
-class Run(Struct, frozen=True):
+class SmtRun(Struct, frozen=True):
     """A run with its derived values. Factors are ratios; work is None if unknown."""
 
     says: Mapping[str, Any]
@@ -112,9 +112,9 @@ class Run(Struct, frozen=True):
         slowing = smt_bounds.slowing(self.density, self.factor)
         return tuple(demand / slowing for demand in self.raw)
 
-    def parts(self, demands: Sequence[float]) -> list[Part]:
+    def parts(self, demands: Sequence[float]) -> list[DemandPart]:
         return [
-            Part(
+            DemandPart(
                 part["name"],
                 demand,
                 part["guests"] * part["virtual_cpus"],
@@ -125,11 +125,11 @@ class Run(Struct, frozen=True):
         ]
 
 
-class Expected(Struct, frozen=True):
+class ExpectedThroughput(Struct, frozen=True):
     """What is expected of a run. predicted: None without path factors."""
 
-    bounds: list[Bound]
-    limiting: Bound | None
+    bounds: list[ThroughputBound]
+    limiting: ThroughputBound | None
     demands: str
     predicted: float | None = None
     density: float | None = None
@@ -144,8 +144,8 @@ def extend(answer: Answer, scenario: Scenario) -> None:
     expected = [_expected(scenario, answer, run, base, with_demands) for run in runs]
     pairs = list(zip(runs, expected, strict=True))
     answer.tables += [
-        Table("runs", "Throughput", RUNS, [_row(run, expected_) for run, expected_ in pairs]),
-        Table(
+        AnswerTable("runs", "Throughput", RUNS, [_row(run, expected_) for run, expected_ in pairs]),
+        AnswerTable(
             "bounds",
             "Bounds",
             BOUNDS,
@@ -156,17 +156,19 @@ def extend(answer: Answer, scenario: Scenario) -> None:
     if measured:
         of = base if base is not None and base.measured else measured[0]
         rows = [_against(run, of) for run in measured]
-        answer.tables.append(Table("against", f"Measured, relative to {of.name}", AGAINST, rows))
+        answer.tables.append(AnswerTable("against", f"Measured, relative to {of.name}", AGAINST, rows))
         rows = [row for run in measured for row in _demand_rows(run, of)]
-        answer.tables.append(Table("demands", "Demands", DEMANDS, rows))
+        answer.tables.append(AnswerTable("demands", "Demands", DEMANDS, rows))
     if any(run.says["threads"] == 2 for run in runs):
         answer.tables.append(published())
     for run, outlook in pairs if len(pairs) <= _MOST_FIGURES else ():
         bound = outlook.limiting.most if outlook.limiting else None
-        answer.figures.append(Figure(f"bound_{run.name}", bound, "1/s", f"{run.name}: throughput at most", 3))
+        answer.figures.append(
+            AnswerFigure(f"bound_{run.name}", bound, "1/s", f"{run.name}: throughput at most", 3)
+        )
         if outlook.predicted is not None:
             answer.figures.append(
-                Figure(
+                AnswerFigure(
                     f"predicted_{run.name}", outlook.predicted, "1/s", f"{run.name}: throughput predicted", 3
                 )
             )
@@ -179,7 +181,7 @@ def extend(answer: Answer, scenario: Scenario) -> None:
     answer.charts.append(_chart(pairs))
 
 
-def _run(scenario: Scenario, says: Mapping[str, Any]) -> Run:
+def _run(scenario: Scenario, says: Mapping[str, Any]) -> SmtRun:
     wrong, path = scenario.problem.wrong, f"run.{says['name']}"
     measured = says["etr"] is not None
     if measured != (says["processor_busy"] is not None):
@@ -210,7 +212,7 @@ def _run(scenario: Scenario, says: Mapping[str, Any]) -> Run:
                 f"{path}: its parts were busier than its {processors} processors",
                 "give busy of each guest, in percent of one processor",
             )
-    return Run(says, None if raw is None else tuple(raw), *_state(scenario, says))
+    return SmtRun(says, None if raw is None else tuple(raw), *_state(scenario, says))
 
 
 def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:
@@ -242,7 +244,7 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
     return density, factor, maximum
 
 
-def _check_combinations(scenario: Scenario, runs: Sequence[Run]) -> None:
+def _check_combinations(scenario: Scenario, runs: Sequence[SmtRun]) -> None:
     wrong = scenario.problem.wrong
     if len({run.name for run in runs}) < len(runs):
         raise wrong("two runs have the same name", "use unique names")
@@ -255,7 +257,7 @@ def _check_combinations(scenario: Scenario, runs: Sequence[Run]) -> None:
             raise wrong(f"run.{run.name} has paths of some parts only", "give each a path, or calibrated_by")
 
 
-def _base(scenario: Scenario, with_demands: Mapping[str, Run]) -> Run | None:
+def _base(scenario: Scenario, with_demands: Mapping[str, SmtRun]) -> SmtRun | None:
     """The base run: the named one, else the first measured one, preferring runs without multithreading."""
     name = scenario["base"]
     if name is None:
@@ -265,7 +267,7 @@ def _base(scenario: Scenario, with_demands: Mapping[str, Run]) -> Run | None:
     return _find_run(scenario, with_demands, name, "base")
 
 
-def _find_run(scenario: Scenario, with_demands: Mapping[str, Run], name: str, where: str) -> Run:
+def _find_run(scenario: Scenario, with_demands: Mapping[str, SmtRun], name: str, where: str) -> SmtRun:
     run = with_demands.get(name)
     if run is None:
         raise scenario.problem.wrong(
@@ -277,14 +279,14 @@ def _find_run(scenario: Scenario, with_demands: Mapping[str, Run], name: str, wh
 
 
 def _expected(
-    scenario: Scenario, answer: Answer, run: Run, base: Run | None, with_demands: Mapping[str, Run]
-) -> Expected:
+    scenario: Scenario, answer: Answer, run: SmtRun, base: SmtRun | None, with_demands: Mapping[str, SmtRun]
+) -> ExpectedThroughput:
     """Bounds from its own demands, else from those of the base run; a point value with path factors."""
     point = any(part["path"] for part in run.says["part"]) or run.says["calibrated_by"] is not None
     own = None
     if run.raw is not None:
         bounds = smt_bounds.raw_bounds(run.parts(run.raw), run.processors)
-        own = Expected(bounds, smt_bounds.binding(bounds), "its own")
+        own = ExpectedThroughput(bounds, smt_bounds.binding(bounds), "its own")
         if not point:
             return own
     if base is None:
@@ -336,7 +338,7 @@ def _expected(
                 f"{run.name}: no point value without path factors; name the run to take them from "
                 f"(calibrated_by), or give each part a path"
             )
-        return Expected(bounds, limiting, demands, None, density)
+        return ExpectedThroughput(bounds, limiting, demands, None, density)
     reached = _part_of_bound_reached(scenario, from_run)
     bound = limiting.most if limiting else None
     predicted = None if reached is None or bound is None else reached * bound
@@ -345,10 +347,10 @@ def _expected(
     _path_notes(answer, run, from_run, by, paths or [])
     if own is not None:
         return replace(own, predicted=predicted, density=density)
-    return Expected(bounds, limiting, demands, predicted, density)
+    return ExpectedThroughput(bounds, limiting, demands, predicted, density)
 
 
-def _work_of_parts(scenario: Scenario, run: Run, source: Run) -> list[float]:
+def _work_of_parts(scenario: Scenario, run: SmtRun, source: SmtRun) -> list[float]:
     """Work of each part of a run, taken from another run by part name."""
     if source.work is None:
         raise scenario.problem.wrong(
@@ -372,7 +374,7 @@ def _work_of_parts(scenario: Scenario, run: Run, source: Run) -> list[float]:
     return [demands[part["name"]] for part in run.says["part"]]  # fmt: skip
 
 
-def _maximum(answer: Answer, run: Run, from_run: Run, base: Run) -> float | None:
+def _maximum(answer: Answer, run: SmtRun, from_run: SmtRun, base: SmtRun) -> float | None:
     """Largest capacity factor of a run: its own, or of the run with its path factors, or of the base."""
     if run.says["threads"] == 1:
         return 1.0
@@ -391,7 +393,7 @@ def _maximum(answer: Answer, run: Run, from_run: Run, base: Run) -> float | None
     return None
 
 
-def _part_of_bound_reached(scenario: Scenario, run: Run) -> float | None:
+def _part_of_bound_reached(scenario: Scenario, run: SmtRun) -> float | None:
     """Part of its own bound that a measured run reached."""
     if run.work is None:
         return None
@@ -402,14 +404,16 @@ def _part_of_bound_reached(scenario: Scenario, run: Run) -> float | None:
     return run.says["etr"] / limiting.most if limiting is not None and limiting.most else None
 
 
-def _no_point(run: Run) -> str:
+def _no_point(run: SmtRun) -> str:
     return (
         f"{run.name}: no point value, only bounds, because no path factor is calibrated (calibrated_by). "
         f"{MISSES}"
     )
 
 
-def _path_notes(answer: Answer, run: Run, from_run: Run, by: str | None, paths: Sequence[float]) -> None:
+def _path_notes(
+    answer: Answer, run: SmtRun, from_run: SmtRun, by: str | None, paths: Sequence[float]
+) -> None:
     if by is None and run.says["threads"] == 2 and all(path == 1.0 for path in paths):
         answer.notes.append(
             f"{run.name}: with path factors of 1 the prediction rests on the capacity factor alone. {MISSES}"
@@ -421,7 +425,7 @@ def _path_notes(answer: Answer, run: Run, from_run: Run, by: str | None, paths: 
         )
 
 
-def _row(run: Run, expected: Expected) -> tuple[Value, ...]:
+def _row(run: SmtRun, expected: ExpectedThroughput) -> tuple[Value, ...]:
     etr = run.says["etr"]
     bound = expected.limiting.most if expected.limiting else None
     return (
@@ -439,7 +443,7 @@ def _row(run: Run, expected: Expected) -> tuple[Value, ...]:
     )
 
 
-def _bound_rows(run: Run, expected: Expected) -> list[tuple[Value, ...]]:
+def _bound_rows(run: SmtRun, expected: ExpectedThroughput) -> list[tuple[Value, ...]]:
     return [
         (
             run.name,
@@ -453,7 +457,7 @@ def _bound_rows(run: Run, expected: Expected) -> list[tuple[Value, ...]]:
     ]
 
 
-def _against(run: Run, base: Run) -> tuple[Value, ...]:
+def _against(run: SmtRun, base: SmtRun) -> tuple[Value, ...]:
     says = run.says
     ratio = says["etr"] / base.says["etr"]
     raw, before = sum(run.raw or ()), sum(base.work or ())
@@ -473,7 +477,7 @@ def _against(run: Run, base: Run) -> tuple[Value, ...]:
     )
 
 
-def _demand_rows(run: Run, base: Run) -> list[tuple[Value, ...]]:
+def _demand_rows(run: SmtRun, base: SmtRun) -> list[tuple[Value, ...]]:
     before = {part["name"]: at for at, part in enumerate(base.says["part"])}
     rows: list[tuple[Value, ...]] = []
     for n, (part, demand) in enumerate(zip(run.says["part"], run.raw or (), strict=True)):
@@ -492,11 +496,13 @@ def _demand_rows(run: Run, base: Run) -> list[tuple[Value, ...]]:
     return rows
 
 
-def _chart(pairs: Sequence[tuple[Run, Expected]]) -> Chart:
+def _chart(pairs: Sequence[tuple[SmtRun, ExpectedThroughput]]) -> Chart:
     series = [
-        Series("measured", [run.says["etr"] for run, _ in pairs]),
-        Series("at most", [expected.limiting.most if expected.limiting else None for _, expected in pairs]),
+        ChartSeries("measured", [run.says["etr"] for run, _ in pairs]),
+        ChartSeries(
+            "at most", [expected.limiting.most if expected.limiting else None for _, expected in pairs]
+        ),
     ]
     if any(expected.predicted is not None for _, expected in pairs):
-        series.append(Series("predicted", [expected.predicted for _, expected in pairs]))
+        series.append(ChartSeries("predicted", [expected.predicted for _, expected in pairs]))
     return Chart("Throughput", "bars", [run.name for run, _ in pairs], tuple(series), "1/s")

@@ -9,12 +9,12 @@ import math
 
 from msgspec.structs import replace
 
-from zlens.models.answer import Answer, Figure
+from zlens.models.answer import Answer, AnswerFigure
 from zlens.models.partitions import model as partitions
 from zlens.models.scenario import Scenario
 from zlens.models.shares import model as shares
 from zlens.models.system import partitions as system_parts
-from zlens.models.system.partitions import Entry, Part
+from zlens.models.system.partitions import Entry, SystemPartition
 from zlens.models.system.spec import EXAMPLE as EXAMPLE
 from zlens.models.system.spec import SPEC as SPEC
 
@@ -45,7 +45,7 @@ def solve(scenario: Scenario) -> Answer:
         key = "users" if len(systems) == 1 else f"users_{part.name}"
         tables.append(replace(answer.table("users"), key=key, title=f"Users of {part.system}"))
         figures += [
-            Figure(
+            AnswerFigure(
                 figure.key if len(systems) == 1 else f"{figure.key}_{part.name}",
                 figure.value, figure.unit, f"{part.system}, {figure.text}", figure.decimals,
             )
@@ -67,16 +67,16 @@ def solve(scenario: Scenario) -> Answer:
     )
 
 
-def _unique(figures: list[Figure]) -> list[Figure]:
+def _unique(figures: list[AnswerFigure]) -> list[AnswerFigure]:
     """Figures of users under other keys than those of partitions."""
-    found: dict[str, Figure] = {}
+    found: dict[str, AnswerFigure] = {}
     for figure in figures:
         key = figure.key if figure.key not in found else f"{figure.key}_by_users"
         found[key] = replace(figure, key=key)
     return list(found.values())
 
 
-def _wanting(scenario: Scenario, part: Part, entry: Entry, notes: list[str]) -> Entry:
+def _wanting(scenario: Scenario, part: SystemPartition, entry: Entry, notes: list[str]) -> Entry:
     """A partition's entry with the demand of its users, unless it has one."""
     own = [user for user in part.users if user["type"] == entry["type"] and user["logged_on"]]
     for user in own:
@@ -111,7 +111,7 @@ def _named(transaction: Entry) -> set[str]:
     return {name for step in transaction["step"] for name in system_parts.users_of(step)}
 
 
-def demand(part: Part, user: Entry) -> float | None:
+def demand(part: SystemPartition, user: Entry) -> float | None:
     """CPU demand of transactions on a user, percent of one processor; None if it has none.
 
     A closed class offers what its customers would if nothing made them wait.

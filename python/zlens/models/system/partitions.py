@@ -32,7 +32,7 @@ _OF_COMMAND = {
 _OPERANDS = ("user", "core", "pool", "limit", "relative", "absolute", "type", "threads")
 
 
-class Part(Struct):
+class SystemPartition(Struct):
     """A partition: its cores, an entry for each type, and what is in its z/VM system, if it has one."""
 
     name: str
@@ -81,7 +81,7 @@ def partitions_scenario(scenario: Scenario, part_cores: list[Entry] | None = Non
     return Scenario({"title": scenario.title, **values, "partition": own}, scenario.problem)
 
 
-def shares_scenario(scenario: Scenario, part: Part, processors: dict[str, float]) -> Scenario:
+def shares_scenario(scenario: Scenario, part: SystemPartition, processors: dict[str, float]) -> Scenario:
     """The users of a partition who are logged on at the beginning as a scenario of the model of shares."""
     users = [{name: user[name] for name in shares.USER.by_name} for user in part.users if user["logged_on"]]
     pools = [{name: pool[name] for name in shares.POOL.by_name} for pool in part.pools]
@@ -96,11 +96,11 @@ def shares_scenario(scenario: Scenario, part: Part, processors: dict[str, float]
     return Scenario(values, scenario.problem)
 
 
-def parts(scenario: Scenario) -> list[Part]:
+def parts(scenario: Scenario) -> list[SystemPartition]:
     """The partitions with what belongs to each; ScenarioError for what does not fit together."""
-    found: dict[str, Part] = {}
+    found: dict[str, SystemPartition] = {}
     for entry in scenario["partition"]:
-        found.setdefault(entry["name"], Part(entry["name"], [])).cores.append(entry)
+        found.setdefault(entry["name"], SystemPartition(entry["name"], [])).cores.append(entry)
     of_tables = {
         "user": "users",
         "pool": "pools",
@@ -123,7 +123,9 @@ def parts(scenario: Scenario) -> list[Part]:
     return list(found.values())
 
 
-def _partition_of(scenario: Scenario, found: dict[str, Part], entry: Entry, where: str) -> Part:
+def _partition_of(
+    scenario: Scenario, found: dict[str, SystemPartition], entry: Entry, where: str
+) -> SystemPartition:
     wrong, name = scenario.problem.wrong, entry["partition"]
     if name is not None:
         if name not in found:
@@ -150,7 +152,7 @@ def _partition_of(scenario: Scenario, found: dict[str, Part], entry: Entry, wher
     return choice[0]
 
 
-def _place_volumes(scenario: Scenario, all_parts: Sequence[Part]) -> None:
+def _place_volumes(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> None:
     for number, volume in enumerate(scenario["volume"], 1):
         homes = [
             part
@@ -184,7 +186,7 @@ def _named(scenario: Scenario, what: str, name: str, form: re.Pattern[str] = _NA
         )
 
 
-def _check_numbers(scenario: Scenario, all_parts: Sequence[Part]) -> None:
+def _check_numbers(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> None:
     """What is unique in a machine."""
     for part in all_parts:
         _named(scenario, "a partition", part.name)
@@ -194,7 +196,7 @@ def _check_numbers(scenario: Scenario, all_parts: Sequence[Part]) -> None:
     _unique(scenario, "control_unit", [unit["name"] for unit in scenario["control_unit"]])
 
 
-def _check_part(scenario: Scenario, part: Part) -> None:
+def _check_part(scenario: Scenario, part: SystemPartition) -> None:
     wrong = scenario.problem.wrong
     for key in ("number", "system", "storage", "ipl"):
         if len({entry[key] for entry in part.cores if entry[key] is not None}) > 1:
@@ -242,7 +244,7 @@ def _check_part(scenario: Scenario, part: Part) -> None:
         _check_command(scenario, part, command, number)
 
 
-def _check_user(scenario: Scenario, part: Part, user: Entry) -> None:
+def _check_user(scenario: Scenario, part: SystemPartition, user: Entry) -> None:
     wrong, path = scenario.problem.wrong, f"user.{user['name']}"
     _named(scenario, "a user", user["name"])
     if not part.processors(user["type"]):
@@ -281,7 +283,7 @@ def _check_profile(scenario: Scenario, path: str, profile: Sequence[tuple[float,
         raise scenario.problem.wrong(f"the seconds of {path} do not increase", "order its entries by time")
 
 
-def _check_volumes(scenario: Scenario, part: Part, path: str, names: Sequence[str]) -> None:
+def _check_volumes(scenario: Scenario, part: SystemPartition, path: str, names: Sequence[str]) -> None:
     known = [volume["name"] for volume in part.volumes]
     for name in names:
         if name not in known:
@@ -295,7 +297,7 @@ def _check_volumes(scenario: Scenario, part: Part, path: str, names: Sequence[st
             )
 
 
-def _check_users(scenario: Scenario, part: Part, path: str, names: Sequence[str]) -> None:
+def _check_users(scenario: Scenario, part: SystemPartition, path: str, names: Sequence[str]) -> None:
     known = {user["name"] for user in part.users}
     for name in names:
         if name not in known:
@@ -311,7 +313,7 @@ def users_of(step: Entry) -> list[str]:
     return [named] if isinstance(named, str) else list(named or [])
 
 
-def _check_transaction(scenario: Scenario, part: Part, transaction: Entry) -> None:
+def _check_transaction(scenario: Scenario, part: SystemPartition, transaction: Entry) -> None:
     wrong, path = scenario.problem.wrong, f"transaction.{transaction['name']}"
     if (transaction["customers"] is None) == (transaction["rate"] is None):
         raise wrong(f"{path} needs exactly one of customers and rate",
@@ -344,7 +346,7 @@ def _check_transaction(scenario: Scenario, part: Part, transaction: Entry) -> No
         raise wrong(f"{path} takes no time at all", "give it a think time or work")
 
 
-def _check_relocations(scenario: Scenario, part: Part) -> None:
+def _check_relocations(scenario: Scenario, part: SystemPartition) -> None:
     wrong = scenario.problem.wrong
     by_name = {user["name"]: user for user in part.users}
     if part.relocations:
@@ -376,7 +378,7 @@ def _check_relocations(scenario: Scenario, part: Part) -> None:
                         "keep one: after it the user is elsewhere")  # fmt: skip
 
 
-def _check_command(scenario: Scenario, part: Part, command: Entry, number: int) -> None:
+def _check_command(scenario: Scenario, part: SystemPartition, command: Entry, number: int) -> None:
     wrong, path = scenario.problem.wrong, f"command {number} of {part.name}"
     needed = _OF_COMMAND[command["do"]]
     for key in _OPERANDS:

@@ -9,22 +9,22 @@ from zlens.catalog import processor_types, writer_plans
 from zlens.models import simulation_spec
 from zlens.models.partitions import model as partitions
 from zlens.models.relocation import link as relocation_link
-from zlens.models.scenario_errors import Moving
+from zlens.models.scenario_errors import SimulationSpec
 from zlens.models.shares import model as shares
 from zlens.models.simulation_spec import PROFILE, VARIATION
 from zlens.schema.validators import (
+    Boolean,
     Choice,
-    Either,
-    Flag,
+    FixedTuple,
     Integer,
     Key,
-    Line,
-    Many,
-    Moment,
+    ListOf,
     Number,
     NumberOr,
-    Row,
+    OneOf,
+    SingleLine,
     Spec,
+    Timestamp,
 )
 
 TYPES = processor_types.modeled()
@@ -33,20 +33,20 @@ _MIB = Number(0, 1e9)
 _RATE = Number(0, 1e9)
 _SECONDS = Number(0, 1e7)
 _PERCENT = Number(0, 100)
-_SPAN = Row((_SECONDS, _SECONDS), "a list of two numbers: the seconds from and to")
-_WRITES = Row((_MIB, _MIB), "a list of two numbers: MiB of storage, and MiB/s written to it")
+_SPAN = FixedTuple((_SECONDS, _SECONDS), "a list of two numbers: the seconds from and to")
+_WRITES = FixedTuple((_MIB, _MIB), "a list of two numbers: MiB of storage, and MiB/s written to it")
 _LIMIT = NumberOr(_SECONDS, "NOLIMIT")
-_NAMES = Either(Line(), Many(Line(), 1))
+_NAMES = OneOf(SingleLine(), ListOf(SingleLine(), 1))
 _VARIATION = "squared coefficient of variation of that"
 
-LOAD = Moving(
+LOAD = SimulationSpec(
     (
         Key("burst", Number(0.001, 1e7), "mean CPU time of a burst", "ms", constant="sim_burst"),
         Key("variation", VARIATION, _VARIATION, constant="sim_burst_variation"),
         Key("backlog", _SECONDS, "work that may wait; more is given up", "seconds", constant="sim_backlog"),
         Key("profile", PROFILE, "height of the demand over time: [[0, 1.0], [1800, 2.0]]", default=[]),
         Key("io_rate", _RATE, "I/O per second of virtual CPU time", "per second", default=0.0),
-        Key("volumes", Many(Line()), "volumes of its I/O, in turn", default=[]),
+        Key("volumes", ListOf(SingleLine()), "volumes of its I/O, in turn", default=[]),
         Key("page_rate", _RATE, "page faults per second of virtual CPU time", "per second", default=0.0),
         Key("simulation_rate", _RATE, "instructions that CP simulates, per second of virtual CPU time",
             "per second", default=0.0),
@@ -64,19 +64,19 @@ PARTITION = Spec(
     (
         *partitions.PARTITION.keys,
         Key("number", Integer(1, 255), "its number; if left out, its place", default=None),
-        Key("system", Line(), "name of its z/VM system; if left out, that of the partition", default=None),
+        Key("system", SingleLine(), "name of its z/VM system; if left out, that of the partition", default=None),
         Key("records", Choice(writer_plans.RELEASES), "release in whose records its system is recorded; if left "
             "out, in those of zlens itself, with all fields", default=None),
-        Key("transaction_ends", Flag(), "record what users used at the end of each transaction (D4R9)",
+        Key("transaction_ends", Boolean(), "record what users used at the end of each transaction (D4R9)",
             default=None),
         Key("storage", Number(0, 1e9, above=True), "its storage", "MiB", default=None),
-        Key("ipl", Moment(), "when its system was IPLed; if left out, a day before the start", default=None),
+        Key("ipl", Timestamp(), "when its system was IPLed; if left out, a day before the start", default=None),
         Key("cp", simulation_spec.CP, "CP in this partition, instead of the common [cp]", default=None),
         Key("load", LOAD, "how it uses what it demands, if it has no users", default=None),
     )
 )  # fmt: skip
 
-MEMORY = Moving(
+MEMORY = SimulationSpec(
     (
         Key("instructions_per_cycle", Number(0.001, 100), "without misses", constant="sim_ipc"),
         Key("footprint", _MIB, "what it refers to", "MiB", constant="sim_footprint"),
@@ -101,13 +101,13 @@ USER = Spec(
             "% of one processor",
             default=None,
         ),
-        Key("partition", Line(), "its partition, if there are several", default=None),
-        Key("account", Line(8), "account number", default=None),
-        Key("quick_dispatch", Flag(), "QUICKDSP", default=False),
-        Key("logged_on", Flag(), "logged on from the beginning, or by a [[command]]", default=True),
+        Key("partition", SingleLine(), "its partition, if there are several", default=None),
+        Key("account", SingleLine(8), "account number", default=None),
+        Key("quick_dispatch", Boolean(), "QUICKDSP", default=False),
+        Key("logged_on", Boolean(), "logged on from the beginning, or by a [[command]]", default=True),
         Key("storage", Number(0, 1e9, above=True), "its storage", "MiB", default=None),
         Key("working_set", _MIB, "part of it in use; if left out, a constant's part", "MiB", default=None),
-        Key("application_data", Flag(), "a Linux system that hands data about itself to CP (appldata)",
+        Key("application_data", Boolean(), "a Linux system that hands data about itself to CP (appldata)",
             default=False),
         Key("load", LOAD, "how it uses what it demands", default=None),
         Key("memory", MEMORY, "character of its memory references", default=None),
@@ -115,25 +115,30 @@ USER = Spec(
 )  # fmt: skip
 
 POOL = Spec(
-    (*shares.POOL.keys, Key("partition", Line(), "its partition, if there are several", default=None))
+    (*shares.POOL.keys, Key("partition", SingleLine(), "its partition, if there are several", default=None))
 )
 
-_STEP = Moving(
+_STEP = SimulationSpec(
     (
         Key("cpu", _MS, "mean CPU time on a virtual CPU of user", "ms", default=None),
         Key("io", Integer(1, 1_000_000), "number of operations to volumes, one after another", default=None),
         Key("delay", _MS, "mean wait for something outside", "ms", default=None),
         Key("variation", VARIATION, _VARIATION, default=1.0),
         Key("user", _NAMES, "the user, or users whom customers take in turn", default=None),
-        Key("volumes", Many(Line(), 1), "the volumes, in turn", default=None),
-        Key("lock", Line(), "name of a lock that is held meanwhile; one virtual CPU at a time", default=None),
+        Key("volumes", ListOf(SingleLine(), 1), "the volumes, in turn", default=None),
+        Key(
+            "lock",
+            SingleLine(),
+            "name of a lock that is held meanwhile; one virtual CPU at a time",
+            default=None,
+        ),
     )
 )
 
-TRANSACTION = Moving(
+TRANSACTION = SimulationSpec(
     (
-        Key("name", Line(), "name of the class of transactions"),
-        Key("partition", Line(), "partition of its users, if there are several", default=None),
+        Key("name", SingleLine(), "name of the class of transactions"),
+        Key("partition", SingleLine(), "partition of its users, if there are several", default=None),
         Key("customers", Integer(1, 1_000_000), "customers of a closed class", default=None),
         Key("rate", Number(0, 1e9, above=True), "arrivals of an open class", "per second", default=None),
         Key("rate_variation", VARIATION, "squared coefficient of variation of times between arrivals",
@@ -144,31 +149,31 @@ TRANSACTION = Moving(
             default=0.0),
         Key("think_variation", VARIATION, _VARIATION, default=1.0),
         Key("profile", PROFILE, "height of the load over time: [[0, 1.0], [1800, 2.0]]", default=[]),
-        Key("step", Many(_STEP, 1), "what a transaction does, in order: cpu, io or delay"),
+        Key("step", ListOf(_STEP, 1), "what a transaction does, in order: cpu, io or delay"),
     )
 )  # fmt: skip
 
-CONTROL_UNIT = Moving(
+CONTROL_UNIT = SimulationSpec(
     (
-        Key("name", Line(), "name of the control unit (LCU)"),
-        Key("partition", Line(), "partition that it is attached to, if there are several", default=None),
+        Key("name", SingleLine(), "name of the control unit (LCU)"),
+        Key("partition", SingleLine(), "partition that it is attached to, if there are several", default=None),
         Key("ssid", Integer(1, 0xFFFF), "its subsystem ID; if left out, its place", default=None),
         Key("aliases", Integer(0, 4096), "HyperPAV aliases", default=0),
         Key("minidisk_share", Integer(0, 1_000_000), "share of minidisk I/O (SET CU)", default=None),
         Key("paging_share", Integer(0, 1_000_000), "share of paging I/O", default=None),
-        Key("chpids", Many(Integer(0, 255), 0, 8), "its channel paths", default=[]),
+        Key("chpids", ListOf(Integer(0, 255), 0, 8), "its channel paths", default=[]),
         Key("others", Number(0, 99), "part of the work of these paths that is of other partitions", "%",
             constant="sim_channel_others"),
     )
 )  # fmt: skip
 
-VOLUME = Moving(
+VOLUME = SimulationSpec(
     (
-        Key("name", Line(), "volume serial"),
+        Key("name", SingleLine(), "volume serial"),
         Key("device", Integer(1, 0xFFFF), "device number: 0x0200; if left out, counted from 0x1000",
             default=None),
-        Key("control_unit", Line(), "name of its control unit"),
-        Key("paging", Flag(), "whether CP pages to it", default=False),
+        Key("control_unit", SingleLine(), "name of its control unit"),
+        Key("paging", Boolean(), "whether CP pages to it", default=False),
         Key("slots", Integer(1, 2**40), "slots of a paging volume", "pages", constant="sim_slots"),
         Key("pending", _MS, "mean pending time of an operation", "ms", constant="sim_pending"),
         Key("connect", _MS, "mean connect time", "ms", constant="sim_connect"),
@@ -187,13 +192,13 @@ VOLUME = Moving(
         Key("links", Integer(0, 65_535), "links of virtual machines to it", default=0),
         Key("seek_cylinders", Integer(1, 2**31 - 1), "its cylinders; seeks are recorded if given",
             default=None),
-        Key("offline", Many(_SPAN), "when it is offline: [[0, 1500]]; nothing may use it then", default=[]),
+        Key("offline", ListOf(_SPAN), "when it is offline: [[0, 1500]]; nothing may use it then", default=[]),
     )
 )  # fmt: skip
 
-PORT = Moving(
+PORT = SimulationSpec(
     (
-        Key("user", Line(), "the user"),
+        Key("user", SingleLine(), "the user"),
         Key("device", Integer(1, 0xFFFF), "virtual device number", default=0x0600),
         Key("out", _MIB, "what it sends by the uplink, per second of virtual CPU time", "MiB/s", default=0.0),
         Key("in", _MIB, "what it receives by it", "MiB/s", default=0.0),
@@ -201,26 +206,26 @@ PORT = Moving(
     )
 )
 
-SWITCH = Moving(
+SWITCH = SimulationSpec(
     (
-        Key("name", Line(8), "name of the virtual switch"),
-        Key("partition", Line(), "its partition, if there are several", default=None),
-        Key("owner", Line(8), "its owner", default="SYSTEM"),
-        Key("global", Flag(), "whether the members of an SSI cluster share it", default=False),
-        Key("controller", Line(8), "the virtual machine that controls its uplink", default="DTCVSW1"),
+        Key("name", SingleLine(8), "name of the virtual switch"),
+        Key("partition", SingleLine(), "its partition, if there are several", default=None),
+        Key("owner", SingleLine(8), "its owner", default="SYSTEM"),
+        Key("global", Boolean(), "whether the members of an SSI cluster share it", default=False),
+        Key("controller", SingleLine(8), "the virtual machine that controls its uplink", default="DTCVSW1"),
         Key("device", Integer(1, 0xFFFD), "device number of the uplink"),
         Key("packet", Number(1, 65_536), "size of a packet", "bytes", constant="sim_packet"),
         Key("discarded", Number(0, 1e6), "of a million packets received, those discarded",
             constant="sim_discarded"),
-        Key("port", Many(PORT, 1), "a user coupled to it"),
+        Key("port", ListOf(PORT, 1), "a user coupled to it"),
     )
 )  # fmt: skip
 
-FUNCTION = Moving(
+FUNCTION = SimulationSpec(
     (
         Key("id", Integer(1, 2**32 - 1), "ID of the PCI function"),
-        Key("partition", Line(), "its partition, if there are several", default=None),
-        Key("user", Line(), "the user who has it"),
+        Key("partition", SingleLine(), "its partition, if there are several", default=None),
+        Key("user", SingleLine(), "the user who has it"),
         Key("type", Integer(0, 255), "its type, in the code of CLP"),
         Key("format", Choice(("DMA", "packets", "work units", "bytes sent")), "format of what it measures"),
         Key("attach", _SECONDS, "second at which it is attached, if that is recorded", "seconds",
@@ -234,20 +239,20 @@ FUNCTION = Moving(
     )
 )  # fmt: skip
 
-RELOCATION = Moving(
+RELOCATION = SimulationSpec(
     (
-        Key("user", Line(), "user to relocate"),
-        Key("partition", Line(), "its partition, if there are several", default=None),
-        Key("to", Line(), "destination member"),
+        Key("user", SingleLine(), "user to relocate"),
+        Key("partition", SingleLine(), "its partition, if there are several", default=None),
+        Key("to", SingleLine(), "destination member"),
         Key("at", _SECONDS, "second of the command, from the first sample", "seconds", default=0.0),
-        Key("immediate", Flag(), "IMMEDIATE", default=False),
+        Key("immediate", Boolean(), "IMMEDIATE", default=False),
         Key("maxquiesce", _LIMIT, "MAXQUIESCE; if left out, the default of VMRELOCATE", "seconds",
             default=None),
         Key("maxtotal", _LIMIT, "MAXTOTAL", "seconds", default="NOLIMIT"),
         Key("touched", _MIB, "storage ever touched; if left out, all", "MiB", default=None),
         Key("change_rate", _MIB, "writes per second of virtual CPU time", "MiB/s", default=0.0),
         Key("changing", _MIB, "storage that they go to; if left out, all touched", "MiB", default=None),
-        Key("writes", Many(_WRITES), "instead of both, for each kind of storage: [[100, 90], [900, 10]]",
+        Key("writes", ListOf(_WRITES), "instead of both, for each kind of storage: [[100, 90], [900, 10]]",
             default=[]),
         Key("setup", _SECONDS, "before the first pass", "seconds", default=0.0),
         Key("fixed_quiesce", _SECONDS, "part of the quiesce that is not for pages", "seconds", default=0.0),
@@ -262,7 +267,7 @@ RELOCATION = Moving(
     )
 )  # fmt: skip
 
-LINK = Moving(
+LINK = SimulationSpec(
     (
         *relocation_link.SPEC.keys,
         Key("at_once", Integer(1, 10_000), "relocations at the same time; 1 is SYNC", default=1),
@@ -281,19 +286,19 @@ LINK = Moving(
             "%",
             constant="sim_relocation_throttle",
         ),
-        Key("cluster", Line(8), "name of the members' SSI cluster", default="CLUSTER"),
+        Key("cluster", SingleLine(8), "name of the members' SSI cluster", default="CLUSTER"),
     )
 )
 
-COMMAND = Moving(
+COMMAND = SimulationSpec(
     (
         Key("at", _SECONDS, "second, from the first sample", "seconds"),
         Key("do", Choice(("logon", "logoff", "vary on", "vary off", "set share", "set multithread",
             "set pool", "set pool limit")), "the command"),
-        Key("partition", Line(), "partition whose system it is for, if there are several", default=None),
-        Key("user", Line(), "logon, logoff, set share, set pool: the user", default=None),
+        Key("partition", SingleLine(), "partition whose system it is for, if there are several", default=None),
+        Key("user", SingleLine(), "logon, logoff, set share, set pool: the user", default=None),
         Key("core", Integer(0, 1000), "vary: number of the core among those of the partition", default=None),
-        Key("pool", Line(), "set pool, set pool limit: the CPU pool", default=None),
+        Key("pool", SingleLine(), "set pool, set pool limit: the CPU pool", default=None),
         Key("limit", Number(0, 1000, above=True), "set pool limit: LIMITHARD in percent, or CAPACITY",
             default=None),
         Key("relative", Integer(1, 10_000), "set share: relative share", default=None),
@@ -307,17 +312,17 @@ SPEC = Spec(
     (
         *(key for key in partitions.SPEC.keys if key.name != "partition"),
         next(key for key in shares.SPEC.keys if key.name == "absolute_shares_at_most"),
-        Key("partition", Many(PARTITION, least=1), "a partition's cores of one type"),
-        Key("user", Many(USER), "a user of z/VM", default=[]),
-        Key("pool", Many(POOL), "a CPU pool of z/VM", default=[]),
-        Key("transaction", Many(TRANSACTION), "a class of transactions", default=[]),
-        Key("control_unit", Many(CONTROL_UNIT), "a control unit", default=[]),
-        Key("volume", Many(VOLUME), "a volume", default=[]),
-        Key("switch", Many(SWITCH), "a virtual switch", default=[]),
-        Key("function", Many(FUNCTION), "a PCI function of a user", default=[]),
+        Key("partition", ListOf(PARTITION, least=1), "a partition's cores of one type"),
+        Key("user", ListOf(USER), "a user of z/VM", default=[]),
+        Key("pool", ListOf(POOL), "a CPU pool of z/VM", default=[]),
+        Key("transaction", ListOf(TRANSACTION), "a class of transactions", default=[]),
+        Key("control_unit", ListOf(CONTROL_UNIT), "a control unit", default=[]),
+        Key("volume", ListOf(VOLUME), "a volume", default=[]),
+        Key("switch", ListOf(SWITCH), "a virtual switch", default=[]),
+        Key("function", ListOf(FUNCTION), "a PCI function of a user", default=[]),
         Key("link", LINK, "ISFC logical link of the relocations: rate or chpids", default=None),
-        Key("relocation", Many(RELOCATION), "a relocation to another member, in order", default=[]),
-        Key("command", Many(COMMAND), "a command of an operator", default=[]),
+        Key("relocation", ListOf(RELOCATION), "a relocation to another member, in order", default=[]),
+        Key("command", ListOf(COMMAND), "a command of an operator", default=[]),
         *simulation_spec.KEYS,
     )
 )

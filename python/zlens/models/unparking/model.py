@@ -7,12 +7,12 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from zlens.models.answer import Answer, Column, Figure, Table
+from zlens.models.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.models.published_numbers import number
 from zlens.models.scenario import Scenario
 from zlens.models.unparking import policies
-from zlens.rendering.charts import Chart, Series
-from zlens.schema.validators import Choice, Flag, Integer, Key, Line, Many, Number, Spec
+from zlens.rendering.charts import Chart, ChartSeries
+from zlens.schema.validators import Boolean, Choice, Integer, Key, ListOf, Number, SingleLine, Spec
 
 SUMMARY = "unparking: cores that z/VM runs in (LARGE, MEDIUM, SMALL), and the rules of Linux and z/OS"
 
@@ -23,7 +23,7 @@ _LMS = ("LARGE", "MEDIUM", "SMALL")
 
 _PARTITION = Spec(
     (
-        Key("name", Line(), "name of another partition"),
+        Key("name", SingleLine(), "name of another partition"),
         Key("weight", Number(0, 1_000_000), "its weight"),
         Key("entitlement", _CORE, "its entitlement", _ONE),
         Key("used", _CORE, "what it uses", _ONE),
@@ -57,7 +57,7 @@ SPEC = Spec(
         Key("used", _CORE, "z/VM: what the partition uses", _ONE, default=None),
         Key(
             "history",
-            Many(_CORE, 1),
+            ListOf(_CORE, 1),
             "z/VM: use in each interval of two seconds; a decision follows each",
             _ONE,
             default=None,
@@ -80,24 +80,24 @@ SPEC = Spec(
         Key("excessuse_high", _PERCENT, "part of the excess that HIGH takes", "%", constant="excessuse_high"),
         Key("excessuse_medium", _PERCENT, "part that MEDIUM takes", "%", constant="excessuse_medium"),
         Key("excessuse_low", _PERCENT, "part that LOW takes", "%", constant="excessuse_low"),
-        Key("global_performance_data", Flag(), "z/VM: whether it sees other partitions", default=True),
+        Key("global_performance_data", Boolean(), "z/VM: whether it sees other partitions", default=True),
         Key("cpupad", Number(0, 8000), "SET SRM CPUPAD, applies without that data", _ONE, default=100.0),
         Key(
             "pad_beyond_entitlement",
-            Flag(),
+            Boolean(),
             "whether the pad can exceed the entitlement",
             constant="unpark_pad_beyond_entitlement",
         ),
         Key("excess", _CORE, "z/VM: power available to it beyond its entitlement", _ONE, default=None),
         Key(
             "lows_power",
-            Many(_PERCENT),
+            ListOf(_PERCENT),
             "z/VM: power that each vertical-low appears to have, instead of excess",
             _ONE,
             default=None,
         ),
         Key("weight", Number(0, 1_000_000), "z/VM: its weight, with [[partition]]", default=None),
-        Key("partition", Many(_PARTITION), "z/VM: another partition, instead of excess", default=[]),
+        Key("partition", ListOf(_PARTITION), "z/VM: another partition, instead of excess", default=[]),
         Key("low_powered", _PERCENT, "least power of a low that counts", _ONE, constant="unpark_low_powered"),
         Key(
             "lows_filled",
@@ -107,14 +107,14 @@ SPEC = Spec(
         ),
         Key(
             "steal",
-            Many(_PERCENT, 1),
+            ListOf(_PERCENT, 1),
             "Linux: steal time in each quarter of a second, mean of mediums and lows",
             "%",
             default=None,
         ),
         Key("steal_threshold", Integer(0, 100), "Linux: hd_steal_threshold", "%", default=30),
         Key("lows_unparked", Integer(0, 1000), "z/OS: vertical-lows unparked at the start", default=0),
-        Key("interval", Many(_INTERVAL), "z/OS: an interval of two seconds", default=[]),
+        Key("interval", ListOf(_INTERVAL), "z/OS: an interval of two seconds", default=[]),
         Key("wlm_unpark_busy", _PERCENT, "z/OS: MVS busy that unparks", "%", constant="wlm_unpark_busy"),
         Key("wlm_park_busy", _PERCENT, "z/OS: MVS busy that parks", "%", constant="wlm_park_busy"),
     )
@@ -170,36 +170,36 @@ _OF = {
 _STEAL_WEIGHT = int(number("linux_steal_weight"))
 
 _MODELS = (
-    Column("name", "Model"),
-    Column("unparked", "Unparked", "cores", "cores that run, mean over the decisions"),
-    Column("highs", "Vh", "cores"),
-    Column("mediums", "Vm", "cores"),
-    Column("lows", "Vl", "cores"),
-    Column("parked", "Parked", "cores"),
-    Column("busy", "Busy", "%", "use over the unparked cores"),
-    Column("in_effect", "In effect"),
+    AnswerColumn("name", "Model"),
+    AnswerColumn("unparked", "Unparked", "cores", "cores that run, mean over the decisions"),
+    AnswerColumn("highs", "Vh", "cores"),
+    AnswerColumn("mediums", "Vm", "cores"),
+    AnswerColumn("lows", "Vl", "cores"),
+    AnswerColumn("parked", "Parked", "cores"),
+    AnswerColumn("busy", "Busy", "%", "use over the unparked cores"),
+    AnswerColumn("in_effect", "In effect"),
 )
 _DECISIONS = (
-    Column("name", "Interval"),
-    Column("used", "Used", "% of 1"),
-    Column("projection", "Projected", "% of 1", "for the next interval"),
+    AnswerColumn("name", "Interval"),
+    AnswerColumn("used", "Used", "% of 1"),
+    AnswerColumn("projection", "Projected", "% of 1", "for the next interval"),
 )
 _TICKS = (
-    Column("name", "Tick"),
-    Column("time", "Time", "s", decimals=2),
-    Column("steal", "Steal", "%"),
-    Column("average", "Average", "%", "as the kernel keeps it, an integer"),
-    Column("cores", "High capacity", "cores"),
+    AnswerColumn("name", "Tick"),
+    AnswerColumn("time", "Time", "s", decimals=2),
+    AnswerColumn("steal", "Steal", "%"),
+    AnswerColumn("average", "Average", "%", "as the kernel keeps it, an integer"),
+    AnswerColumn("cores", "High capacity", "cores"),
 )
 _INTERVALS = (
-    Column("name", "Interval"),
-    Column("busy", "MVS busy", "%"),
-    Column("used", "Used", "% of 1"),
-    Column("above", "Above guaranteed", "% of 1"),
-    Column("free", "Free", "% of 1", "of the machine"),
-    Column("lows", "Vl unparked", "cores", "from then on"),
-    Column("unparked", "Unparked", "cores"),
-    Column("why", "Because"),
+    AnswerColumn("name", "Interval"),
+    AnswerColumn("busy", "MVS busy", "%"),
+    AnswerColumn("used", "Used", "% of 1"),
+    AnswerColumn("above", "Above guaranteed", "% of 1"),
+    AnswerColumn("free", "Free", "% of 1", "of the machine"),
+    AnswerColumn("lows", "Vl unparked", "cores", "from then on"),
+    AnswerColumn("unparked", "Unparked", "cores"),
+    AnswerColumn("why", "Because"),
 )
 
 
@@ -216,12 +216,12 @@ def solve(scenario: Scenario) -> Answer:
     return answer
 
 
-def _cores(scenario: Scenario) -> policies.Cores:
+def _cores(scenario: Scenario) -> policies.VerticalCores:
     wrong = scenario.problem.wrong
     share = scenario["medium_share"]
     if scenario["mediums"] and share is None:
         raise wrong("medium_share is missing: mediums have an entitlement", "add medium_share = 78")
-    cores = policies.Cores(scenario["highs"], scenario["mediums"], scenario["lows"], share or 0.0)
+    cores = policies.VerticalCores(scenario["highs"], scenario["mediums"], scenario["lows"], share or 0.0)
     if not cores.online:
         raise wrong("the partition has no cores", "write highs = 1 or more")
     if scenario["lows_unparked"] > cores.lows:
@@ -229,7 +229,7 @@ def _cores(scenario: Scenario) -> policies.Cores:
     return cores
 
 
-def _zvm(scenario: Scenario, cores: policies.Cores) -> Answer:
+def _zvm(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     sources = [key for key in ("used", "history", "projection") if scenario[key] is not None]
     if len(sources) != 1:
         raise scenario.problem.wrong(
@@ -252,7 +252,7 @@ def _projection(scenario: Scenario, used: float | None) -> float:
 
 
 def _with_data(
-    scenario: Scenario, cores: policies.Cores, uses: Sequence[float | None], wanted: Sequence[float]
+    scenario: Scenario, cores: policies.VerticalCores, uses: Sequence[float | None], wanted: Sequence[float]
 ) -> Answer:
     scenario.unused("unpark_pad_beyond_entitlement")
     notes: list[str] = []
@@ -266,10 +266,12 @@ def _with_data(
     effect = scenario["unparking"]
     rows = [_model(name, cores, of_it, uses, name == effect) for name, of_it in counts.items()]
     figures = [
-        Figure("unparked", fmean(counts[effect]), "cores", f"unparked by {effect}, the setting in effect", 1),
-        Figure("projection", fmean(wanted), "% of 1", "projected use", 1),
-        Figure("entitlement", cores.entitlement, "% of 1", "entitlement", 1),
-        Figure("powered", float(unparked[0].powered), "cores", "cores that appear powered", 0),
+        AnswerFigure(
+            "unparked", fmean(counts[effect]), "cores", f"unparked by {effect}, the setting in effect", 1
+        ),
+        AnswerFigure("projection", fmean(wanted), "% of 1", "projected use", 1),
+        AnswerFigure("entitlement", cores.entitlement, "% of 1", "entitlement", 1),
+        AnswerFigure("powered", float(unparked[0].powered), "cores", "cores that appear powered", 0),
         *figures,
     ]
     if short := max(result.short for result in unparked):
@@ -289,9 +291,9 @@ def _with_data(
             "With SMALL the remaining cores are busier and virtual CPUs wait longer for dispatch: in IBM's "
             "measurement of 80 processors the servers' mean wait went from 1.8 to 257 microseconds"
         )
-    tables = [Table("models", "Cores by model", _MODELS, rows), *_decisions(uses, wanted, counts)]
+    tables = [AnswerTable("models", "Cores by model", _MODELS, rows), *_decisions(uses, wanted, counts)]
     chart = Chart(
-        "Unparked cores", "bars", list(counts), (Series("unparked", [row[1] for row in rows]),), "cores"
+        "Unparked cores", "bars", list(counts), (ChartSeries("unparked", [row[1] for row in rows]),), "cores"
     )
     return Answer(
         "unparking", "Unparking of z/VM", tables, figures, [chart, *_over_time(uses, counts)], notes,
@@ -301,25 +303,27 @@ def _with_data(
 
 def _decisions(
     uses: Sequence[float | None], wanted: Sequence[float], counts: dict[str, list[int]]
-) -> list[Table]:
+) -> list[AnswerTable]:
     """The decisions after each interval of a history."""
     if len(uses) < 2:
         return []
     rows = [(at, *values) for at, values in enumerate(zip(uses, wanted, *counts.values(), strict=True), 1)]
-    columns = (*_DECISIONS, *(Column(name.lower(), name, "cores") for name in counts))
-    return [Table("decisions", "Decisions, one after each interval of two seconds", columns, rows)]
+    columns = (*_DECISIONS, *(AnswerColumn(name.lower(), name, "cores") for name in counts))
+    return [AnswerTable("decisions", "Decisions, one after each interval of two seconds", columns, rows)]
 
 
 def _over_time(uses: Sequence[float | None], counts: dict[str, list[int]]) -> list[Chart]:
     if len(uses) < 2:
         return []
     places = [policies.ZVM_SECONDS * at for at in range(1, len(uses) + 1)]
-    series = [Series("used", [None if used is None else used / 100 for used in uses])]
-    series += [Series(name, [float(count) for count in of_it]) for name, of_it in counts.items()]
+    series = [ChartSeries("used", [None if used is None else used / 100 for used in uses])]
+    series += [ChartSeries(name, [float(count) for count in of_it]) for name, of_it in counts.items()]
     return [Chart("Use and unparked cores", "lines", places, tuple(series), "cores", "seconds")]
 
 
-def _lows(scenario: Scenario, cores: policies.Cores, notes: list[str]) -> tuple[list[float], list[Figure]]:
+def _lows(
+    scenario: Scenario, cores: policies.VerticalCores, notes: list[str]
+) -> tuple[list[float], list[AnswerFigure]]:
     """Power that each vertical-low appears to have."""
     wrong = scenario.problem.wrong
     setting = scenario["excessuse"]
@@ -351,7 +355,7 @@ def _lows(scenario: Scenario, cores: policies.Cores, notes: list[str]) -> tuple[
             for partition in scenario["partition"]
         ]  # fmt: skip
         spare, excess = policies.excess_power(scenario["weight"], 100.0 * cores.lows, others)
-        figures = [Figure("spare", spare, "% of 1", "entitlement that the others leave", 1)]
+        figures = [AnswerFigure("spare", spare, "% of 1", "entitlement that the others leave", 1)]
     if excess is None:
         if cores.lows:
             notes.append("no excess power is given: vertical-lows count as having no power")
@@ -360,14 +364,14 @@ def _lows(scenario: Scenario, cores: policies.Cores, notes: list[str]) -> tuple[
         return [0.0] * cores.lows, figures
     counted = 0.0 if setting == "NONE" else excess * scenario[f"excessuse_{setting.lower()}"] / 100
     figures += [
-        Figure("excess", excess, "% of 1", "excess power for this partition", 1),
-        Figure("counted", counted, "% of 1", f"excess that EXCESSUSE {setting} counts on", 1),
+        AnswerFigure("excess", excess, "% of 1", "excess power for this partition", 1),
+        AnswerFigure("counted", counted, "% of 1", f"excess that EXCESSUSE {setting} counts on", 1),
     ]
     return policies.low_power(counted, cores.lows, evenly=scenario["lows_filled"] == "evenly"), figures
 
 
 def _without_data(
-    scenario: Scenario, cores: policies.Cores, uses: Sequence[float | None], wanted: Sequence[float]
+    scenario: Scenario, cores: policies.VerticalCores, uses: Sequence[float | None], wanted: Sequence[float]
 ) -> Answer:
     """Solve with Global Performance Data off: projection and CPUPAD."""
     for name in _OF["zvm"][2:]:
@@ -382,16 +386,16 @@ def _without_data(
     counts = [policies.zvm_alone(cores, power) for power in with_pad]
     row = _model("GPD off", cores, counts, uses, True)
     figures = [
-        Figure("unparked", fmean(counts), "cores", "unparked", 1),
-        Figure("projection", fmean(wanted), "% of 1", "projected use", 1),
-        Figure("padded", fmean(with_pad), "% of 1", "with CPUPAD", 1),
-        Figure("entitlement", cores.entitlement, "% of 1", "entitlement", 1),
+        AnswerFigure("unparked", fmean(counts), "cores", "unparked", 1),
+        AnswerFigure("projection", fmean(wanted), "% of 1", "projected use", 1),
+        AnswerFigure("padded", fmean(with_pad), "% of 1", "with CPUPAD", 1),
+        AnswerFigure("entitlement", cores.entitlement, "% of 1", "entitlement", 1),
     ]
     notes = [
         "without Global Performance Data z/VM goes by its own use and CPUPAD: "
         "UNPARKING and EXCESSUSE have no effect"
     ]
-    table = Table("models", "Cores", _MODELS, [row])
+    table = AnswerTable("models", "Cores", _MODELS, [row])
     by_name = {"Unparked": counts}
     charts, tables = _over_time(uses, by_name), [table, *_decisions(uses, wanted, by_name)]
     title = "Unparking of z/VM without Global Performance Data"
@@ -400,7 +404,11 @@ def _without_data(
 
 
 def _model(
-    name: str, cores: policies.Cores, counts: Sequence[int], uses: Sequence[float | None], in_effect: bool
+    name: str,
+    cores: policies.VerticalCores,
+    counts: Sequence[int],
+    uses: Sequence[float | None],
+    in_effect: bool,
 ) -> tuple[Any, ...]:
     """Row of means over the decisions; cores are taken as highs, then mediums, then lows."""
     mean = fmean(counts)
@@ -418,7 +426,7 @@ def _model(
     )
 
 
-def _linux(scenario: Scenario, cores: policies.Cores) -> Answer:
+def _linux(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     if scenario["steal"] is None:
         raise scenario.problem.wrong("steal is missing: Linux decides by it", "add steal = [0, 10, 40]")
     threshold = scenario["steal_threshold"]
@@ -431,10 +439,10 @@ def _linux(scenario: Scenario, cores: policies.Cores) -> Answer:
     changes = [at for at, (previous, current) in enumerate(pairwise(before), 1) if previous != current]
     first = policies.LINUX_SECONDS * changes[0] if changes else None
     figures = [
-        Figure("unparked", float(ticks[-1].cores), "cores", "cores of high capacity at the end", 0),
-        Figure("entitled", float(cores.entitled), "cores", "cores with entitlement", 0),
-        Figure("changes", float(len(changes)), "", "number of changes", 0),
-        Figure("first_change", first, "s", "first change after", 2),
+        AnswerFigure("unparked", float(ticks[-1].cores), "cores", "cores of high capacity at the end", 0),
+        AnswerFigure("entitled", float(cores.entitled), "cores", "cores with entitlement", 0),
+        AnswerFigure("changes", float(len(changes)), "", "number of changes", 0),
+        AnswerFigure("first_change", first, "s", "first change after", 2),
     ]
     notes = ["Linux parks no core: vertical-lows of low capacity get work last"]
     if not cores.entitled or not cores.lows:
@@ -449,16 +457,16 @@ def _linux(scenario: Scenario, cores: policies.Cores) -> Answer:
             f"takes vertical-lows out, and below {threshold}% brings them back"
         )
     series = (
-        Series("steal", [float(tick.steal) for tick in ticks]),
-        Series("average", [float(tick.average) for tick in ticks]),
+        ChartSeries("steal", [float(tick.steal) for tick in ticks]),
+        ChartSeries("average", [float(tick.average) for tick in ticks]),
     )
     times = [policies.LINUX_SECONDS * at for at in range(1, len(ticks) + 1)]
     chart = Chart("Steal, and the kernel's average of it", "lines", times, series, "%", "seconds")
-    table = Table("ticks", "Quarters of a second", _TICKS, rows)
+    table = AnswerTable("ticks", "Quarters of a second", _TICKS, rows)
     return Answer("unparking", "Hiperdispatch of Linux", [table], figures, [chart], notes)
 
 
-def _zos(scenario: Scenario, cores: policies.Cores) -> Answer:
+def _zos(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     if not scenario["interval"]:
         raise scenario.problem.wrong("interval is missing: WLM decides by past use", "add [[interval]]")
     limits = policies.Wlm(scenario["wlm_unpark_busy"], scenario["wlm_park_busy"])
@@ -466,7 +474,7 @@ def _zos(scenario: Scenario, cores: policies.Cores) -> Answer:
     lows = scenario["lows_unparked"]
     rows = []
     for at, values in enumerate(scenario["interval"], 1):
-        interval = policies.Interval(**values)
+        interval = policies.WlmInterval(**values)
         decision = policies.zos(cores, lows, interval, limits)
         lows = decision.lows
         above = interval.used - cores.entitlement
@@ -483,10 +491,10 @@ def _zos(scenario: Scenario, cores: policies.Cores) -> Answer:
             )
         )
     figures = [
-        Figure("unparked", float(rows[-1][6]), "cores", "unparked at the end", 0),
-        Figure("lows", float(lows), "cores", "vertical-lows of them", 0),
-        Figure("guaranteed", cores.entitlement, "% of 1", "guaranteed capacity", 1),
+        AnswerFigure("unparked", float(rows[-1][6]), "cores", "unparked at the end", 0),
+        AnswerFigure("lows", float(lows), "cores", "vertical-lows of them", 0),
+        AnswerFigure("guaranteed", cores.entitlement, "% of 1", "guaranteed capacity", 1),
     ]
     notes = ["WLM never parks vertical-highs and -mediums; these rules do not cover capping by PR/SM"]
-    table = Table("intervals", "Intervals of two seconds", _INTERVALS, rows)
+    table = AnswerTable("intervals", "Intervals of two seconds", _INTERVALS, rows)
     return Answer("unparking", "HiperDispatch of z/OS", [table], figures, [], notes)

@@ -23,7 +23,7 @@ ZVM_SECONDS, LINUX_SECONDS = number("zvm_decides_each"), number("linux_decides_e
 _NEGLIGIBLE = 1e-9
 
 
-class Cores(Struct, frozen=True):
+class VerticalCores(Struct, frozen=True):
     """Online cores of a vertical partition. medium: entitlement of each vertical-medium."""
 
     highs: int
@@ -100,7 +100,7 @@ def low_power(excess: float, lows: int, *, evenly: bool) -> list[float]:
     return [min(100.0, max(0.0, excess - 100.0 * at)) for at in range(lows)]
 
 
-def zvm(cores: Cores, lows: Sequence[float], wanted: float, powered_from: float) -> Unparked:
+def zvm(cores: VerticalCores, lows: Sequence[float], wanted: float, powered_from: float) -> Unparked:
     """The three models of z/VM with Global Performance Data on.
 
     lows          power that each vertical-low appears to have
@@ -116,7 +116,7 @@ def zvm(cores: Cores, lows: Sequence[float], wanted: float, powered_from: float)
     return Unparked(powered, max(cores.entitled, small), small, powered, small, short)
 
 
-def zvm_alone(cores: Cores, wanted: float) -> int:
+def zvm_alone(cores: VerticalCores, wanted: float) -> int:
     """Cores that z/VM runs in with Global Performance Data off, assuming full power of vertical-lows."""
     powers = [100.0] * cores.highs + [cores.medium] * cores.mediums + [100.0] * cores.lows
     return max(_fewest(powers, wanted), min(1, cores.online))
@@ -166,7 +166,7 @@ class Wlm(Struct, frozen=True):
     effect: float = number("wlm_effect_below")
 
 
-class Interval(Struct, frozen=True):
+class WlmInterval(Struct, frozen=True):
     """Two seconds of z/OS, percent of one core.
 
     busy    MVS busy: of the unparked cores, in percent
@@ -190,7 +190,7 @@ class Decision(Struct, frozen=True):
     why: str
 
 
-def zos(cores: Cores, lows: int, interval: Interval, rules: Wlm) -> Decision:
+def zos(cores: VerticalCores, lows: int, interval: WlmInterval, rules: Wlm) -> Decision:
     """The next number of unparked vertical-lows from the current number."""
     guaranteed = cores.entitlement
     above = interval.used - guaranteed

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable
 
 from zlens.inputs.source import SystemInfo
-from zlens.readers.linux.perf import Reading
+from zlens.readers.linux.perf import PerfReading
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _SECOND = 1_000_000
@@ -14,7 +14,7 @@ _SECOND = 1_000_000
 LAST_US = 7_258_118_400 * _SECOND
 
 
-class Clock:
+class ReadingClock:
     """The times of the readings of one file."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Clock:
         self._run_begin = 0
         self._warned = False
 
-    def at(self, reading: Reading) -> tuple[int, float | None]:
+    def at(self, reading: PerfReading) -> tuple[int, float | None]:
         """Return the end of a reading in microseconds UTC, and its length in seconds."""
         new = reading.run != self._run
         self._run = reading.run

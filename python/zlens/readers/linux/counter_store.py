@@ -15,10 +15,10 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens.catalog import cpumf
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.source import SystemInfo
 from zlens.readers.linux import perf
-from zlens.readers.row_tables import ComputedTable
+from zlens.readers.row_tables import RecomputedTable
 
 NAME = "linux-counters"
 
@@ -28,50 +28,50 @@ _ALL = 99.9
 _NUMBERS = tuple(n for s in cpumf.sets().values() for n in range(s.first, s.first + s.most))
 
 HEADER = (
-    Column("system", "text", "", "system"),
-    Column("source", "text", "", "source of the data"),
-    Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "position of the reading in the file"),
-    Column(
+    RawColumn("system", "text", "", "system"),
+    RawColumn("source", "text", "", "source of the data"),
+    RawColumn("file", "text", "", "file"),
+    RawColumn("offset", "int", "bytes", "position of the reading in the file"),
+    RawColumn(
         "tod", "time", "", "time of the reading, UTC; local or counted from 1970 if the file has nothing else"
     ),
-    Column("interval_end", "time", "", "same as tod: end of the interval"),
-    Column("seconds", "float", "s", "length of the interval; NULL: unknown"),
-    Column("flag", "text", "", "gap or short: the length is unusual"),
+    RawColumn("interval_end", "time", "", "same as tod: end of the interval"),
+    RawColumn("seconds", "float", "s", "length of the interval; NULL: unknown"),
+    RawColumn("flag", "text", "", "gap or short: the length is unusual"),
 )
 
 _COUNTER = (
     *HEADER,
-    Column("cpu", "int", "", "CPU; NULL: not for a single CPU"),
-    Column("part", "text", "", "socket, core, node or thread counted; NULL: all"),
-    Column("counter", "text", "", "event as printed"),
-    Column("number", "int", "", "counter number; NULL: not a CPU MF counter, or unknown on this machine"),
-    Column("value", "int", "count", "count in the interval; NULL: not counted, or no earlier value"),
-    Column("total", "int", "count", "count since the run began, if the tool prints it"),
-    Column("state", "text", "", "not supported or not counted, if the system reports it"),
-    Column(
+    RawColumn("cpu", "int", "", "CPU; NULL: not for a single CPU"),
+    RawColumn("part", "text", "", "socket, core, node or thread counted; NULL: all"),
+    RawColumn("counter", "text", "", "event as printed"),
+    RawColumn("number", "int", "", "counter number; NULL: not a CPU MF counter, or unknown on this machine"),
+    RawColumn("value", "int", "count", "count in the interval; NULL: not counted, or no earlier value"),
+    RawColumn("total", "int", "count", "count since the run began, if the tool prints it"),
+    RawColumn("state", "text", "", "not supported or not counted, if the system reports it"),
+    RawColumn(
         "running_pct", "float", "%", "share of the time the event was counted; the value is scaled up to 100%"
     ),
-    Column("amount", "float", "", "value of an event that is not a count, such as a time"),
-    Column("unit", "text", "", "unit of the amount"),
-    Column("generation", "text", "", "machine generation that defines the counter number"),
+    RawColumn("amount", "float", "", "value of an event that is not a count, such as a time"),
+    RawColumn("unit", "text", "", "unit of the amount"),
+    RawColumn("generation", "text", "", "machine generation that defines the counter number"),
 )
 
 _CPUMF = (
     *HEADER,
-    Column("cpu_id", "int", "", "CPU; NULL: sum over all CPUs"),
-    Column("processors", "int", "count", "number of processors; NULL: unknown"),
-    Column("machine_type", "text", "", "machine type, if known from other data of the system"),
-    Column("told_generation", "text", "", "machine generation implied by the counter names"),
-    Column("version1", "int", "", "counter first version number, if the tool prints it"),
-    Column("version2", "int", "", "counter second version number, if the tool prints it"),
-    Column("cpsp", "float", "", "speed in cycles per microsecond, if the kernel reports it"),
-    Column("scaled", "bool", "", "some counters were counted only part of the time and scaled up"),
-    *(Column(f"c{number}", "int", "count", f"counter {number} in the interval") for number in _NUMBERS),
+    RawColumn("cpu_id", "int", "", "CPU; NULL: sum over all CPUs"),
+    RawColumn("processors", "int", "count", "number of processors; NULL: unknown"),
+    RawColumn("machine_type", "text", "", "machine type, if known from other data of the system"),
+    RawColumn("told_generation", "text", "", "machine generation implied by the counter names"),
+    RawColumn("version1", "int", "", "counter first version number, if the tool prints it"),
+    RawColumn("version2", "int", "", "counter second version number, if the tool prints it"),
+    RawColumn("cpsp", "float", "", "speed in cycles per microsecond, if the kernel reports it"),
+    RawColumn("scaled", "bool", "", "some counters were counted only part of the time and scaled up"),
+    *(RawColumn(f"c{number}", "int", "count", f"counter {number} in the interval") for number in _NUMBERS),
 )
 
 
-class Run(Struct):
+class ToolRun(Struct):
     """Facts shared by all readings of one file. numbers: counter number by event code, or None."""
 
     path: str
@@ -85,10 +85,10 @@ class Run(Struct):
     numbers: dict[int, int | None] = field(default_factory=dict)
 
 
-class Moment(Struct):
+class CounterSample(Struct):
     """What one reading of one file says of a system, and its range of value rows."""
 
-    run: Run
+    run: ToolRun
     info: SystemInfo
     offset: int
     end_us: int
@@ -100,7 +100,7 @@ class Moment(Struct):
     flag: str | None = None
 
 
-class Store:
+class CounterStore:
     """All values of an input."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class Store:
         self._codes: dict[str, int] = {}
         self.parts: list[str] = []
         self._part_codes: dict[str, int] = {}
-        self.moments: list[Moment] = []
+        self.moments: list[CounterSample] = []
         self._event = array("i")
         self._cpu = array("i")
         self._part = array("i")
@@ -157,7 +157,7 @@ class Store:
     def counter_rows(self, columns: list[str]) -> Iterator[tuple[Any, ...]]:
         """Yield rows of `linux_counter`."""
         states = (None, "not supported", "not counted")
-        get: dict[str, Callable[[Moment, int], Any]] = {
+        get: dict[str, Callable[[CounterSample, int], Any]] = {
             **_COMMON,
             "cpu": lambda m, i: None if self._cpu[i] < 0 else self._cpu[i],
             "part": lambda m, i: _text(self.parts, self._part[i]),
@@ -198,7 +198,7 @@ class Store:
                     for name in columns
                 )
 
-    def _scaled(self, moment: Moment) -> set[int | None]:
+    def _scaled(self, moment: CounterSample) -> set[int | None]:
         """Return CPUs (None: not a single CPU) with counters that ran only part of the time."""
         cpus: set[int | None] = set()
         for at in range(moment.first, moment.last):
@@ -208,7 +208,7 @@ class Store:
         return cpus
 
     def _samples(
-        self, moment: Moment, numbers: set[int]
+        self, moment: CounterSample, numbers: set[int]
     ) -> Iterator[tuple[int | None, dict[int, int | None]]]:
         """Yield counters per CPU, for all CPUs if none is listed, or summed over parts if only those are.
 
@@ -279,7 +279,7 @@ def _text(texts: list[str], code: int) -> str | None:
     return None if code < 0 else texts[code]
 
 
-_COMMON: dict[str, Callable[[Moment, int], Any]] = {
+_COMMON: dict[str, Callable[[CounterSample, int], Any]] = {
     "system": lambda m, i: m.info.system,
     "source": lambda m, i: NAME,
     "file": lambda m, i: m.run.path,
@@ -291,8 +291,8 @@ _COMMON: dict[str, Callable[[Moment, int], Any]] = {
 }
 
 
-def tables(store: Store) -> list[ComputedTable]:
+def tables(store: CounterStore) -> list[RecomputedTable]:
     return [
-        ComputedTable("linux_counter", _COUNTER, store.counter_rows),
-        ComputedTable("linux_cpumf", _CPUMF, store.cpumf_rows),
+        RecomputedTable("linux_counter", _COUNTER, store.counter_rows),
+        RecomputedTable("linux_cpumf", _CPUMF, store.cpumf_rows),
     ]

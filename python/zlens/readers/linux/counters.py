@@ -20,17 +20,17 @@ from msgspec.structs import astuple
 
 from zlens.catalog import cpumf, generations, linux_events
 from zlens.catalog.interval_flags import GAP, SHORT
-from zlens.catalog.linux_events import Event, Machine
+from zlens.catalog.linux_events import LinuxEvent, PossibleGenerations
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.files import NO_END, total_size, unreadable
 from zlens.readers.linux import lshwc, perf
-from zlens.readers.linux.clock import LAST_US, Clock
-from zlens.readers.linux.counter_store import NAME, Moment, Run, Store, tables
+from zlens.readers.linux.clock import LAST_US, ReadingClock
+from zlens.readers.linux.counter_store import NAME, CounterSample, CounterStore, ToolRun, tables
 from zlens.readers.linux.lshwc import Facility
-from zlens.readers.linux.perf import Count, Reading
+from zlens.readers.linux.perf import Count, PerfReading
 from zlens.readers.recognition import FOLDER_SOURCE
 
 __all__ = ["NAME", "LinuxCounterSource", "detect", "open_files"]
@@ -111,23 +111,23 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     return source
 
 
-class _File(Struct):
+class _CounterFile(Struct):
     """One file and what was found in it."""
 
     path: str
     info: SystemInfo
-    run: Run
+    run: ToolRun
     size: int = 0
     form: str = ""
     facility: Facility = field(default_factory=Facility)
-    events: dict[int, Event] = field(default_factory=dict)
+    events: dict[int, LinuxEvent] = field(default_factory=dict)
     #: Readings of the system, under None, and of its control groups.
     readings: Tally[str | None] = field(default_factory=Tally)
     parts: set[str] = field(default_factory=set)
     cpus: set[int] = field(default_factory=set)
     tally: Tally[str] = field(default_factory=Tally)
     notes: list[tuple[str, str, int | None]] = field(default_factory=list)
-    machine: Machine | None = None
+    machine: PossibleGenerations | None = None
 
     def note(self, kind: str, detail: str, offset: int | None) -> None:
         self.tally[kind] += 1
@@ -144,9 +144,9 @@ class LinuxCounterSource:
     def __init__(self, zone: dt.tzinfo | None) -> None:
         self.zone = zone
         self.systems: list[SystemInfo] = []
-        self.store = Store()
+        self.store = CounterStore()
         self.tables: dict[str, list[RawTable]] = {table.name: [table] for table in tables(self.store)}
-        self._files: list[_File] = []
+        self._files: list[_CounterFile] = []
         self._resets: list[tuple[SystemInfo, int, int | None, str]] = []
         self._ends: dict[int, dict[int, tuple[str, int]]] = {}
         #: Control groups of the system of a file, by its id.
@@ -159,7 +159,7 @@ class LinuxCounterSource:
         error: InputError | None = None
         for path in paths:
             info = SystemInfo(self._name(path), NAME)
-            file = _File(path, info, Run(path, info))
+            file = _CounterFile(path, info, ToolRun(path, info))
             try:
                 self._read_file(file, progress, before, total)
             except OSError as failure:
@@ -184,7 +184,7 @@ class LinuxCounterSource:
             name += "'"
         return name
 
-    def _read_file(self, file: _File, progress: Progress | None, before: int, total: int) -> None:
+    def _read_file(self, file: _CounterFile, progress: Progress | None, before: int, total: int) -> None:
         with open(file.path, "rb") as raw:
             file.size = os.fstat(raw.fileno()).st_size
             head = raw.read(64 * 1024)
@@ -229,7 +229,7 @@ class LinuxCounterSource:
             if os.fstat(raw.fileno()).st_size != file.size:
                 file.note("changed", "the file changed while it was read", file.size)
 
-    def _assign_host(self, file: _File, host: str) -> None:
+    def _assign_host(self, file: _CounterFile, host: str) -> None:
         """Assign a file to the system of its host."""
         same = next((other.info for other in self._files if other.info.system == host), None)
         if same is not None:
@@ -237,8 +237,8 @@ class LinuxCounterSource:
         else:
             file.info.system = host
 
-    def _keep(self, file: _File, readings: Iterator[Reading]) -> None:
-        clock = Clock(file.info, file.note, self.zone)
+    def _keep(self, file: _CounterFile, readings: Iterator[PerfReading]) -> None:
+        clock = ReadingClock(file.info, file.note, self.zone)
         previous: dict[tuple[Any, ...], int] = {}
         run = -1
         for reading in readings:
@@ -269,13 +269,13 @@ class LinuxCounterSource:
                 first = len(self.store)
                 for count in alike:
                     self._add_value(file, reading, count, previous, end)
-                moment = Moment(
+                moment = CounterSample(
                     file.run, info, reading.offset, end, seconds, first, len(self.store), reading.run
                 )
                 self.store.moments.append(moment)
                 file.readings[cgroup] += 1
 
-    def _once(self, file: _File, reading: Reading) -> Iterator[Count]:
+    def _once(self, file: _CounterFile, reading: PerfReading) -> Iterator[Count]:
         """Yield the counts of a reading without those that come again."""
         kept: dict[tuple[Any, ...], Count] = {}
         for count in reading.counts:
@@ -293,7 +293,9 @@ class LinuxCounterSource:
                 )
                 file.note("conflict", detail, reading.offset)
 
-    def _is_new(self, file: _File, info: SystemInfo, end: int, counts: list[Count], offset: int) -> bool:
+    def _is_new(
+        self, file: _CounterFile, info: SystemInfo, end: int, counts: list[Count], offset: int
+    ) -> bool:
         """Return whether a system has no reading of a time yet, and note it otherwise."""
         digest = hash(tuple(map(astuple, counts)))
         ends = self._ends.setdefault(id(info), {})
@@ -305,7 +307,7 @@ class LinuxCounterSource:
         file.note(kind, f"a reading with this time was read in {path}{what}; not read", offset)
         return False
 
-    def _cgroup(self, file: _File, name: str) -> SystemInfo | None:
+    def _cgroup(self, file: _CounterFile, name: str) -> SystemInfo | None:
         """Return the system of a control group; None if there are too many."""
         of_system = self._cgroups.setdefault(id(file.info), {})
         if name not in of_system and len(of_system) >= MAX_CGROUPS:
@@ -315,8 +317,8 @@ class LinuxCounterSource:
 
     def _add_value(
         self,
-        file: _File,
-        reading: Reading,
+        file: _CounterFile,
+        reading: PerfReading,
         count: Count,
         previous: dict[tuple[Any, ...], int],
         end: int,
@@ -360,12 +362,12 @@ class LinuxCounterSource:
         """Determine machines, intervals and systems after all files are read."""
         for file in self._files:
             self._set_facility(file)
-        moments: dict[int, list[Moment]] = {}
+        moments: dict[int, list[CounterSample]] = {}
         for moment in self.store.moments:
             moments.setdefault(id(moment.run), []).append(moment)
         for file in self._files:
             counters = [event for event in file.events.values() if event.counter]
-            listed = [Event(name, number) for name, number in self._listed(file).items()]
+            listed = [LinuxEvent(name, number) for name, number in self._listed(file).items()]
             listed = [event for event in listed if event.name in linux_events.names()]
             file.machine = linux_events.machine([*counters, *listed])
             if counters and not file.machine.generations:
@@ -379,7 +381,7 @@ class LinuxCounterSource:
         self.resolve()
         self._gather()
 
-    def _facilities(self, file: _File) -> list[Facility]:
+    def _facilities(self, file: _CounterFile) -> list[Facility]:
         """Return facts about the facility from the file and from one next to it."""
         beside = [
             other.facility
@@ -391,7 +393,7 @@ class LinuxCounterSource:
         # If there are two, either may be from another system.
         return [file.facility, *(facts for group in (versions, lists) if len(group) == 1 for facts in group)]
 
-    def _set_facility(self, file: _File) -> None:
+    def _set_facility(self, file: _CounterFile) -> None:
         """Set counter versions and speed."""
         run = file.run
         for facts in self._facilities(file):
@@ -399,11 +401,13 @@ class LinuxCounterSource:
             run.cfvn = facts.cfvn if run.cfvn is None else run.cfvn
             run.cpsp = facts.cpsp if run.cpsp is None else run.cpsp
 
-    def _listed(self, file: _File) -> dict[str, int]:
+    def _listed(self, file: _CounterFile) -> dict[str, int]:
         """Return the numbers of all counters that lscpumf lists for the system, by name."""
         return {name: number for facts in self._facilities(file) for name, number in facts.counters.items()}
 
-    def _note_absent(self, file: _File, counter_events: Sequence[Event], moments: list[Moment]) -> None:
+    def _note_absent(
+        self, file: _CounterFile, counter_events: Sequence[LinuxEvent], moments: list[CounterSample]
+    ) -> None:
         """Note missing counters."""
         if file.facility.absent:
             detail = f"the system has no counters: {file.facility.absent!r}; they are not available to guests"
@@ -444,13 +448,13 @@ class LinuxCounterSource:
     def resolve(self) -> None:
         """Map counter names to numbers for the machine."""
         for file in self._files:
-            machine = file.machine or Machine(())
+            machine = file.machine or PossibleGenerations(())
             type, version = file.info.machine_type, file.run.csvn
             chosen, _ = cpumf.choose(type, version, file.run.told)
             if chosen in generations.names() and (type or version is not None):
-                machine = Machine((str(chosen),))
+                machine = PossibleGenerations((str(chosen),))
             elif not machine.generations:
-                machine = Machine(generations.names())
+                machine = PossibleGenerations(generations.names())
             file.run.generation = chosen
             strange = []
             for code, event in file.events.items():
@@ -465,7 +469,7 @@ class LinuxCounterSource:
                 file.run.numbers[code] = number
             self._note_unknown(file, machine, strange)
 
-    def _note_unknown(self, file: _File, machine: Machine, events: list[str]) -> None:
+    def _note_unknown(self, file: _CounterFile, machine: PossibleGenerations, events: list[str]) -> None:
         file.notes = [note for note in file.notes if note[0] != "no_layout"]
         if events:
             more = f" and {len(events) - 5} more" if len(events) > 5 else ""
@@ -501,7 +505,7 @@ class LinuxCounterSource:
 
     def _gather(self) -> None:
         """Collect the systems with their intervals."""
-        by_system: dict[int, list[Moment]] = {}
+        by_system: dict[int, list[CounterSample]] = {}
         for moment in self.store.moments:
             by_system.setdefault(id(moment.info), []).append(moment)
         for info in {id(file.info): file.info for file in self._files}.values():
@@ -519,7 +523,7 @@ class LinuxCounterSource:
                 self.systems.append(info)
         self.systems.sort(key=lambda info: info.system)
 
-    def _set_intervals(self, info: SystemInfo, moments: list[Moment]) -> None:
+    def _set_intervals(self, info: SystemInfo, moments: list[CounterSample]) -> None:
         moments.sort(key=lambda moment: moment.end_us)
         lengths = _flag(moments)
         if lengths:
@@ -607,9 +611,9 @@ class LinuxCounterSource:
         ]
 
 
-def _flag(moments: Sequence[Moment]) -> Tally[float]:
+def _flag(moments: Sequence[CounterSample]) -> Tally[float]:
     """Flag intervals of unusual length for their run; return how often each length occurs."""
-    runs: dict[tuple[int, int], list[Moment]] = {}
+    runs: dict[tuple[int, int], list[CounterSample]] = {}
     for moment in moments:
         if moment.seconds is not None:
             runs.setdefault((id(moment.run), moment.nth), []).append(moment)
@@ -638,7 +642,7 @@ def _same_place(one: str, other: str) -> bool:
 _ROWS = frozenset({"lshwc-csv", "perf-csv"})
 
 
-def _lines(raw: Any, file: _File, step: Callable[[int], None]) -> Iterator[tuple[int, str]]:
+def _lines(raw: Any, file: _CounterFile, step: Callable[[int], None]) -> Iterator[tuple[int, str]]:
     offset, reported = 0, 0
     while line := raw.readline(MAX_LINE):
         begin, offset = offset, offset + len(line)

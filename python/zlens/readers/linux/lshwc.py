@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from zlens.catalog import cpumf, linux_events
 from zlens.readers.files import NO_END
-from zlens.readers.linux.perf import MAX_COUNTS, Count, Lines, Note, Reading, short
+from zlens.readers.linux.perf import MAX_COUNTS, Count, Lines, Note, PerfReading, short
 
 _HEADER = re.compile(r'"?Date"?,"?Time"?,"?CPU"?,(.+)', re.IGNORECASE)
 _CPU = re.compile(r"CPU(\d{1,6})")
@@ -100,11 +100,11 @@ def _mostly_hexadecimal(numbers: Iterable[str]) -> bool:
     return sum(not number.isdecimal() for number in long) > 0.3 * len(long)
 
 
-def rows(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iterator[Reading]:
+def rows(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iterator[PerfReading]:
     """Yield the readings of lshwc CSV output."""
     labels: list[str] = []
     run = -1
-    reading: Reading | None = None
+    reading: PerfReading | None = None
     for offset, line in lines:
         bare = line.strip()
         if not bare:
@@ -134,7 +134,7 @@ def rows(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iterator[Rea
             yield reading
             reading = None
         if reading is None:
-            reading = Reading(offset, run, local=moment, absolute=True)
+            reading = PerfReading(offset, run, local=moment, absolute=True)
         cpu = _cpu(cpu_name)
         if cpu_name.lower() not in ("total", "delta") and cpu is None:
             note("header", f"{cpu_name[:20]!r} is not a CPU; not read", offset)
@@ -205,7 +205,7 @@ _BEHIND = re.compile(r"[^\]}\s]")
 _SHOWN = 1 << 20
 
 
-def objects(text: str, note: Note) -> tuple[Facility, Iterator[Reading]]:
+def objects(text: str, note: Note) -> tuple[Facility, Iterator[PerfReading]]:
     """Return the facility and the readings in lshwc JSON; a truncated file yields the complete readings."""
     facility = Facility()
     begin = _MEASUREMENTS.search(text)
@@ -222,7 +222,7 @@ def objects(text: str, note: Note) -> tuple[Facility, Iterator[Reading]]:
     return facility, _readings(_objects(text, begin.end() if begin else len(text), note), note)
 
 
-def pairs(text: str, note: Note) -> tuple[Facility, Iterator[Reading]]:
+def pairs(text: str, note: Note) -> tuple[Facility, Iterator[PerfReading]]:
     """Return the facility and the readings in lshwc pairs."""
     host = _META_HOST.search(text)
     return Facility(host=host[1].strip() or None if host else None), _readings(_pairs(text, note), note)
@@ -333,9 +333,9 @@ def _objects(text: str, at: int, note: Note) -> Iterator[Measured]:
         note("header", f"{left:,} characters after the measurements are unexpected; not read", behind.start())
 
 
-def _readings(measurements: Iterator[Measured], note: Note) -> Iterator[Reading]:
+def _readings(measurements: Iterator[Measured], note: Note) -> Iterator[PerfReading]:
     """Yield the readings that measurements are of; that of all CPUs is the last of a reading."""
-    reading: Reading | None = None
+    reading: PerfReading | None = None
     for at, run, facts in measurements:
         measurement = _measurement(facts, at, note)
         if measurement is None:
@@ -348,7 +348,7 @@ def _readings(measurements: Iterator[Measured], note: Note) -> Iterator[Reading]
             yield reading
             reading = None
         if reading is None:
-            reading = Reading(at, run, epoch_s=moment, absolute=True)
+            reading = PerfReading(at, run, epoch_s=moment, absolute=True)
             if offset_s is not None:
                 reading.local = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=moment + offset_s)
         room = MAX_COUNTS - len(reading.counts)
@@ -361,7 +361,7 @@ def _readings(measurements: Iterator[Measured], note: Note) -> Iterator[Reading]
         _note_cut(reading, note)
 
 
-def _note_cut(reading: Reading, note: Note) -> None:
+def _note_cut(reading: PerfReading, note: Note) -> None:
     detail = "the last reading ends before the values of all CPUs; not read"
     note("truncated", detail, reading.offset)
 

@@ -69,7 +69,7 @@ class Count(Struct):
         return f"{value:,}" if value is not None else self.state or "none"
 
 
-class Reading(Struct):
+class PerfReading(Struct):
     """Values read at one moment. run: number of the tool run within a file.
 
     epoch_s   seconds since 1970 UTC; local: the local time; since_s: seconds from the beginning of the run
@@ -219,7 +219,7 @@ class _Grouping:
 
     def __init__(self, note: Note) -> None:
         self._note = note
-        self._reading: Reading | None = None
+        self._reading: PerfReading | None = None
         self._seen: set[tuple[Any, ...]] = set()
         self._run = 0
         self._started: dt.datetime | None = None
@@ -230,7 +230,7 @@ class _Grouping:
         self._after_s: float | None = None
         self._full = False
 
-    def started(self, text: str, offset: int) -> Iterator[Reading]:
+    def started(self, text: str, offset: int) -> Iterator[PerfReading]:
         """Begin a run with the start time on the first line of a perf file."""
         yield from self.end()
         self._next_run()
@@ -244,7 +244,7 @@ class _Grouping:
         if self._started is None:
             self._note("time", f"a run that started on {text.strip()[:40]!r}, which is not a time", offset)
 
-    def comment(self, line: str, offset: int) -> Iterator[Reading]:
+    def comment(self, line: str, offset: int) -> Iterator[PerfReading]:
         """Take what a comment says of the run."""
         started, after = _STARTED.match(line), _AFTER.match(line)
         if started is not None:
@@ -253,14 +253,14 @@ class _Grouping:
             yield from self.end()
             self._after_s = self._intervals_s = float(after[1])
 
-    def begin(self) -> Iterator[Reading]:
+    def begin(self) -> Iterator[PerfReading]:
         """Begin another run at a header, unless the line before it was the start time."""
         if self._reading is not None:
             yield from self.end()
             self._next_run()
         self._marked = True
 
-    def add(self, offset: int, since: float | None, count: Count) -> Iterator[Reading]:
+    def add(self, offset: int, since: float | None, count: Count) -> Iterator[PerfReading]:
         if count.running_pct is not None and count.running_pct > 100:
             detail = f"{count.event[:60]} was counted for more than 100 % of the time; that is NULL"
             self._note("impossible", detail, offset)
@@ -276,7 +276,7 @@ class _Grouping:
             yield from self.end()
             self._next_run()
         if self._reading is None:
-            self._reading = Reading(offset, self._run, since_s=since, local=self._started)
+            self._reading = PerfReading(offset, self._run, since_s=since, local=self._started)
             if since is not None:
                 self._reading.after_s, self._after_s = self._after_s, None
         if len(self._reading.counts) >= MAX_COUNTS:
@@ -294,7 +294,7 @@ class _Grouping:
         self._started = None
         self._marked = False
 
-    def elapsed(self, seconds: float) -> Iterator[Reading]:
+    def elapsed(self, seconds: float) -> Iterator[PerfReading]:
         reading, last = self._reading, self._intervals_s
         if reading is not None and reading.since_s is None:
             reading.seconds = seconds
@@ -305,7 +305,7 @@ class _Grouping:
         self._next_run()
         self._intervals_s = None
 
-    def end(self) -> Iterator[Reading]:
+    def end(self) -> Iterator[PerfReading]:
         reading, self._reading = self._reading, None
         self._seen.clear()
         if reading is None:
@@ -327,7 +327,7 @@ def short(lines: Lines, note: Note) -> Iterator[tuple[int, str]]:
             yield offset, line
 
 
-def text(lines: Lines, note: Note) -> Iterator[Reading]:
+def text(lines: Lines, note: Note) -> Iterator[PerfReading]:
     """Yield the readings of plain perf stat output."""
     gathering = _Grouping(note)
     for offset, line in short(lines, note):
@@ -373,7 +373,7 @@ def _without_count(line: str) -> bool:
     )
 
 
-def values(lines: Lines, note: Note, by: str) -> Iterator[Reading]:
+def values(lines: Lines, note: Note, by: str) -> Iterator[PerfReading]:
     """Yield the readings of perf stat -x; `by` is the separator."""
 
     def read(line: str) -> Line | None:
@@ -384,14 +384,14 @@ def values(lines: Lines, note: Note, by: str) -> Iterator[Reading]:
     return _line_by_line(lines, note, "perf stat -x", read)
 
 
-def objects(lines: Lines, note: Note) -> Iterator[Reading]:
+def objects(lines: Lines, note: Note) -> Iterator[PerfReading]:
     """Yield the readings of perf stat -j: one JSON object per line."""
     return _line_by_line(lines, note, "perf stat -j", lambda line: _object(line.strip()))
 
 
 def _line_by_line(
     lines: Lines, note: Note, title: str, read: Callable[[str], Line | None]
-) -> Iterator[Reading]:
+) -> Iterator[PerfReading]:
     """Yield the readings of a format with one count per line."""
     gathering = _Grouping(note)
     for offset, line in short(lines, note):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from zlens.inputs.options import Options
 from zlens.readers.linux import perf
 from zlens.readers.linux.counters import form_of
-from zlens.readers.streaming import Cut, Last
+from zlens.readers.streaming import CutPoint, RetainedTail
 
 _HEAD = 64 * 1024
 _SECOND = 1_000_000
@@ -41,7 +41,7 @@ class _Interval(NamedTuple):
         return begin // dt.timedelta(microseconds=1) + round(self.since_s * _SECOND)
 
 
-class Perf:
+class PerfStreamFormat:
     """Output of perf stat -I as text, separated values or JSON."""
 
     #: All counts with one time are one interval.
@@ -94,7 +94,7 @@ class Perf:
 
     def cut(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
-    ) -> Cut | None:
+    ) -> CutPoint | None:
         """All intervals but the last, whose lines may still come; after a silence that one, too."""
         intervals = [*_intervals(path)]
         if not (silent or ended):
@@ -103,15 +103,15 @@ class Perf:
             return None
         end = intervals[-1].end
         # Behind a cut, times count from a start that is told before it: the clock says how long a part is.
-        return Cut(end, end, time.time_ns() // 1_000, None, _NEVER)
+        return CutPoint(end, end, time.time_ns() // 1_000, None, _NEVER)
 
     def last(
         self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
-    ) -> Last:
+    ) -> RetainedTail:
         """Comments alone: of the system, the start, the columns, and when the last interval ended."""
         with open(into, "wb") as file:
             file.write(_comments(path, end))
-        return Last(0, 0)
+        return RetainedTail(0, 0)
 
     def begin(self, path: str, into: str, options: Options) -> None:
         """The same comments."""
@@ -183,4 +183,4 @@ def _comments(path: str, end: int) -> bytes:
     return (host + started + columns + after).encode()
 
 
-FORM = Perf()
+FORM = PerfStreamFormat()

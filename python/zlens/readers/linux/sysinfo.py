@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.sysinfo import facts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -37,102 +37,104 @@ _COPY = (
 )
 
 HEADER = (
-    Column(
+    RawColumn(
         "system",
         "text",
         "",
         "system: host name, otherwise the name of the innermost virtual machine or the partition",
     ),
-    Column("source", "text", "", "source of the data"),
-    Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "position in the file"),
-    Column("tod", "time", "", "when the text was written: the date of the file, UTC"),
-    Column("interval_end", "time", "", "same as tod"),
-    Column("seconds", "float", "s", "NULL: the row describes one moment"),
-    Column("flag", "text", "", "NULL"),
+    RawColumn("source", "text", "", "source of the data"),
+    RawColumn("file", "text", "", "file"),
+    RawColumn("offset", "int", "bytes", "position in the file"),
+    RawColumn("tod", "time", "", "when the text was written: the date of the file, UTC"),
+    RawColumn("interval_end", "time", "", "same as tod"),
+    RawColumn("seconds", "float", "s", "NULL: the row describes one moment"),
+    RawColumn("flag", "text", "", "NULL"),
 )
 
 _SYSINFO = (
     *HEADER,
     *facts().columns("machine"),
-    Column("dedicated", "bool", "", "the CPUs of the partition are dedicated"),
-    Column("shared", "bool", "", "the CPUs of the partition are shared"),
-    Column("limited", "bool", "", "the partition is capped"),
-    Column(
+    RawColumn("dedicated", "bool", "", "the CPUs of the partition are dedicated"),
+    RawColumn("shared", "bool", "", "the CPUs of the partition are shared"),
+    RawColumn("limited", "bool", "", "the partition is capped"),
+    RawColumn(
         "hypervisor", "text", "", "what the system runs on: the innermost control program, otherwise PR/SM"
     ),
-    Column("vm_levels", "int", "count", "hypervisors below the partition"),
-    Column("host_name", "text", "", "host name"),
-    Column("kernel", "text", "", "release of the Linux kernel"),
-    Column("dispatching", "text", "", "horizontal or vertical, as requested by Linux"),
-    Column("online_list", "text", "", "CPUs online"),
-    Column("offline_list", "text", "", "CPUs offline"),
-    Column("present_list", "text", "", "CPUs present"),
-    Column("possible_list", "text", "", "CPUs possible"),
-    Column("online_cpus", "int", "count", "CPUs online"),
-    Column("configured_cpus", "int", "count", "CPUs configured, online or not"),
-    Column("standby_cpus", "int", "count", "CPUs standby"),
-    Column(
+    RawColumn("vm_levels", "int", "count", "hypervisors below the partition"),
+    RawColumn("host_name", "text", "", "host name"),
+    RawColumn("kernel", "text", "", "release of the Linux kernel"),
+    RawColumn("dispatching", "text", "", "horizontal or vertical, as requested by Linux"),
+    RawColumn("online_list", "text", "", "CPUs online"),
+    RawColumn("offline_list", "text", "", "CPUs offline"),
+    RawColumn("present_list", "text", "", "CPUs present"),
+    RawColumn("possible_list", "text", "", "CPUs possible"),
+    RawColumn("online_cpus", "int", "count", "CPUs online"),
+    RawColumn("configured_cpus", "int", "count", "CPUs configured, online or not"),
+    RawColumn("standby_cpus", "int", "count", "CPUs standby"),
+    RawColumn(
         "drawers",
         "int",
         "count",
         "drawers of the machine, or if unknown, drawers with CPUs of the system",
     ),
-    Column("books", "int", "count", "books per drawer, or in total without drawers; source as for drawers"),
-    Column("sockets", "int", "count", "sockets per book; source as for drawers"),
-    Column("cores", "int", "count", "cores per socket; source as for drawers"),
-    Column("threads", "int", "count", "threads per online core"),
-    Column("bogomips", "float", "", "bogomips per CPU"),
-    Column("features", "text", "", "features of the CPUs"),
+    RawColumn(
+        "books", "int", "count", "books per drawer, or in total without drawers; source as for drawers"
+    ),
+    RawColumn("sockets", "int", "count", "sockets per book; source as for drawers"),
+    RawColumn("cores", "int", "count", "cores per socket; source as for drawers"),
+    RawColumn("threads", "int", "count", "threads per online core"),
+    RawColumn("bogomips", "float", "", "bogomips per CPU"),
+    RawColumn("features", "text", "", "features of the CPUs"),
 )
 
-_VM = (*HEADER, Column("level", "int", "", "0 is the innermost"), *facts().columns("vm"))
+_VM = (*HEADER, RawColumn("level", "int", "", "0 is the innermost"), *facts().columns("vm"))
 
 _CAF = (
     *HEADER,
-    Column("cpus", "int", "count", "CPUs configured"),
-    Column(
+    RawColumn("cpus", "int", "count", "CPUs configured"),
+    RawColumn(
         "adjustment",
         "int",
         "",
         "multiprocessing adjustment of the CPU capability, as stated by the machine",
     ),
-    Column("alternate", "int", "", "adjustment of the alternate capability, if the machine has one"),
+    RawColumn("alternate", "int", "", "adjustment of the alternate capability, if the machine has one"),
 )
 
 _CPU = (
     *HEADER,
-    Column("cpu", "int", "", "number of the CPU, a thread"),
-    Column("address", "int", "", "address of the CPU: that of its core, then the bits of the thread"),
-    Column("core_address", "int", "", "physical address of its core; NULL in a virtual machine"),
-    Column("online", "bool", "", "in use by Linux"),
-    Column("configured", "bool", "", "configured; false: standby"),
-    Column("polarization", "text", "", "as Linux prints it"),
-    Column("polarity", "text", "", "Vh, Vm, Vl or Hor"),
-    Column("dedicated", "bool", "", "has a dedicated physical CPU"),
-    Column("thread", "int", "", "thread number in its core, from 0"),
-    Column("core", "int", "", "core, counted from 0 by siblings"),
-    Column("socket", "int", "", "socket (chip), counted from 0 by siblings"),
-    Column("book", "int", "", "book, counted from 0 by siblings"),
-    Column("drawer", "int", "", "drawer, counted from 0 by siblings; NULL: none"),
-    Column("core_id", "int", "", "ID of the core; with kernels that have no socket ID, ID of the socket"),
-    Column("socket_id", "int", "", "ID of the socket"),
-    Column("book_id", "int", "", "ID of the book"),
-    Column("drawer_id", "int", "", "ID of the drawer"),
-    Column("mhz_dynamic", "float", "MHz", "current clock rate"),
-    Column("mhz_static", "float", "MHz", "maximum clock rate"),
-    Column("identification", "text", "", "identification of the CPU, six hexadecimal digits"),
+    RawColumn("cpu", "int", "", "number of the CPU, a thread"),
+    RawColumn("address", "int", "", "address of the CPU: that of its core, then the bits of the thread"),
+    RawColumn("core_address", "int", "", "physical address of its core; NULL in a virtual machine"),
+    RawColumn("online", "bool", "", "in use by Linux"),
+    RawColumn("configured", "bool", "", "configured; false: standby"),
+    RawColumn("polarization", "text", "", "as Linux prints it"),
+    RawColumn("polarity", "text", "", "Vh, Vm, Vl or Hor"),
+    RawColumn("dedicated", "bool", "", "has a dedicated physical CPU"),
+    RawColumn("thread", "int", "", "thread number in its core, from 0"),
+    RawColumn("core", "int", "", "core, counted from 0 by siblings"),
+    RawColumn("socket", "int", "", "socket (chip), counted from 0 by siblings"),
+    RawColumn("book", "int", "", "book, counted from 0 by siblings"),
+    RawColumn("drawer", "int", "", "drawer, counted from 0 by siblings; NULL: none"),
+    RawColumn("core_id", "int", "", "ID of the core; with kernels that have no socket ID, ID of the socket"),
+    RawColumn("socket_id", "int", "", "ID of the socket"),
+    RawColumn("book_id", "int", "", "ID of the book"),
+    RawColumn("drawer_id", "int", "", "ID of the drawer"),
+    RawColumn("mhz_dynamic", "float", "MHz", "current clock rate"),
+    RawColumn("mhz_static", "float", "MHz", "maximum clock rate"),
+    RawColumn("identification", "text", "", "identification of the CPU, six hexadecimal digits"),
 )
 
 _CACHE = (
     *HEADER,
-    Column("number", "int", "", "cache number, from 0"),
-    Column("level", "int", "", "level"),
-    Column("type", "text", "", "Data, Instruction or Unified"),
-    Column("scope", "text", "", "Private or Shared"),
-    Column("bytes", "int", "bytes", "size"),
-    Column("line_bytes", "int", "bytes", "line size"),
-    Column("ways", "int", "count", "associativity"),
+    RawColumn("number", "int", "", "cache number, from 0"),
+    RawColumn("level", "int", "", "level"),
+    RawColumn("type", "text", "", "Data, Instruction or Unified"),
+    RawColumn("scope", "text", "", "Private or Shared"),
+    RawColumn("bytes", "int", "bytes", "size"),
+    RawColumn("line_bytes", "int", "bytes", "line size"),
+    RawColumn("ways", "int", "count", "associativity"),
 )
 
 _POLARITY = {
@@ -168,7 +170,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     return source
 
 
-class Moment(Struct):
+class SysinfoSnapshot(Struct):
     """A system at one moment."""
 
     tree: Tree
@@ -209,7 +211,7 @@ class SysinfoSource:
     def __init__(self) -> None:
         self.systems: list[SystemInfo] = []
         self.tables: dict[str, list[RawTable]] = {}
-        self.moments: list[Moment] = []
+        self.moments: list[SysinfoSnapshot] = []
         self._problems: list[Problem] = []
 
     # -- reading -------------------------------------------------------------------------------------
@@ -254,7 +256,7 @@ class SysinfoSource:
                 self._problems.append(Problem(None, NAME, where, 0, SYSINFO, "truncated", detail, 0))
             return False
         cpuinfo = texts.parse_cpuinfo(tree.files.get("proc/cpuinfo", b""))
-        self.moments.append(Moment(tree, sysinfo, cpuinfo))
+        self.moments.append(SysinfoSnapshot(tree, sysinfo, cpuinfo))
         return True
 
     def refuse(self, error: InputError) -> None:
@@ -269,7 +271,7 @@ class SysinfoSource:
         for moment in self.moments:
             self._add_notes(moment)
             moment.cpus = list(_cpus(moment, self._problems))
-        rows: list[tuple[str, tuple[Column, ...], Callable[[Moment], list[Row]]]] = [
+        rows: list[tuple[str, tuple[RawColumn, ...], Callable[[SysinfoSnapshot], list[Row]]]] = [
             ("linux_sysinfo", _SYSINFO, lambda moment: [_machine(moment)]),
             ("linux_vm", _VM, _vms),
             ("linux_caf", _CAF, _adjustments),
@@ -284,7 +286,7 @@ class SysinfoSource:
         by_identity: dict[tuple[Any, ...], SystemInfo] = {}
         taken: set[str] = set()
         seen: dict[tuple[str, int], str] = {}
-        kept: list[Moment] = []
+        kept: list[SysinfoSnapshot] = []
         for moment in sorted(self.moments, key=lambda m: (m.time_us, m.tree.path)):
             identity = (moment.own_name, *moment.identity)
             info = by_identity.get(identity)
@@ -309,7 +311,7 @@ class SysinfoSource:
         self.moments = kept
         self.systems = sorted(by_identity.values(), key=lambda info: info.system)
 
-    def _add_notes(self, moment: Moment) -> None:
+    def _add_notes(self, moment: SysinfoSnapshot) -> None:
         place = moment.tree.places.get(SYSINFO, moment.tree.path)
         for note in moment.sysinfo.notes:
             self._problems.append(
@@ -369,7 +371,7 @@ _TITLES = {
 }
 
 
-def _levels(moment: Moment) -> Iterator[str]:
+def _levels(moment: SysinfoSnapshot) -> Iterator[str]:
     """Yield what the system runs in, from the inside out."""
     machine = moment.sysinfo.machine
     for number in sorted(moment.sysinfo.vms):
@@ -379,7 +381,7 @@ def _levels(moment: Moment) -> Iterator[str]:
         yield f"partition {machine['lpar_name']}"
 
 
-def _describe(info: SystemInfo, moment: Moment) -> None:
+def _describe(info: SystemInfo, moment: SysinfoSnapshot) -> None:
     machine = moment.sysinfo.machine
     info.machine_type = machine.get("machine_type")
     info.model = machine.get("model")
@@ -393,7 +395,7 @@ def _describe(info: SystemInfo, moment: Moment) -> None:
     info.intervals.append(Interval(moment.time_us, None))
 
 
-def _header(moment: Moment, table: str) -> Row:
+def _header(moment: SysinfoSnapshot, table: str) -> Row:
     text = {"linux_cpu": CPUS, "linux_cache": "proc/cpuinfo"}.get(table, SYSINFO)
     return {
         "system": moment.system,
@@ -409,7 +411,7 @@ def _collapse_spaces(text: str | None) -> str | None:
     return " ".join(text.split()) if text else None
 
 
-def _machine(moment: Moment) -> Row:
+def _machine(moment: SysinfoSnapshot) -> Row:
     tree, machine, vms = moment.tree, moment.sysinfo.machine, moment.sysinfo.vms
     kinds = (machine.get("lpar_characteristics") or "").split()
     innermost = _collapse_spaces(vms[min(vms)].get("control_program")) if vms else None
@@ -463,21 +465,21 @@ def _containers(topology: str | None, online: list[Row]) -> Row:
     return row | {"sockets": per("socket", "book"), "cores": per("core", "socket")}
 
 
-def _vms(moment: Moment) -> list[Row]:
+def _vms(moment: SysinfoSnapshot) -> list[Row]:
     return [
         {"level": level, **vm, "control_program": _collapse_spaces(vm.get("control_program"))}
         for level, vm in sorted(moment.sysinfo.vms.items())
     ]
 
 
-def _adjustments(moment: Moment) -> list[Row]:
+def _adjustments(moment: SysinfoSnapshot) -> list[Row]:
     return [
         {"cpus": cpus, "adjustment": primary, "alternate": alternate}
         for cpus, (primary, alternate) in sorted(moment.sysinfo.adjustments.items())
     ]
 
 
-def _caches(moment: Moment) -> list[Row]:
+def _caches(moment: SysinfoSnapshot) -> list[Row]:
     rows = []
     for number, cache in enumerate(moment.cpuinfo.caches):
         size = cache.get("size", "")
@@ -497,7 +499,7 @@ def _caches(moment: Moment) -> list[Row]:
     return rows
 
 
-def _cpus(moment: Moment, problems: list[Problem]) -> Iterator[Row]:
+def _cpus(moment: SysinfoSnapshot, problems: list[Problem]) -> Iterator[Row]:
     tree = moment.tree
     online_list = texts.cpu_list(tree.text(f"{CPUS}/online") or "")
     numbers: dict[str, dict[frozenset[int], int]] = {

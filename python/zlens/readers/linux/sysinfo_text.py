@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog.sysinfo import Line, facts
+from zlens.catalog.sysinfo import SysinfoLine, facts
 from zlens.readers.linux.sysinfo_tree import MAX_CPU
 
 #: STSI 3.2.2 describes up to eight levels.
@@ -26,7 +26,7 @@ _PROCESSOR = re.compile(r"processor (\d{1,4})\Z")
 _FACT = re.compile(r"(\w+) = (\w+)")
 
 
-class Note(Struct, frozen=True):
+class ParseProblem(Struct, frozen=True):
     """A part of a text that could not be read: kind of problem, offset, message, bytes."""
 
     kind: str
@@ -43,11 +43,11 @@ class Sysinfo(Struct):
     adjustments: dict[int, tuple[int, int | None]] = field(default_factory=dict)
     #: Virtual machines by level; 0 is the innermost.
     vms: dict[int, dict[str, Any]] = field(default_factory=dict)
-    notes: list[Note] = field(default_factory=list)
+    notes: list[ParseProblem] = field(default_factory=list)
 
     def note(self, kind: str, offset: int, detail: str, lost: int) -> None:
         if len(self.notes) < MAX_NOTES:
-            self.notes.append(Note(kind, offset, detail, lost))
+            self.notes.append(ParseProblem(kind, offset, detail, lost))
 
 
 def looks_like(head: bytes) -> bool:
@@ -110,7 +110,7 @@ def parse(data: bytes) -> Sysinfo:
 
 
 def _add_values(
-    sysinfo: Sysinfo, target: dict[str, Any], line: Line, value: str, offset: int, length: int
+    sysinfo: Sysinfo, target: dict[str, Any], line: SysinfoLine, value: str, offset: int, length: int
 ) -> None:
     words = value.split(maxsplit=len(line.columns) - 1) if len(line.columns) > 1 else [value]
     for column, word in zip(line.columns, words, strict=False):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from zlens.catalog.reports.definition import Column, Table, load, names
+from zlens.catalog.reports.definition import ReportColumn, ReportTable, load, names
 
 _WORDS = re.compile(r"\S+")
 _ENCLOSED = re.compile(r"(?<!\S)_+[^\s_]+(?: [^\s_]+){1,2}_+(?!\S)")
@@ -25,7 +25,7 @@ _SAME, _ABOVE, _OTHER = 10, 3, 1
 _EXCERPT_WORDS, _EXCERPT_PART = 5, 0.8
 
 
-class Place(NamedTuple):
+class ColumnExtent(NamedTuple):
     """Where the cells of a column stand: start and end of its head, and whether they end below its end."""
 
     start: int
@@ -33,7 +33,7 @@ class Place(NamedTuple):
     right: bool
 
 
-class Layout(Struct, frozen=True):
+class TableLayout(Struct, frozen=True):
     """Where the columns of a table stand.
 
     columns  for each place the column of the definition, "" for the label or time of a row, None for a
@@ -41,19 +41,19 @@ class Layout(Struct, frozen=True):
     headless the columns are where the definition's widths put them
     """
 
-    table: Table
-    places: tuple[Place, ...]
-    columns: tuple[Column | str | None, ...]
+    table: ReportTable
+    places: tuple[ColumnExtent, ...]
+    columns: tuple[ReportColumn | str | None, ...]
     heads: tuple[str, ...]
     headless: bool = False
 
     @property
     def known(self) -> int:
-        return sum(isinstance(column, Column) for column in self.columns)
+        return sum(isinstance(column, ReportColumn) for column in self.columns)
 
 
 @lru_cache(512)
-def find(line: str, above: tuple[str, ...], report: str, key: str) -> Layout | None:
+def find(line: str, above: tuple[str, ...], report: str, key: str) -> TableLayout | None:
     """The layout of a table whose last line of heads is `line`, below `above`; None if it is none."""
     table = load(report).table(key)
     words = [
@@ -73,7 +73,7 @@ def find(line: str, above: tuple[str, ...], report: str, key: str) -> Layout | N
     return _layout(table, words, heads, matched)
 
 
-def excerpt(line: str, above: tuple[str, ...] = ()) -> list[tuple[str, Layout]]:
+def excerpt(line: str, above: tuple[str, ...] = ()) -> list[tuple[str, TableLayout]]:
     """The reports, and their layouts, that a line without a header has the heads of; several if alike."""
     words = [word for found in _WORDS.findall(_filled(line)) if (word := found.strip("_"))]
     if not _EXCERPT_WORDS <= len(words) <= _MOST or sum(word in _tables_by_word() for word in words) < max(
@@ -81,7 +81,7 @@ def excerpt(line: str, above: tuple[str, ...] = ()) -> list[tuple[str, Layout]]:
     ):
         return []
     counts = Counter(table for word in set(words) for table in _tables_by_word().get(word, ()))
-    found: list[tuple[float, str, Layout]] = []
+    found: list[tuple[float, str, TableLayout]] = []
     for (report, key), _ in counts.most_common(_NEAREST):
         layout = find(line, above, report, key)
         if layout is not None and layout.known >= max(_EXCERPT_WORDS, _EXCERPT_PART * len(layout.heads)):
@@ -107,13 +107,13 @@ def _tables_by_word() -> dict[str, list[tuple[str, str]]]:
     return tables
 
 
-def _agreement(layout: Layout, above: Sequence[str]) -> float:
+def _agreement(layout: TableLayout, above: Sequence[str]) -> float:
     """How well heads agree with those of a table, those that either side lacks counted against it."""
     pairs = zip(layout.places, layout.columns, strict=True)
     score = sum(
         _SAME + _above((place.start, place.end), column, above)
         for place, column in pairs
-        if isinstance(column, Column) and any(column.heading)
+        if isinstance(column, ReportColumn) and any(column.heading)
     )
     return score - sum(column is None for column in layout.columns) * _SAME
 
@@ -123,9 +123,9 @@ def _filled(line: str) -> str:
     return _ENCLOSED.sub(lambda found: found[0].replace(" ", "\0"), line)
 
 
-def _heads(table: Table) -> list[tuple[tuple[str, ...], Column | str]]:
+def _heads(table: ReportTable) -> list[tuple[tuple[str, ...], ReportColumn | str]]:
     """The last line of each column's head with the column, in order; first that of times."""
-    heads: list[tuple[tuple[str, ...], Column | str]] = [(TIMES, "")] if table.time else []
+    heads: list[tuple[tuple[str, ...], ReportColumn | str]] = [(TIMES, "")] if table.time else []
     for column in table.columns:
         text = " ".join(column.heading[-1].replace("_", " ").split()) if column.heading else ""
         if text:
@@ -135,7 +135,7 @@ def _heads(table: Table) -> list[tuple[tuple[str, ...], Column | str]]:
 
 def _aligned(
     words: Sequence[tuple[str, int, int]],
-    heads: Sequence[tuple[tuple[str, ...], Column | str]],
+    heads: Sequence[tuple[tuple[str, ...], ReportColumn | str]],
     above: Sequence[str],
 ) -> list[tuple[int, int, int]]:
     """The best match of words and heads in order: first word, head, number of words."""
@@ -168,7 +168,7 @@ def _aligned(
     return matched
 
 
-def _above(extent: tuple[int, int], column: Column | str, above: Sequence[str]) -> float:
+def _above(extent: tuple[int, int], column: ReportColumn | str, above: Sequence[str]) -> float:
     """How well the upper lines of a head agree with the lines above its last one."""
     if isinstance(column, str):
         return 0.0
@@ -184,30 +184,30 @@ def _above(extent: tuple[int, int], column: Column | str, above: Sequence[str]) 
 
 
 def _layout(
-    table: Table,
+    table: ReportTable,
     words: Sequence[tuple[str, int, int]],
-    heads: Sequence[tuple[tuple[str, ...], Column | str]],
+    heads: Sequence[tuple[tuple[str, ...], ReportColumn | str]],
     matched: Sequence[tuple[int, int, int]],
-) -> Layout:
+) -> TableLayout:
     by_word = {row: (at, count) for row, at, count in matched}
-    places: list[Place] = []
-    columns: list[Column | str | None] = []
+    places: list[ColumnExtent] = []
+    columns: list[ReportColumn | str | None] = []
     names: list[str] = []
     row = 0
     while row < len(words):
         at, count = by_word.get(row, (None, 1))
         column = None if at is None else heads[at][1]
-        right = column.align == "right" if isinstance(column, Column) else at is None
-        places.append(Place(words[row][1], words[row + count - 1][2], right))
+        right = column.align == "right" if isinstance(column, ReportColumn) else at is None
+        places.append(ColumnExtent(words[row][1], words[row + count - 1][2], right))
         columns.append(column)
         names.append(" ".join(word.replace("\0", " ") for word, _, _ in words[row : row + count]))
         row += count
     _add_headless(table, places, columns, names)
-    return Layout(table, tuple(places), tuple(columns), tuple(names))
+    return TableLayout(table, tuple(places), tuple(columns), tuple(names))
 
 
 def _add_headless(
-    table: Table, places: list[Place], columns: list[Column | str | None], names: list[str]
+    table: ReportTable, places: list[ColumnExtent], columns: list[ReportColumn | str | None], names: list[str]
 ) -> None:
     """Give columns without a head a place beside their neighbor: a mark behind a number, a label before."""
     for at, column in enumerate(table.columns):
@@ -217,9 +217,9 @@ def _add_headless(
         if before is not None:
             left = table.columns[at - 1].width if not places[before].right else 0
             start = max(places[before].end, places[before].start + left) + 1
-            place, where = Place(start, start + column.width, column.align == "right"), before + 1
+            place, where = ColumnExtent(start, start + column.width, column.align == "right"), before + 1
         elif at == 0 and columns:
-            place, where = Place(0, max(1, min(column.width, places[0].start - 1)), False), 0
+            place, where = ColumnExtent(0, max(1, min(column.width, places[0].start - 1)), False), 0
         else:
             continue
         places.insert(where, place)
@@ -227,11 +227,11 @@ def _add_headless(
         names.insert(where, column.key)
 
 
-def headless(table: Table) -> Layout:
+def headless(table: ReportTable) -> TableLayout:
     """The layout of a table without heads: columns of the widths of the definition, side by side."""
     places, start = [], 0
     for column in table.columns:
-        places.append(Place(start, start + column.width, column.align == "right"))
+        places.append(ColumnExtent(start, start + column.width, column.align == "right"))
         start += column.width + 1
     keys = tuple(column.key for column in table.columns)
-    return Layout(table, tuple(places), tuple(table.columns), keys, headless=True)
+    return TableLayout(table, tuple(places), tuple(table.columns), keys, headless=True)

@@ -21,7 +21,7 @@ _BLANKS = 4
 _LEFT = re.compile(r"[1 0+-]?(?:From|To|For)\s+\d")
 
 
-class Restored(NamedTuple):
+class RestoredFile(NamedTuple):
     """A file as it was before it was mailed.
 
     change   what was done to it, "" for nothing
@@ -33,7 +33,7 @@ class Restored(NamedTuple):
     ordered: bool
 
 
-def restored(file: BinaryIO) -> Restored:
+def restored(file: BinaryIO) -> RestoredFile:
     """The file with its lines as they were printed; itself if they are. Its position is at the start."""
     head = file.read(_FIRST)
     file.seek(0)
@@ -47,7 +47,7 @@ def restored(file: BinaryIO) -> Restored:
         changes.append(f"rejoined, because its lines were wrapped at {wrap.width} characters")
         ordered = wrap.words
     if not changes:
-        return Restored(file, "", False)
+        return RestoredFile(file, "", False)
     data = file.read(MAX_BYTES)
     if quoted:
         data = quopri.decodestring(data)
@@ -56,7 +56,7 @@ def restored(file: BinaryIO) -> Restored:
     change = f"the text was {' and '.join(changes)}; line numbers refer to the result"
     if file.read(1):
         change += f"; only its first {MAX_BYTES // 2**20} MB are read"
-    return Restored(io.BytesIO(data), change, ordered)
+    return RestoredFile(io.BytesIO(data), change, ordered)
 
 
 def _quoted(head: bytes) -> bool:

@@ -16,13 +16,13 @@ from zlens._native import ListingRows
 from zlens.catalog import listings
 from zlens.catalog.raw_columns import LISTED
 from zlens.catalog.reports import definition
-from zlens.catalog.reports.definition import Column, Definition, Table
+from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable
 from zlens.catalog.reports.titles import IN_TITLE
 from zlens.readers import text_lines
 from zlens.readers.listing import headings
 from zlens.readers.listing.header import LOST, Header, begin, day, zone_s
-from zlens.readers.listing.headings import Layout
-from zlens.readers.text_lines import Line
+from zlens.readers.listing.headings import TableLayout
+from zlens.readers.text_lines import TextLine
 
 _TIME = re.compile(r"\s*(?:\d{4}[/-]\d\d[/-]\d\d )?\d\d:\d\d:\d\d(?=\s|\Z)")
 _LABEL = re.compile(r">+ ?[A-Z][\w. ]{0,18}?[><]{1,2}(?=\s|\Z)")
@@ -46,7 +46,7 @@ _MOST_TABLES = 9
 _CUT_TO = frozenset((72, 79, 80, 120, 121, 131, 132, 133))
 
 
-class Target(Struct):
+class ListingTarget(Struct):
     """A raw table with its rows.
 
     table   its definition; None of a report that the catalog lacks, which has `heads`
@@ -56,30 +56,30 @@ class Target(Struct):
 
     name: str
     rows: ListingRows
-    table: Table | None
+    table: ReportTable | None
     heads: tuple[str, ...] = ()
     timed: bool = False
     placed: int = 0
 
 
-class Report(Struct):
+class ListingReport(Struct):
     """A report of a file: its header, and the raw tables that have rows of it. excerpt: it has no header."""
 
     header: Header
-    first: Line
-    definition: Definition | None
-    targets: dict[str, Target] = field(default_factory=dict)
+    first: TextLine
+    definition: ReportDefinition | None
+    targets: dict[str, ListingTarget] = field(default_factory=dict)
     zone_s: int | None = None
     excerpt: bool = False
 
 
-class Tables:
+class ListingTables:
     """The raw tables of all files, made when a report needs them."""
 
     def __init__(self) -> None:
-        self.targets: dict[str, Target] = {}
+        self.targets: dict[str, ListingTarget] = {}
 
-    def of(self, report: Definition, table: Table) -> Target:
+    def of(self, report: ReportDefinition, table: ReportTable) -> ListingTarget:
         name = listings.table_name(report, table)
         target = self.targets.get(name)
         if target is None:
@@ -92,10 +92,10 @@ class Tables:
             rows = ListingRows(
                 columns, labels, _totals(table), timed=bool(table.time), subject=subject, moment=at
             )
-            target = self.targets[name] = Target(name, rows, table, timed=bool(table.time))
+            target = self.targets[name] = ListingTarget(name, rows, table, timed=bool(table.time))
         return target
 
-    def unknown(self, name: str, columns: tuple[str, ...], timed: bool) -> Target | None:
+    def unknown(self, name: str, columns: tuple[str, ...], timed: bool) -> ListingTarget | None:
         """The raw table of a report that the catalog lacks, one for each of its tables; None of too many."""
         for number in range(1, _MOST_TABLES + 1):
             own = name if number == 1 else f"{name}_{number}"
@@ -105,13 +105,13 @@ class Tables:
                 rows = ListingRows(
                     [(column, "text") for column in columns], [], [], timed=timed, subject=subject
                 )
-                target = self.targets[own] = Target(own, rows, None, columns, timed=timed)
+                target = self.targets[own] = ListingTarget(own, rows, None, columns, timed=timed)
             if target.heads == columns:
                 return target
         return None
 
 
-class Parser:
+class ListingParser:
     """Reads one file.
 
     note     takes problems of a line
@@ -121,9 +121,9 @@ class Parser:
 
     def __init__(
         self,
-        tables: Tables,
-        note: Callable[[Line, str, str], None],
-        end: Callable[[Report], None],
+        tables: ListingTables,
+        note: Callable[[TextLine, str, str], None],
+        end: Callable[[ListingReport], None],
         *,
         ordered: bool = False,
     ) -> None:
@@ -131,18 +131,18 @@ class Parser:
         self._tables = tables
         self._note = note
         self._end = end
-        self._report: Report | None = None
-        self._target: Target | None = None
-        self._table: Table | None = None
+        self._report: ListingReport | None = None
+        self._target: ListingTarget | None = None
+        self._table: ReportTable | None = None
         self._above: list[str] = []
-        self._pending: list[Line] = []
+        self._pending: list[TextLine] = []
         self._blank = True
         self._foot = False
         self._controlled = False
         self._part = False
         self._lost = False  # the first column, so that heads and rows would be read beside their places
         #: The first line with numbers that is of no report, and how many there are.
-        self._outside: tuple[Line | None, int] = (None, 0)
+        self._outside: tuple[TextLine | None, int] = (None, 0)
         #: Rows without times since the last blank line, with their lines: heads of a table look like texts.
         self._block: list[str] = []
         self._since_blank = 0
@@ -188,7 +188,7 @@ class Parser:
             cut = data.find(b"\n", at)
             cut = len(data) if cut < 0 else cut
             raw = data[at : min(cut, at + text_lines.MAX_LINE)]
-            self._line(Line(number, base + at, text_lines.clean(text_lines.decoded(raw))))
+            self._line(TextLine(number, base + at, text_lines.clean(text_lines.decoded(raw))))
             at, number = cut + 1, number + 1
         return number
 
@@ -203,7 +203,7 @@ class Parser:
 
     # -- lines ---------------------------------------------------------------------------------------
 
-    def _line(self, line: Line) -> None:
+    def _line(self, line: TextLine) -> None:
         header = begin(line.text)
         if header is not None:
             self._lost = False
@@ -252,23 +252,23 @@ class Parser:
         self._body(report, line)
         self._blank = False
 
-    def _begin(self, line: Line, header: Header) -> None:
+    def _begin(self, line: TextLine, header: Header) -> None:
         self._finish()
         name = header.report
-        self._report = Report(header, line, definition.load(name) if name else None)
+        self._report = ListingReport(header, line, definition.load(name) if name else None)
         if name is None:
             what = header.name or header.number
             self._note(line, "no_layout", f"the report {what} is not in the catalog; read by its heads")
 
-    def _begin_form(self, line: Line, form: listings.Form) -> None:
+    def _begin_form(self, line: TextLine, form: listings.HeaderlessListing) -> None:
         self._finish()
         header = Header(name=form.report.upper(), system=form.system(line.text), whole=True)
-        report = self._report = Report(header, line, definition.load(form.report))
+        report = self._report = ListingReport(header, line, definition.load(form.report))
         assert report.definition is not None
         self._table = report.definition.table(form.table) if form.table else None
         self._heads(report, report.definition, line)
 
-    def _begin_excerpt(self, line: Line, found: list[tuple[str, Layout]]) -> None:
+    def _begin_excerpt(self, line: TextLine, found: list[tuple[str, TableLayout]]) -> None:
         """Begin a report of which there is no header: the one that has these heads."""
         name, layout = found[0]
         above = self._above
@@ -277,7 +277,9 @@ class Parser:
         if report is None or not again or listings.table_name(known, layout.table) in report.targets:
             # A table that begins again may be another page, or the same one again.
             self._finish()
-            report = self._report = Report(Header(name=name.upper(), whole=True), line, known, excerpt=True)
+            report = self._report = ListingReport(
+                Header(name=name.upper(), whole=True), line, known, excerpt=True
+            )
         if not again:
             others = ", ".join(each for each, _ in found[1:])
             same = f" (those of {others} are the same)" if others else ""
@@ -295,13 +297,13 @@ class Parser:
         self._controlled = False
         self._begin_table(None)
 
-    def _begin_table(self, table: Table | None) -> None:
+    def _begin_table(self, table: ReportTable | None) -> None:
         self._table, self._target = table, None
         self._above, self._block, self._pending = [], [], []
         self._foot = self._part = False
         self._blank, self._since_blank = True, 0
 
-    def _body(self, report: Report, line: Line) -> None:
+    def _body(self, report: ListingReport, line: TextLine) -> None:
         content = line.text
         zone = zone_s(content)
         if zone is not None:
@@ -319,7 +321,7 @@ class Parser:
             return
         self._known(report, report.definition, line)
 
-    def _known(self, report: Report, known: Definition, line: Line) -> None:
+    def _known(self, report: ListingReport, known: ReportDefinition, line: TextLine) -> None:
         content, first = line.text, known.tables[0]
         if self._table is None and self._target is None and not first.title and not _headed(first):
             self._table = first
@@ -363,7 +365,7 @@ class Parser:
 
     # -- tables --------------------------------------------------------------------------------------
 
-    def _heads(self, report: Report, known: Definition, line: Line) -> bool:
+    def _heads(self, report: ListingReport, known: ReportDefinition, line: TextLine) -> bool:
         """Whether the line is the last one of heads; its columns are those of the rows that follow."""
         above = tuple([*self._above, *self._block][-_HEIGHT:])
         keys = [table.key for table in known.tables]
@@ -396,25 +398,25 @@ class Parser:
             self._note(line, "no_layout", detail)
         return True
 
-    def _upper(self, line: Line) -> int:
+    def _upper(self, line: TextLine) -> int:
         """The number of pending lines that stand right above a line."""
         count = 0
         while count < len(self._pending) and self._pending[-1 - count].number == line.number - 1 - count:
             count += 1
         return count
 
-    def _cut(self, report: Report, layout: Layout) -> int | None:
+    def _cut(self, report: ListingReport, layout: TableLayout) -> int | None:
         """The length to which lines were cut: that of the rule, if the last columns are missing."""
         last = next((column for column in reversed(layout.table.columns) if any(column.heading)), None)
         return None if self._part or last in layout.columns else report.header.width
 
-    def _lay(self, known: Definition, layout: Layout, width: int | None = None) -> None:
+    def _lay(self, known: ReportDefinition, layout: TableLayout, width: int | None = None) -> None:
         target = self._tables.of(known, layout.table)
         at = {id(column): place for place, column in enumerate(layout.table.columns)}
         places = []
         for place, column, head in zip(layout.places, layout.columns, layout.heads, strict=True):
             kept = head if column is None and place.end != width else ""
-            places.append((*place, at.get(id(column), -1) if isinstance(column, Column) else -1, kept))
+            places.append((*place, at.get(id(column), -1) if isinstance(column, ReportColumn) else -1, kept))
         timed = bool(layout.table.time) and layout.columns[:1] == ("",)
         order = self._order
         if layout.headless and all(column.type == "text" for column in layout.table.columns):
@@ -422,7 +424,7 @@ class Parser:
         target.rows.lay(places, timed, cut=width, order=order)
         self._target = target
 
-    def _other_table(self, report: Report, known: Definition, line: Line) -> bool:
+    def _other_table(self, report: ListingReport, known: ReportDefinition, line: TextLine) -> bool:
         """Whether the line is of another table than those around it, with its values taken."""
         for key, form in listings.lines_of(known.name):
             found = form.fullmatch(line.text.strip())
@@ -445,7 +447,7 @@ class Parser:
                 return True
         return False
 
-    def _headless(self, report: Report, known: Definition, line: Line) -> bool:
+    def _headless(self, report: ListingReport, known: ReportDefinition, line: TextLine) -> bool:
         """Whether a line after a blank one begins a table without title and heads, and is its row."""
         keys = [table.key for table in known.tables]
         current = keys.index(self._table.key) if self._table is not None else -1
@@ -459,7 +461,7 @@ class Parser:
         self._target = before
         return False
 
-    def _row(self, report: Report, line: Line) -> bool:
+    def _row(self, report: ListingReport, line: TextLine) -> bool:
         """Whether the line is a row of the table, with its values taken."""
         target = self._target
         if target is None or not target.rows.row(line.text, line.number, line.offset):
@@ -472,7 +474,7 @@ class Parser:
 
     # -- reports that the catalog lacks ------------------------------------------------------------------
 
-    def _unknown(self, report: Report, line: Line) -> None:
+    def _unknown(self, report: ListingReport, line: TextLine) -> None:
         """A table by its heads: the line above the first row names the columns."""
         content = line.text
         timed = _TIME.match(content) is not None or _LABEL.match(content.lstrip()) is not None
@@ -485,7 +487,7 @@ class Parser:
         if not self._row(report, line):
             self._note(line, "no_layout", f"not placed: {content.strip()[:120]!r}")
 
-    def _lay_unknown(self, report: Report, line: Line, timed: bool) -> None:
+    def _lay_unknown(self, report: ListingReport, line: TextLine, timed: bool) -> None:
         last = self._above[-1]
         words = [(found.start(), found.end()) for found in _HEAD_WORD.finditer(last)][:_MOST_COLUMNS]
         own = words[1:] if timed else words
@@ -524,7 +526,7 @@ def _distinct(names: list[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _totals(table: Table) -> list[list[tuple[int, str]]]:
+def _totals(table: ReportTable) -> list[list[tuple[int, str]]]:
     """The texts by column that rows with a time have if they are totals."""
     keys = [column.key for column in table.columns]
     fixed = [
@@ -536,7 +538,7 @@ def _totals(table: Table) -> list[list[tuple[int, str]]]:
 
 
 @cache
-def _titles(name: str) -> tuple[tuple[Table, re.Pattern[str]], ...]:
+def _titles(name: str) -> tuple[tuple[ReportTable, re.Pattern[str]], ...]:
     """The tables of a report that have a title, with its form."""
     found = []
     for table in definition.load(name).tables:
@@ -546,7 +548,7 @@ def _titles(name: str) -> tuple[tuple[Table, re.Pattern[str]], ...]:
     return tuple(found)
 
 
-def _title(known: Definition, content: str) -> Table | None:
+def _title(known: ReportDefinition, content: str) -> ReportTable | None:
     """The table that a line is the title of."""
     plain = _PART.sub("", content.strip())
     return next((table for table, form in _titles(known.name) if form.fullmatch(plain)), None)
@@ -564,11 +566,11 @@ def _words(name: str) -> frozenset[str]:
     ) | {"Interval"}
 
 
-def _headed(table: Table) -> bool:
+def _headed(table: ReportTable) -> bool:
     return any(column.heading and column.heading[-1].strip() for column in table.columns)
 
 
-def _data(line: Line) -> bool:
+def _data(line: TextLine) -> bool:
     """Whether at least half of a line's words are numbers, or dots in place of them."""
     words = line.text.split()
     return sum(bool(_NUMBER.match(word)) for word in words) * 2 >= len(words)

@@ -14,7 +14,7 @@ from collections import Counter
 from typing import Any
 
 from zlens.catalog import listings
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.reports import definition
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -24,8 +24,8 @@ from zlens.readers import text_lines
 from zlens.readers.files import total_size, unreadable
 from zlens.readers.listing import headings
 from zlens.readers.listing.mail import restored
-from zlens.readers.listing.parser import Parser, Report, Tables, Target
-from zlens.readers.text_lines import Line
+from zlens.readers.listing.parser import ListingParser, ListingReport, ListingTables, ListingTarget
+from zlens.readers.text_lines import TextLine
 
 NAME, SPANS = listings.SOURCES
 #: The source of reports over the whole time of a listing: their one interval ends with another's.
@@ -86,7 +86,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
 class ListingTable:
     """A raw table of listings."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: ListingTarget) -> None:
         self.name = target.name
         self._rows = target.rows
         if target.table is not None:
@@ -95,7 +95,7 @@ class ListingTable:
             found = list(listings.HEADER)
             for at, head in enumerate(target.heads):
                 kind = "float" if target.rows.numeric(at) else "text"
-                found.append(Column(head, kind, "", f"the column {head} of the listing"))
+                found.append(RawColumn(head, kind, "", f"the column {head} of the listing"))
             self.columns = tuple(found)
 
     def stream(self, columns: list[str]) -> ArrowSource:
@@ -113,12 +113,12 @@ class ListingSource:
         self._tz = tz
         self._date = date
         self._day_us = 0 if date is None else (date - _EPOCH).days * _DAY_US
-        self._raw = Tables()
+        self._raw = ListingTables()
         self._infos: dict[tuple[str, str], SystemInfo] = {}
         self._ends: dict[tuple[str, str], dict[int, float | None]] = {}
         self._zones: dict[str, int] = {}
         #: Files with rows that have no date, with the first such report.
-        self._undated: dict[str, Line] = {}
+        self._undated: dict[str, TextLine] = {}
         self._last: str | None = None
         #: Files whose text was put together again, so that offsets are of no use.
         self._restored: set[str] = set()
@@ -129,7 +129,7 @@ class ListingSource:
 
     # -- reading -------------------------------------------------------------------------------------
 
-    def add(self, path: str, line: Line | None, kind: str, detail: str) -> None:
+    def add(self, path: str, line: TextLine | None, kind: str, detail: str) -> None:
         """Note a problem of a line."""
         self._kinds[path, kind] += 1
         if self._kinds[path, kind] <= MAX_NOTES:
@@ -147,7 +147,7 @@ class ListingSource:
             if whole.change:
                 self.add(path, None, "transfer", whole.change)
                 self._restored.add(path)
-            parser = Parser(
+            parser = ListingParser(
                 self._raw,
                 lambda line, kind, detail: self.add(path, line, kind, detail),
                 lambda report: self._take(path, report),
@@ -160,9 +160,9 @@ class ListingSource:
                     detail = f"{column}: {cell!r} is no number; it is NULL"
                 else:
                     detail = f"line cut at {cell!r}, which may be incomplete; not read"
-                self.add(path, Line(number, offset, ""), "no_layout", detail)
+                self.add(path, TextLine(number, offset, ""), "no_layout", detail)
 
-    def _take(self, path: str, report: Report) -> None:
+    def _take(self, path: str, report: ListingReport) -> None:
         """Give the rows of a report their times and their system."""
         header = report.header
         system = header.system or self._last or f"unknown-{os.path.splitext(os.path.basename(path))[0]}"
@@ -205,7 +205,7 @@ class ListingSource:
 
     def _interval(
         self,
-        target: Target,
+        target: ListingTarget,
         ends: dict[int, float | None],
         path: str,
         span: tuple[int, float | None, int, int],
@@ -220,11 +220,13 @@ class ListingSource:
             detail = (
                 f"the interval has {seconds:g} s; that of another report with the same end has {known:g} s"
             )
-            self.add(path, Line(number, offset, ""), "conflict", f"{detail}; it is in no measure")
+            self.add(path, TextLine(number, offset, ""), "conflict", f"{detail}; it is in no measure")
             return False
         return True
 
-    def _repeated(self, name: str, path: str, report: Report, repeats: list[tuple[int, str, bool]]) -> None:
+    def _repeated(
+        self, name: str, path: str, report: ListingReport, repeats: list[tuple[int, str, bool]]
+    ) -> None:
         """Tell of the intervals of a report that were already read."""
         for (other, agrees), count in Counter((other, agrees) for _, other, agrees in repeats).items():
             where = "in this file" if other == path else f"in {other}"
@@ -235,7 +237,7 @@ class ListingSource:
                 detail = f"{intervals} {where} with other values; only those read first are shown"
                 self.add(path, report.first, "conflict", detail)
 
-    def _describe(self, info: SystemInfo, path: str, report: Report) -> None:
+    def _describe(self, info: SystemInfo, path: str, report: ListingReport) -> None:
         header = report.header
         if path not in info.files:
             info.files.append(path)
@@ -245,7 +247,7 @@ class ListingSource:
         info.release = info.release or header.release
         info.made = info.made or header.made
 
-    def _offset(self, zone_s: int | None, report: Report) -> int | None:
+    def _offset(self, zone_s: int | None, report: ListingReport) -> int | None:
         if zone_s is not None:
             return zone_s
         if self._tz is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from zlens.inputs.options import Options
 from zlens.inputs.source import Progress
 from zlens.readers.openmetrics import source
-from zlens.readers.openmetrics.streaming import Scrapes
+from zlens.readers.openmetrics.streaming import ScrapeStreamFormat
 
 NAME = "dds"
-FORM = Scrapes(NAME)
+FORM = ScrapeStreamFormat(NAME)
 
 
 def detect(head: bytes, size: int) -> bool:

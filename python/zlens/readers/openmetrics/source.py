@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from zlens.catalog.openmetrics import Exporter, Label, Metric, Part, exporter
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.openmetrics import Exporter, ExporterMetric, ExporterTable, MetricLabel, exporter
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
@@ -40,23 +40,23 @@ _LATEST_US = 7_258_118_400_000_000
 _LONGEST_INT = 18
 
 HEADER = (
-    Column("system", "text", "", "system or machine, under the name that the program gives it"),
-    Column("source", "text", "", "source of the data"),
-    Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "position of the line in the file"),
-    Column("tod", "time", "", "time stamp of the sample, otherwise the date of the file, UTC"),
-    Column("interval_end", "time", "", "same as tod"),
-    Column("seconds", "float", "s", "length of the interval; NULL: the row describes one moment"),
-    Column("flag", "text", "", "NULL"),
+    RawColumn("system", "text", "", "system or machine, under the name that the program gives it"),
+    RawColumn("source", "text", "", "source of the data"),
+    RawColumn("file", "text", "", "file"),
+    RawColumn("offset", "int", "bytes", "position of the line in the file"),
+    RawColumn("tod", "time", "", "time stamp of the sample, otherwise the date of the file, UTC"),
+    RawColumn("interval_end", "time", "", "same as tod"),
+    RawColumn("seconds", "float", "s", "length of the interval; NULL: the row describes one moment"),
+    RawColumn("flag", "text", "", "NULL"),
 )
 _METRIC = (
-    Column("metric", "text", "", "name of the metric"),
-    Column("kind", "text", "", "gauge or counter"),
+    RawColumn("metric", "text", "", "name of the metric"),
+    RawColumn("kind", "text", "", "gauge or counter"),
 )
 _VALUE = (
-    Column("labels", "text", "", "other labels: name=value, sorted by name"),
-    Column("value", "float", "", "value"),
-    Column("text", "text", "", "description from the program"),
+    RawColumn("labels", "text", "", "other labels: name=value, sorted by name"),
+    RawColumn("value", "float", "", "value"),
+    RawColumn("text", "text", "", "description from the program"),
 )
 
 
@@ -249,7 +249,7 @@ class ScrapeSource:
         program = self.exporter
         rows: dict[str, dict[tuple[Any, ...], Row]] = {part: {} for part in program.parts}
         firsts: dict[tuple[Any, ...], Row] = {}
-        shared: list[tuple[Row, Metric]] = []
+        shared: list[tuple[Row, ExporterMetric]] = []
         for each in self.samples:
             each["seconds"] = self._seconds(each)
             metric = program.metrics.get(each["metric"])
@@ -296,7 +296,7 @@ class ScrapeSource:
         )
         self.note(again["file"], again["offset"], "duplicate" if same else "conflict", detail, 0)
 
-    def _add_table(self, part: str, columns: tuple[Column, ...], rows: list[Row]) -> None:
+    def _add_table(self, part: str, columns: tuple[RawColumn, ...], rows: list[Row]) -> None:
         name = f"{self.name}_{part}"
         self.tables[name] = [RowTable(name, columns, rows)]
 
@@ -374,7 +374,7 @@ class ScrapeSource:
         ]
 
 
-def _cell(label: Label, value: str, program: Exporter) -> str | int | None:
+def _cell(label: MetricLabel, value: str, program: Exporter) -> str | int | None:
     if label.types:
         return program.types.get(value.lower(), value.upper())
     if label.column.type == "int":
@@ -382,7 +382,7 @@ def _cell(label: Label, value: str, program: Exporter) -> str | int | None:
     return value
 
 
-def _value(row: Row, metric: Metric) -> Any:
+def _value(row: Row, metric: ExporterMetric) -> Any:
     value = row["value"]
     if value is None or value == metric.none:
         return None
@@ -391,7 +391,9 @@ def _value(row: Row, metric: Metric) -> Any:
     return bool(value) if metric.kind == "bool" else round(value * metric.scale, 9)
 
 
-def _row(rows: dict[tuple[Any, ...], Row], each: Row, part: Part, cpu_type: str | None) -> Row | None:
+def _row(
+    rows: dict[tuple[Any, ...], Row], each: Row, part: ExporterTable, cpu_type: str | None
+) -> Row | None:
     """The row a sample belongs to; None: the sample lacks what identifies it."""
     typed = each | {"cpu_type": cpu_type} if cpu_type else each
     if part.key and typed.get(part.key[0]) is None:
@@ -404,7 +406,7 @@ def _row(rows: dict[tuple[Any, ...], Row], each: Row, part: Part, cpu_type: str 
     return row
 
 
-def _spread(rows: dict[tuple[Any, ...], Row], subject: str, shared: list[tuple[Row, Metric]]) -> None:
+def _spread(rows: dict[tuple[Any, ...], Row], subject: str, shared: list[tuple[Row, ExporterMetric]]) -> None:
     """Copy values of whole subjects to the rows of their processor types."""
     rows_of: dict[tuple[Any, ...], list[Row]] = {}
     for key, row in rows.items():

@@ -13,7 +13,7 @@ from contextlib import suppress
 from zlens.catalog.openmetrics import EXPORTERS, exporter
 from zlens.inputs.options import Options
 from zlens.readers.openmetrics.text import LONGEST_S, number, sample
-from zlens.readers.streaming import Cut, Last
+from zlens.readers.streaming import CutPoint, RetainedTail
 
 
 def stamped(text: bytes, ms: int) -> bytes:
@@ -54,7 +54,7 @@ def _prefixes() -> tuple[bytes, ...]:
     return tuple(exporter(name).prefix.encode() for name in EXPORTERS)
 
 
-class Scrapes:
+class ScrapeStreamFormat:
     """Scrapes of one of EXPORTERS, one behind the other, with time stamps."""
 
     #: The samples of a system at one moment are one interval, whatever table they are in.
@@ -99,20 +99,20 @@ class Scrapes:
 
     def cut(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
-    ) -> Cut | None:
+    ) -> CutPoint | None:
         """All whole lines: a source gives whole scrapes."""
         samples = [*self._samples(path)]
         if not samples:
             return None
         newest, end = max(us for us, _ in samples), samples[-1][1]
-        return Cut(end, end, newest, None, newest)
+        return CutPoint(end, end, newest, None, newest)
 
     def last(
         self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
-    ) -> Last:
+    ) -> RetainedTail:
         """Nothing: no value is compared with an earlier one."""
         open(into, "wb").close()
-        return Last(0, 0)
+        return RetainedTail(0, 0)
 
     def begin(self, path: str, into: str, options: Options) -> None:
         """Every scrape stands for itself."""

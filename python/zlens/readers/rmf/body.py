@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from zlens.catalog.rmf_reports import Report, Section
-from zlens.readers.rmf.columns import Columns, Rows
+from zlens.catalog.rmf_reports import RmfReport, RmfSection
+from zlens.readers.rmf.columns import ColumnLookup, RowMapping
 from zlens.readers.rmf.interval import ReportInterval, SectionCount
-from zlens.readers.rmf.problem_list import Notes
+from zlens.readers.rmf.problem_list import ProblemList
 from zlens.readers.rmf.values import Converter
 
 MAX_CELLS = 256
@@ -21,19 +21,21 @@ MAX_HELD = 1024 * 1024
 _CAPTION, _ROWS = "Caption", "Rows"
 
 
-class Body:
+class ReportBody:
     """The part of a report between its header and its end."""
 
     def __init__(
         self,
-        facts: Report,
+        facts: RmfReport,
         converters: dict[tuple[str, str], Converter],
-        notes: Notes,
+        notes: ProblemList,
         here: Callable[[], int],
     ) -> None:
         self.notes = notes
         self.here = here
-        self.columns = Columns(facts, converters, lambda kind, detail, about: self.note(kind, detail, about))
+        self.columns = ColumnLookup(
+            facts, converters, lambda kind, detail, about: self.note(kind, detail, about)
+        )
         #: Monitor III puts the column heads of its only table after the rows.
         self._heads_last = facts.element == "report"
         self._rest = facts.rest.id
@@ -53,9 +55,9 @@ class Body:
         self._row_type: str | None = None
         self._row_number = 0
         self._heads: tuple[str, ...] = ()
-        self._rows: Rows | None = None
+        self._rows: RowMapping | None = None
         #: The row added last, with how its cells map to columns.
-        self.added: tuple[Rows, str | None, list[Any]] | None = None
+        self.added: tuple[RowMapping, str | None, list[Any]] | None = None
         self._block: str | None = None
         #: The row that others continue, and how many have done so.
         self._above: list[Any] | None = None
@@ -124,7 +126,7 @@ class Body:
             if section is not None
         ]
 
-    def _section(self, shape: str) -> Section | None:
+    def _section(self, shape: str) -> RmfSection | None:
         """Return the section for the current place in the file."""
         section = self.columns.section(self._segment, self._part, shape)
         if section is not None:
@@ -307,7 +309,7 @@ class Body:
         self.added = rows, row_kind, row_values
         interval.row_count += 1
 
-    def _continue(self, rows: Rows, continues: bool, row_values: list[Any]) -> None:
+    def _continue(self, rows: RowMapping, continues: bool, row_values: list[Any]) -> None:
         """Copy inherited values to a row that continues the one above."""
         above = self._above if continues else None
         if above is None:
@@ -326,7 +328,7 @@ class Body:
         for index in indexes:
             self._keep(number, heads[index] if index < len(heads) else "", cells[index], self._row_offset)
 
-    def _kind(self, rows: Rows, cells: list[str]) -> str | None:
+    def _kind(self, rows: RowMapping, cells: list[str]) -> str | None:
         """Return the kind of a row if the table has several kinds."""
         section = rows.section
         other = section.row_kind_other
@@ -345,7 +347,7 @@ class Body:
             return other
         return section.row_kind_first.get(cells[0], other)
 
-    def _odd_row(self, section: Section, cells: list[str], width: int) -> None:
+    def _odd_row(self, section: RmfSection, cells: list[str], width: int) -> None:
         """Note a row with more or fewer cells than heads: extra cells become text, missing ones NULL."""
         detail = f"a row of {len(cells)} cells under {width} heads"
         if len(cells) > width:

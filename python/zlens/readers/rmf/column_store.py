@@ -8,7 +8,7 @@ from itertools import repeat
 from math import isnan, nan
 from typing import Any, Protocol
 
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.source import ArrowSource
 from zlens.readers.row_tables import RowStream, typed
 
@@ -38,7 +38,7 @@ class Texts:
         return code
 
 
-class Values(Protocol):
+class ColumnValues(Protocol):
     """The values of one column."""
 
     def extend(self, values: Sequence[Any]) -> None: ...
@@ -100,7 +100,7 @@ def _filled(values: Sequence[Any], nothing: float) -> Iterable[Any]:
     return [nothing if value is None else value for value in values] if None in values else values
 
 
-def column_values(kind: str, texts: Texts) -> Values:
+def column_values(kind: str, texts: Texts) -> ColumnValues:
     """Return an empty column of a catalog type."""
     if kind == "text":
         return _Texts(texts)
@@ -117,7 +117,7 @@ class StoredTable:
     def __init__(
         self,
         name: str,
-        columns: Sequence[Column],
+        columns: Sequence[RawColumn],
         common: dict[str, Callable[[int], Any]],
         texts: Texts,
         leading: int = 0,
@@ -136,7 +136,7 @@ class StoredTable:
         return self._name
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[RawColumn, ...]:
         return self._columns
 
     def __len__(self) -> int:

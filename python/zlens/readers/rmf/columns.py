@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from zlens.catalog.rmf_reports import Report, ReportColumn, Section, key
+from zlens.catalog.rmf_reports import RmfColumn, RmfReport, RmfSection, key
 from zlens.readers.rmf.values import Converter, NotAValueError
 
 #: Limits of the caches; reports have about a hundred heads in a dozen tables.
@@ -22,10 +22,10 @@ _AROUND = frozenset({"block", "place"})
 Note = Callable[[str, str, str], None]
 
 
-class Rows(Struct):
+class RowMapping(Struct):
     """How the cells under a set of heads map to the columns of a section."""
 
-    section: Section
+    section: RmfSection
     heads: tuple[str, ...]
     cells: list[tuple[int, Converter] | None]
     #: Cells whose heads are not in the catalog.
@@ -43,18 +43,18 @@ class Rows(Struct):
         return len(self.heads)
 
 
-class Columns:
+class ColumnLookup:
     """Looks up sections and columns in the catalog and caches them."""
 
-    def __init__(self, facts: Report, converters: dict[tuple[str, str], Converter], note: Note) -> None:
+    def __init__(self, facts: RmfReport, converters: dict[tuple[str, str], Converter], note: Note) -> None:
         self.facts = facts
         self.converters = converters
         self._note = note
-        self._sections: dict[tuple[str, str, str], Section | None] = {}
-        self._plans: dict[tuple[str, tuple[str, ...]], Rows] = {}
-        self._heads: dict[tuple[str, str], tuple[ReportColumn, ...]] = {}
+        self._sections: dict[tuple[str, str, str], RmfSection | None] = {}
+        self._plans: dict[tuple[str, tuple[str, ...]], RowMapping] = {}
+        self._heads: dict[tuple[str, str], tuple[RmfColumn, ...]] = {}
 
-    def section(self, segment: str, part: str, shape: str) -> Section | None:
+    def section(self, segment: str, part: str, shape: str) -> RmfSection | None:
         """Return the section at this place of a report, None if it is not in the catalog."""
         place = (segment, part, shape)
         if place not in self._sections:
@@ -63,7 +63,7 @@ class Columns:
             self._sections[place] = self.facts.find(*place)
         return self._sections[place]
 
-    def of(self, section: Section, head: str) -> tuple[ReportColumn, ...]:
+    def of(self, section: RmfSection, head: str) -> tuple[RmfColumn, ...]:
         """Return the columns that a head feeds, none if it is not in the catalog."""
         place = (section.id, head)
         columns = self._heads.get(place)
@@ -73,12 +73,12 @@ class Columns:
                 self._heads[place] = columns
         return columns
 
-    def unknown(self, section: Section, head: str) -> None:
+    def unknown(self, section: RmfSection, head: str) -> None:
         """Note a name or head that is not in the catalog."""
         if key(head) not in section.unexplained:
             self._note("section", f"{head[:80]!r} is not in the catalog; kept as text", head)
 
-    def converter(self, section: Section, column: ReportColumn) -> Converter:
+    def converter(self, section: RmfSection, column: RmfColumn) -> Converter:
         place = (section.id, column.name)
         converter = self.converters.get(place)
         if converter is None:
@@ -95,7 +95,7 @@ class Columns:
             self._note("section", detail, column.name)
             return None
 
-    def rows(self, section: Section, heads: tuple[str, ...]) -> Rows:
+    def rows(self, section: RmfSection, heads: tuple[str, ...]) -> RowMapping:
         """Return how to read rows under these heads, and note the heads that are not read."""
         place = (section.id, heads)
         rows = self._plans.get(place)
@@ -116,7 +116,7 @@ class Columns:
             takes = {
                 column.take: index for index, column in enumerate(section.columns) if column.take in _AROUND
             }
-            rows = Rows(
+            rows = RowMapping(
                 section,
                 heads,
                 cells,

@@ -16,21 +16,21 @@ from typing import Any, BinaryIO
 from msgspec.structs import replace
 
 from zlens.catalog.listings import half_name, half_text
-from zlens.catalog.raw_columns import Column
-from zlens.catalog.rmf_listings import List, Page, Printed, Samples, printed
-from zlens.catalog.rmf_reports import Report
+from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.rmf_listings import PrintedFacts, PrintedList, PrintedSamples, ReportPage, printed
+from zlens.catalog.rmf_reports import RmfReport
 from zlens.inputs.options import Options
 from zlens.inputs.source import ArrowSource, Progress
 from zlens.readers import text_lines
 from zlens.readers.rmf import page as pages
-from zlens.readers.rmf.body import Body
+from zlens.readers.rmf.body import ReportBody
 from zlens.readers.rmf.column_store import StoredTable
 from zlens.readers.rmf.interval import ReportInterval
-from zlens.readers.rmf.page import Cell, Head, Heads
-from zlens.readers.rmf.page_templates import MOST_LINES, Forms, Lesson, Origin, Span, origin
+from zlens.readers.rmf.page import Cell, FoundHeadings, PageHeader
+from zlens.readers.rmf.page_templates import MOST_LINES, PageTemplates, ParsedPage, Span, ValueOrigin, origin
 from zlens.readers.rmf.postprocessor import RmfXmlSource
-from zlens.readers.rmf.problem_list import Notes
-from zlens.readers.rmf.source import ReportFile
+from zlens.readers.rmf.problem_list import ProblemList
+from zlens.readers.rmf.source import RmfFile
 from zlens.readers.rmf.values import Converter
 from zlens.readers.row_tables import RowStream, typed
 
@@ -58,7 +58,7 @@ def detect(head: bytes, size: int) -> bool:
     lines = text_lines.decoded(head).splitlines()
     for number, line in enumerate(lines):
         if pages.title(line) in facts.pages:
-            header = Head()
+            header = PageHeader()
             return any(header.take(below, facts) for below in lines[number + 1 : number + 1 + _HEADER])
     return False
 
@@ -87,15 +87,15 @@ class RmfTextSource(RmfXmlSource):
     def _finish(self) -> None:
         super()._finish()
         # What is printed is what was asked for: most files have one report.
-        self.tables = {table.name: [Precise(rows)] for table, rows in self._stored if len(rows)}
+        self.tables = {table.name: [PreciseTable(rows)] for table, rows in self._stored if len(rows)}
 
-    def _read_file(self, file: ReportFile, progress: Progress | None, before: int, total: int) -> None:
+    def _read_file(self, file: RmfFile, progress: Progress | None, before: int, total: int) -> None:
         number = len(self._files) - 1
         again: Counter[str] = Counter()
         with open(file.path, "rb") as stream:
             file.size = os.fstat(stream.fileno()).st_size
             file.encoding = "text"
-            parser = Parser(
+            parser = RmfListingParser(
                 self._facts, self._converters, file.notes, lambda report: self._keep(report, number, again)
             )
             parser.read(stream, lambda done: progress(before + done, total, file.path) if progress else None)
@@ -105,7 +105,7 @@ class RmfTextSource(RmfXmlSource):
                 file.refusal, file.refusal_offset = problems[0].detail, problems[0].offset
 
 
-class Precise:
+class PreciseTable:
     """A table as printed, with the precision of each number: half of a unit of the last digit of its column.
 
     RMF prints all numbers of a column with the same decimals, so those of the number with the most count. If
@@ -118,7 +118,8 @@ class Precise:
         numbers = [column for column in rows.columns if column.type == "float" and column.name != "seconds"]
         self._of = {half_name(column.name): column.name for column in numbers}
         precision = (
-            Column(half_name(column.name), "float", column.unit, half_text(column.name)) for column in numbers
+            RawColumn(half_name(column.name), "float", column.unit, half_text(column.name))
+            for column in numbers
         )
         self.columns = (*rows.columns, *precision)
 
@@ -156,7 +157,7 @@ def _decimals(value: float) -> int:
     return len(f"{value:.9f}".rstrip("0").partition(".")[2])
 
 
-class Parser:
+class RmfListingParser:
     """Reads the pages of one file. Pages of the same system and time are one report.
 
     keep  takes each report when many others began after it, or the file ends
@@ -164,42 +165,42 @@ class Parser:
 
     def __init__(
         self,
-        facts: Report,
+        facts: RmfReport,
         converters: dict[tuple[str, str], Converter],
-        notes: Notes,
+        notes: ProblemList,
         keep: Callable[[ReportInterval], None],
     ) -> None:
         self._keep_report = keep
         self._facts = facts
         self._notes = notes
-        self._printed: Printed = printed()
-        self._body = Body(facts, converters, notes, lambda: self._offset)
+        self._printed: PrintedFacts = printed()
+        self._body = ReportBody(facts, converters, notes, lambda: self._offset)
         self._reports: dict[tuple[str, str, str], ReportInterval] = {}
         self._offset = 0
         self._number = 0
-        self._page: Page | None = None
+        self._page: ReportPage | None = None
         self._title = ""
-        self._head = Head()
+        self._head = PageHeader()
         self._below = 0
         self._above: list[str] = []
         self._pending: list[tuple[int, str]] = []
-        self._heads: Heads | None = None
+        self._heads: FoundHeadings | None = None
         self._block = ""
         self._groups: list[tuple[int, str]] = []
         self._areas: list[tuple[int, int, str]] = []
         self._pairs: dict[str, tuple[str, Span]] = {}
         self._pairs_begin: tuple[int, int] | None = None
         self._titles: set[str] = set()
-        self._forms = Forms()
+        self._forms = PageTemplates()
         self._places: dict[tuple[str, ...], ReportInterval] = {}
         #: Of the page that begins: its report, and its number in it.
         self._numbered = ("", 1)
         #: Of the current page: its lines as they are in the file, what its form is learned from, and how many
         #: notes there were before it.
         self._raw: list[str] = []
-        self._lesson = Lesson()
+        self._lesson = ParsedPage()
         self._noted = 0
-        self._open: List | Samples | None = None
+        self._open: PrintedList | PrintedSamples | None = None
         self._begun = False
 
     def read(self, file: BinaryIO, progress: Callable[[int], None]) -> None:
@@ -286,7 +287,7 @@ class Parser:
         if title is not None:
             self._end_page()
             self._title, self._page = title, self._printed.pages.get(title)
-            self._head, self._below = Head(), 0
+            self._head, self._below = PageHeader(), 0
             self._raw.append(raw)
             return
         if not self._title:
@@ -333,7 +334,7 @@ class Parser:
             self._note("section", detail, self._title)
         return True
 
-    def _report(self, head: Head, offset: int) -> ReportInterval | None:
+    def _report(self, head: PageHeader, offset: int) -> ReportInterval | None:
         """The report of the system and time of a header; None if it has no time."""
         ends = head.ends()
         if ends is None:
@@ -396,7 +397,7 @@ class Parser:
         self._title, self._begun = "", False
         self._above, self._pending = [], []
         self._heads, self._open, self._groups, self._areas = None, None, [], []
-        self._raw, self._lesson, self._noted = [], Lesson(), self._notes.count
+        self._raw, self._lesson, self._noted = [], ParsedPage(), self._notes.count
 
     def _note(self, kind: str, detail: str, about: str) -> None:
         self._notes.add(kind, f"line {self._number}: {detail}", self._offset, about=about)
@@ -433,7 +434,7 @@ class Parser:
             detail = f"line {number}: not placed, kept as text in rmf_other: {line[:80]!r}"
             self._notes.add("section", detail, self._offset, about=f"not placed {self._title}")
 
-    def _values(self, page: Page, line: str) -> bool:
+    def _values(self, page: ReportPage, line: str) -> bool:
         found = False
         if page.any_value.search(line) is None:
             return False
@@ -459,7 +460,7 @@ class Parser:
         report = self._body.interval
         return report.variables[section] if report is not None else {}
 
-    def _lists(self, page: Page, line: str) -> bool:
+    def _lists(self, page: ReportPage, line: str) -> bool:
         """Whether all of the line is rows of lists, with their values taken."""
         left = line
         for each in page.lists:
@@ -478,7 +479,7 @@ class Parser:
         self._heads = None
         return not left.strip(" >")
 
-    def _table(self, page: Page, line: str) -> bool:
+    def _table(self, page: ReportPage, line: str) -> bool:
         found = pages.heads(page, line, self._above)
         if found is not None:
             self._body.end_part_name(found.table.part)
@@ -519,7 +520,7 @@ class Parser:
             self._block = ""
         return True
 
-    def _present(self, heads: Heads) -> list[str]:
+    def _present(self, heads: FoundHeadings) -> list[str]:
         names = {name for name, _, _ in heads.columns} | {name for name, _ in heads.table.words}
         return [name for name in heads.table.names if name in names]
 
@@ -547,14 +548,14 @@ class Parser:
         origins = []
         for column, place in enumerate(rows.cells):
             if place is None:
-                origins.append(Origin(None, None, values[column]))
+                origins.append(ValueOrigin(None, None, values[column]))
                 continue
             index, converter = place
             blank = column in inherits and not cells[index][0]
             origins.append(origin(converter, found[index], None if blank else values[column]))
         self._lesson.rows.append((rows.section.id, row_kind, line, origins, list(inherits)))
 
-    def _pair(self, page: Page, line: str) -> bool:
+    def _pair(self, page: ReportPage, line: str) -> bool:
         if page.pairs is None:
             return False
         if page.pairs.begins.search(line) is not None:
@@ -585,7 +586,7 @@ class Parser:
             self._row(cells, None, [span for _, span in self._pairs.values()], self._pairs_begin)
         self._pairs, self._pairs_begin = {}, None
 
-    def _samples(self, page: Page, line: str) -> bool:
+    def _samples(self, page: ReportPage, line: str) -> bool:
         if page.samples is None:
             return False
         counts = pages.counts(line, len(page.samples.names))

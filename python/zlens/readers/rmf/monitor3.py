@@ -17,8 +17,8 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress
 from zlens.readers.rmf import values
 from zlens.readers.rmf.interval import ReportInterval
-from zlens.readers.rmf.problem_list import Notes
-from zlens.readers.rmf.source import MAX_GAPS, RmfSource, Times, minute_text
+from zlens.readers.rmf.problem_list import ProblemList
+from zlens.readers.rmf.source import MAX_GAPS, IntervalTimes, RmfSource, minute_text
 from zlens.readers.rmf.xml_encoding import is_report
 
 NAME = "rmf3-xml"
@@ -63,10 +63,10 @@ class RmfMonitor3Source(RmfSource):
         self,
         report: ReportInterval,
         name: str,
-        notes: Notes,
+        notes: ProblemList,
         again: Counter[str],
         refuse: Callable[[str, str, str], None],
-    ) -> Times | None:
+    ) -> IntervalTimes | None:
         printed = report.header.get("utc-end")
         if printed is None:
             if not report.cut:
@@ -88,7 +88,7 @@ class RmfMonitor3Source(RmfSource):
             distance_s = (end - begin) / 1e6
             detail = f"the range is {length / 1000:,.0f} s long, but its ends are {distance_s:,.0f} s apart"
             notes.add("time", detail, report.offset, about="ends", system=name)
-        return Times(end - length * 1000, end, length, begin is not None, printed)
+        return IntervalTimes(end - length * 1000, end, length, begin is not None, printed)
 
     def _threads(self, header: dict[str, Any]) -> dict[str, int]:
         by_type = {
@@ -98,7 +98,7 @@ class RmfMonitor3Source(RmfSource):
         return {kind: threads for kind, threads in by_type.items() if threads}
 
     @staticmethod
-    def _length(report: ReportInterval, notes: Notes, system: str) -> int:
+    def _length(report: ReportInterval, notes: ProblemList, system: str) -> int:
         """Return the length of the range in milliseconds, 0 if it is unknown."""
         try:
             seconds = values.decimal(report.length)

@@ -9,7 +9,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from zlens.catalog.rmf_listings import Page, Printed, Table
+from zlens.catalog.rmf_listings import PrintedFacts, PrintedTable, ReportPage
 from zlens.readers.rmf import values
 
 #: A title has a blank between letters: C P U   A C T I V I T Y
@@ -49,7 +49,7 @@ def numbered(text: str, at: int) -> tuple[str, int]:
 PLACE = ("system", "start", "end", "date", "time", "interval")
 
 
-class Head(Struct):
+class PageHeader(Struct):
     """What the header of a page says. start, end: as printed."""
 
     system: str = ""
@@ -62,7 +62,7 @@ class Head(Struct):
     version: str = ""
     cycle: str = ""
 
-    def take(self, line: str, facts: Printed) -> dict[str, tuple[int, int]]:
+    def take(self, line: str, facts: PrintedFacts) -> dict[str, tuple[int, int]]:
         """Take a line of the header: where its texts stand, by name; nothing if it is none."""
         found = {name: match for name, form in facts.header.items() if (match := form.search(line))}
         taken: dict[str, tuple[int, int]] = {}
@@ -103,10 +103,10 @@ class Head(Struct):
 Cell = tuple[str, int, int]
 
 
-class Heads(Struct, frozen=True):
+class FoundHeadings(Struct, frozen=True):
     """Heads of a table that were found: its columns with their extents, from left to right."""
 
-    table: Table
+    table: PrintedTable
     columns: tuple[tuple[str, int, int], ...]
 
     def cells(self, line: str) -> dict[str, Cell] | None:
@@ -148,7 +148,7 @@ class Heads(Struct, frozen=True):
         return best
 
 
-def heads(page: Page, line: str, above: Sequence[str]) -> Heads | None:
+def heads(page: ReportPage, line: str, above: Sequence[str]) -> FoundHeadings | None:
     """The heads whose last line this is, of one of the page's tables."""
     for table in page.tables:
         if table.first.match(line) is None:
@@ -166,11 +166,11 @@ def heads(page: Page, line: str, above: Sequence[str]) -> Heads | None:
             match = next((match for text in reversed(above) if (match := form.search(text))), None)
             if match is not None:
                 columns.append((name, match.start(), match.end()))
-        return Heads(table, tuple(sorted(columns, key=lambda column: column[1])))
+        return FoundHeadings(table, tuple(sorted(columns, key=lambda column: column[1])))
     return None
 
 
-def pairs(page: Page, line: str, groups: Sequence[tuple[int, str]]) -> dict[str, Cell]:
+def pairs(page: ReportPage, line: str, groups: Sequence[tuple[int, str]]) -> dict[str, Cell]:
     """Names with values of a line by their group, whose heads begin at given columns."""
     found: dict[str, Cell] = {}
     if page.pairs is None:
@@ -185,7 +185,7 @@ def pairs(page: Page, line: str, groups: Sequence[tuple[int, str]]) -> dict[str,
     return found
 
 
-def groups(page: Page, line: str) -> list[tuple[int, str]]:
+def groups(page: ReportPage, line: str) -> list[tuple[int, str]]:
     """Where the heads of groups of names begin, if a line has some."""
     if page.pairs is None:
         return []

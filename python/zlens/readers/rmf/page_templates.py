@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens.readers.rmf.interval import ReportInterval, SectionCount
-from zlens.readers.rmf.page import PLACE, Head
+from zlens.readers.rmf.page import PLACE, PageHeader
 from zlens.readers.rmf.values import Converter, NotAValueError
 
 #: Where a text stands: the line of the page from 0, start and end.
@@ -36,7 +36,7 @@ _KEPT = 100_000
 _CONVERTED = ("int", "float", "duration")
 
 
-class Known(dict[str, Any]):
+class ValueCache(dict[str, Any]):
     """Values by their texts. Raises NotAValueError for a text that is no single word, or no number."""
 
     def __init__(self, converter: Converter) -> None:
@@ -57,7 +57,7 @@ class Known(dict[str, Any]):
         return value
 
 
-class Origin(Struct):
+class ValueOrigin(Struct):
     """Where a value came from. converter: None of a value that is the same on all pages of a form."""
 
     span: Span | None
@@ -65,13 +65,13 @@ class Origin(Struct):
     value: Any
 
 
-def origin(converter: Converter, span: Span, value: Any) -> Origin:
+def origin(converter: Converter, span: Span, value: Any) -> ValueOrigin:
     """The origin of a value: numbers differ from page to page, texts do not."""
     number = converter.column.type in _CONVERTED and not converter.column.take and span[2] > span[1]
-    return Origin(span, converter if number else None, value)
+    return ValueOrigin(span, converter if number else None, value)
 
 
-class Lesson(Struct):
+class ParsedPage(Struct):
     """What the parser noted of a page.
 
     rows    section, kind, line, origins of the values, and the columns that repeat the row above
@@ -79,8 +79,8 @@ class Lesson(Struct):
     head    names and places of what the header says
     """
 
-    rows: list[tuple[str, str | None, int, list[Origin], list[int]]] = field(default_factory=list)
-    values: list[tuple[str, str, Origin]] = field(default_factory=list)
+    rows: list[tuple[str, str | None, int, list[ValueOrigin], list[int]]] = field(default_factory=list)
+    values: list[tuple[str, str, ValueOrigin]] = field(default_factory=list)
     head: list[tuple[str, Span]] = field(default_factory=list)
     #: Lines that may end in a bar.
     charts: set[int] = field(default_factory=set)
@@ -98,23 +98,23 @@ class _Row(Struct):
     inherits: Sequence[int]
 
 
-class Form:
+class PageTemplate:
     """A form of page. Fields are numbered as the groups of its regular expression, from 0."""
 
     def __init__(
         self,
         lines: Sequence[tuple[str, str]],
-        lesson: Lesson,
+        lesson: ParsedPage,
         label: str,
-        head: Head,
-        known: dict[tuple[str, ...], Known],
+        head: PageHeader,
+        known: dict[tuple[str, ...], ValueCache],
     ) -> None:
         self._known = known
         self.label = label
         self.begin = lesson.begin
         self.printed = head
         self.lines = len(lines)
-        self.next: Form | None = None
+        self.next: PageTemplate | None = None
         self._groups: dict[Span, int] = {}
         self._anchors: dict[int, int] = {}
         self._form = self._compiled(lines, lesson)
@@ -122,7 +122,7 @@ class Form:
         own = dict(self._head)
         self._place_of = [(text, own.get(name)) for name, text in zip(PLACE, head.place, strict=True)]
         self._fields: dict[tuple[int, int], int] = {}
-        self._plan: list[tuple[int, Known]] = []
+        self._plan: list[tuple[int, ValueCache]] = []
         self._constants: list[Any] = []
         placed = [[self._place(each) for each in row] for _, _, _, row, _ in lesson.rows]
         named = [self._place(each) for _, _, each in lesson.values]
@@ -140,7 +140,7 @@ class Form:
             for (section, name, _), place in zip(lesson.values, named, strict=True)
         ]
 
-    def _compiled(self, lines: Sequence[tuple[str, str]], lesson: Lesson) -> re.Pattern[str]:
+    def _compiled(self, lines: Sequence[tuple[str, str]], lesson: ParsedPage) -> re.Pattern[str]:
         """The regular expression of the page: its text, with groups for numbers and for lines with rows."""
         origins = [each for _, _, _, row, _ in lesson.rows for each in row] + [
             each for *_, each in lesson.values
@@ -171,7 +171,7 @@ class Form:
             pattern.append(f"{' *>*' if chart else ''}{re.escape(end)}")
         return re.compile("".join(pattern))
 
-    def _place(self, each: Origin) -> int:
+    def _place(self, each: ValueOrigin) -> int:
         """The place of a value: of a field from 0, of a constant from -1 down."""
         if each.converter is not None and each.span in self._groups:
             group = self._groups[each.span]
@@ -179,7 +179,7 @@ class Form:
             # Numbers of a kind that mean the same are kept together.
             kind = (column.type, *sorted(each.converter.none))
             if kind not in self._known:
-                self._known[kind] = Known(each.converter)
+                self._known[kind] = ValueCache(each.converter)
             known = self._known[kind]
             place = self._fields.setdefault((group, id(known)), len(self._fields))
             if place == len(self._plan):
@@ -226,16 +226,16 @@ class Form:
         return True
 
 
-class Forms:
+class PageTemplates:
     """The forms of one file by the first line of their pages."""
 
     def __init__(self) -> None:
-        self._known: dict[str, list[Form]] = {}
-        self._values: dict[tuple[str, ...], Known] = {}
+        self._known: dict[str, list[PageTemplate]] = {}
+        self._values: dict[tuple[str, ...], ValueCache] = {}
         self._count = 0
-        self._last: Form | None = None
+        self._last: PageTemplate | None = None
 
-    def find(self, text: str, at: int, first: str) -> tuple[Form, re.Match[str]] | None:
+    def find(self, text: str, at: int, first: str) -> tuple[PageTemplate, re.Match[str]] | None:
         """The form of a page that begins at a position with this line."""
         last = self._last
         if last is not None and last.next is not None and (found := last.next.match(text, at)):
@@ -249,19 +249,19 @@ class Forms:
         self._last = None
         return None
 
-    def _follow(self, form: Form) -> None:
+    def _follow(self, form: PageTemplate) -> None:
         if self._last is not None:
             # Pages follow each other as they did in the interval before.
             self._last.next = form
         self._last = form
 
-    def learn(self, page: str, lesson: Lesson, label: str, head: Head) -> None:
+    def learn(self, page: str, lesson: ParsedPage, label: str, head: PageHeader) -> None:
         """Keep the form of a page."""
         lines = page.splitlines(keepends=True)
         if lesson.useless or self._count >= _MOST or len(lines) > MOST_LINES or not _PLAIN.fullmatch(page):
             return
         texts = [(line.rstrip(), line[len(line.rstrip()) :]) for line in lines]
-        form = Form(texts, lesson, label, head, self._values)
+        form = PageTemplate(texts, lesson, label, head, self._values)
         self._known.setdefault(texts[0][0], []).insert(0, form)
         self._count += 1
         self._follow(form)

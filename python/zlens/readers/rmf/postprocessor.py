@@ -16,8 +16,8 @@ from zlens.inputs.options import Options
 from zlens.inputs.source import Progress
 from zlens.readers.rmf import values
 from zlens.readers.rmf.interval import ReportInterval
-from zlens.readers.rmf.problem_list import Notes
-from zlens.readers.rmf.source import MAX_NAMES, RmfSource, Times
+from zlens.readers.rmf.problem_list import ProblemList
+from zlens.readers.rmf.source import MAX_NAMES, IntervalTimes, RmfSource
 from zlens.readers.rmf.xml_encoding import is_report
 
 NAME = "rmf-xml"
@@ -59,10 +59,10 @@ class RmfXmlSource(RmfSource):
         self,
         report: ReportInterval,
         name: str,
-        notes: Notes,
+        notes: ProblemList,
         again: Counter[str],
         refuse: Callable[[str, str, str], None],
-    ) -> Times | None:
+    ) -> IntervalTimes | None:
         if report.end is None:
             if not report.cut:
                 refuse("time", "a report without a time; not read", "no time")
@@ -83,14 +83,14 @@ class RmfXmlSource(RmfSource):
         span = (end_local - start_local) // dt.timedelta(microseconds=1) if start_local is not None else 0
         # Across a clock change, the printed begin and end do not give the elapsed time.
         begin = end - (span if span and abs(span - length * 1000) < 60e6 else length * 1000)
-        return Times(begin, end, length, start_local is not None, report.end[0])
+        return IntervalTimes(begin, end, length, start_local is not None, report.end[0])
 
     def _length(
         self,
         report: ReportInterval,
         start: dt.datetime | None,
         end: dt.datetime,
-        notes: Notes,
+        notes: ProblemList,
         system: str,
     ) -> int:
         """Return the length of the interval in milliseconds, 0 if RMF printed no valid one."""
@@ -115,7 +115,9 @@ class RmfXmlSource(RmfSource):
                 )
         return length
 
-    def _utc(self, local: dt.datetime, system: str, offset: int, notes: Notes, again: Counter[str]) -> int:
+    def _utc(
+        self, local: dt.datetime, system: str, offset: int, notes: ProblemList, again: Counter[str]
+    ) -> int:
         zone = self.zone
         if zone is None:
             return values.as_utc(local)

@@ -9,7 +9,7 @@ from zlens.inputs.problems import Problem
 MAX_NOTES = 1_000
 
 
-class Note(Struct):
+class CountedProblem(Struct):
     """A problem and its number of occurrences."""
 
     kind: str
@@ -21,11 +21,11 @@ class Note(Struct):
     system: str | None = None
 
 
-class Notes:
+class ProblemList:
     """The problems of one file, without repeats."""
 
     def __init__(self) -> None:
-        self._notes: dict[tuple[str, ...], Note] = {}
+        self._notes: dict[tuple[str, ...], CountedProblem] = {}
         self._more = 0
         #: How often something was noted.
         self.count = 0
@@ -50,7 +50,7 @@ class Notes:
             if note.bytes is not None:
                 note.bytes = None if lost is None else note.bytes + lost
         elif len(self._notes) < MAX_NOTES:
-            self._notes[name] = Note(kind, record, detail, offset, lost, system=system)
+            self._notes[name] = CountedProblem(kind, record, detail, offset, lost, system=system)
         else:
             self._more += 1
 

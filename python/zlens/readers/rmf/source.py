@@ -14,8 +14,8 @@ from typing import Any, Self
 
 from msgspec import Struct, field
 
-from zlens.catalog.raw_columns import Column
-from zlens.catalog.rmf_reports import ReportTable, Section, report
+from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.rmf_reports import RmfSection, RmfTable, report
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
@@ -23,10 +23,10 @@ from zlens.readers.files import total_size, unreadable
 from zlens.readers.rmf import values
 from zlens.readers.rmf.column_store import StoredTable, Texts
 from zlens.readers.rmf.interval import ReportInterval, TableRow
-from zlens.readers.rmf.problem_list import Notes
+from zlens.readers.rmf.problem_list import ProblemList
 from zlens.readers.rmf.values import Converter
 from zlens.readers.rmf.xml_encoding import form_of
-from zlens.readers.rmf.xml_parser import Parser
+from zlens.readers.rmf.xml_parser import RmfXmlParser
 
 #: Rows kept from one input: centuries of half-hours, and a limit for files that are not reports.
 MAX_ROWS = 4_000_000
@@ -37,7 +37,7 @@ MAX_NAMES = 5_000
 MAX_GAPS = 1_000
 
 
-class ReportFile(Struct):
+class RmfFile(Struct):
     """One file and what was found in it."""
 
     path: str
@@ -48,7 +48,7 @@ class ReportFile(Struct):
     refusal: str = ""
     refusal_offset: int | None = None
     cure: str = ""
-    notes: Notes = field(default_factory=Notes)
+    notes: ProblemList = field(default_factory=ProblemList)
 
 
 class _Section(Struct):
@@ -70,7 +70,7 @@ class _Latest(Struct, frozen=True):
     offset_s: int | None
 
 
-class Times(Struct, frozen=True):
+class IntervalTimes(Struct, frozen=True):
     """Begin and end of an interval in microseconds UTC, and its length in milliseconds (0: unknown)."""
 
     begin: int
@@ -98,7 +98,7 @@ class RmfSource(ABC):
         self.tables: dict[str, list[RawTable]] = {}
         self._facts = report(self.facts)
         self._converters: dict[tuple[str, str], Converter] = {}
-        self._files: list[ReportFile] = []
+        self._files: list[RmfFile] = []
         self._gaps: list[Problem] = []
         self._sections: dict[tuple[str, str, str], _Section] = {}
         self._latest: dict[str, _Latest] = {}
@@ -124,9 +124,9 @@ class RmfSource(ABC):
             "seconds": lambda i: self._ms[i] / 1000 if self._ms[i] > 0 else None,
             "flag": lambda i: self._flags[i],
         }
-        self._stored: list[tuple[ReportTable, StoredTable]] = []
+        self._stored: list[tuple[RmfTable, StoredTable]] = []
         for table in self._facts.tables:
-            columns = [Column(c.name, c.stored, c.unit, c.text) for c in table.columns]
+            columns = [RawColumn(c.name, c.stored, c.unit, c.text) for c in table.columns]
             first = self._facts.sections[table.sections[0]]
             own = self._other_texts if first.shape == "rest" else texts
             # The position of a row and its kind are kept beside its values.
@@ -142,7 +142,7 @@ class RmfSource(ABC):
         """Read files. Raises InputError if none of them contains a report."""
         total, before = total_size(paths), 0
         for path in paths:
-            file = ReportFile(path, cure=self.cure)
+            file = RmfFile(path, cure=self.cure)
             self._files.append(file)
             try:
                 self._read_file(file, progress, before, total)
@@ -162,7 +162,7 @@ class RmfSource(ABC):
         self._finish()
         return self
 
-    def _read_file(self, file: ReportFile, progress: Progress | None, before: int, total: int) -> None:
+    def _read_file(self, file: RmfFile, progress: Progress | None, before: int, total: int) -> None:
         with open(file.path, "rb", buffering=0) as raw:
             fd = raw.fileno()
             file.size = os.fstat(fd).st_size
@@ -185,7 +185,7 @@ class RmfSource(ABC):
                 file.notes.add("transfer", detail, form.begin)
             number = len(self._files) - 1
             again: Counter[str] = Counter()
-            parser = Parser(
+            parser = RmfXmlParser(
                 self._facts,
                 self._converters,
                 file.notes,
@@ -291,7 +291,7 @@ class RmfSource(ABC):
                 self._offset(report, end),
             )
 
-    def _store(self, report: ReportInterval, index: int, times: Times, notes: Notes) -> None:
+    def _store(self, report: ReportInterval, index: int, times: IntervalTimes, notes: ProblemList) -> None:
         for table, stored in self._stored:
             first = self._facts.sections[table.sections[0]]
             if first.shape in {"table", "rest"}:
@@ -322,7 +322,7 @@ class RmfSource(ABC):
         """Whether a report without a header has a row of its interval's facts all the same."""
         return True
 
-    def _interval_facts(self, report: ReportInterval, times: Times) -> dict[str, Any]:
+    def _interval_facts(self, report: ReportInterval, times: IntervalTimes) -> dict[str, Any]:
         def number(name: str) -> float | None:
             text = report.header.get(name, "")
             try:
@@ -357,10 +357,10 @@ class RmfSource(ABC):
         self,
         report: ReportInterval,
         name: str,
-        notes: Notes,
+        notes: ProblemList,
         again: Counter[str],
         refuse: Callable[[str, str, str], None],
-    ) -> Times | None:
+    ) -> IntervalTimes | None:
         """Return when an interval was, or None after noting a problem. `again` is shared by one file."""
 
     @abstractmethod
@@ -500,7 +500,7 @@ class RmfSource(ABC):
         ]
 
 
-def _distinct(section: Section, rows: Sequence[TableRow], notes: Notes) -> Sequence[TableRow]:
+def _distinct(section: RmfSection, rows: Sequence[TableRow], notes: ProblemList) -> Sequence[TableRow]:
     """The rows of a table without those of a subject that has one already."""
     if not section.key:
         return rows

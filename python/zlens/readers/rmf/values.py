@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from zlens.catalog.rmf_reports import ReportColumn
+from zlens.catalog.rmf_reports import RmfColumn
 
 #: Cache size of a converter.
 _KEPT = 4_096
@@ -159,7 +159,7 @@ class Converter:
 
     __slots__ = ("cache", "column", "none")
 
-    def __init__(self, column: ReportColumn, not_applicable: tuple[str, ...]) -> None:
+    def __init__(self, column: RmfColumn, not_applicable: tuple[str, ...]) -> None:
         self.column = column
         self.none = {text.upper() for text in (*not_applicable, *column.not_applicable)}
         self.cache: dict[str, Any] = {}

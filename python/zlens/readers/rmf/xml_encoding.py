@@ -25,7 +25,7 @@ _SINGLE_BYTE = {
 }
 
 
-class Form(Struct, frozen=True):
+class XmlEncoding(Struct, frozen=True):
     """Encoding and start of the XML in a file."""
 
     encoding: str
@@ -45,7 +45,7 @@ class Form(Struct, frozen=True):
         return {"UTF-16LE": "utf-16-le", "UTF-16BE": "utf-16-be"}.get(self.encoding, "ascii")
 
 
-def form_of(head: bytes) -> Form | None:
+def form_of(head: bytes) -> XmlEncoding | None:
     """Return how to read a file with these first bytes, None if it is not RMF report XML."""
     codec, begin = "utf-8", 0
     if head.startswith(b"\xef\xbb\xbf"):
@@ -64,23 +64,23 @@ def form_of(head: bytes) -> Form | None:
     if text[blanks : blanks + 1] != "<" or not _ROOT.search(text):
         return None
     if codec == "cp037":
-        return Form(codec, begin, ebcdic=True)
+        return XmlEncoding(codec, begin, ebcdic=True)
     if codec != "utf-8":
-        return Form("UTF-16LE" if codec == "utf-16-le" else "UTF-16BE", begin + 2 * blanks)
+        return XmlEncoding("UTF-16LE" if codec == "utf-16-le" else "UTF-16BE", begin + 2 * blanks)
     declared = _DECLARED.match(text, blanks)
     name = declared[1].lower() if declared else "utf-8"
     stale = declared[1] if declared and name not in {"utf-8", "utf8", "us-ascii", *_SINGLE_BYTE} else None
-    return Form(_SINGLE_BYTE.get(name, "UTF-8"), begin + blanks, stale=stale)
+    return XmlEncoding(_SINGLE_BYTE.get(name, "UTF-8"), begin + blanks, stale=stale)
 
 
-def element_of(head: bytes, form: Form) -> str | None:
+def element_of(head: bytes, form: XmlEncoding) -> str | None:
     """Return the element of the first report in a file with these first bytes."""
     codec = form.encoding if form.ebcdic else form.codec
     match = _REPORT.search(head[form.begin :].decode(codec, "replace"))
     return match[1] if match else None
 
 
-def next_report(fd: int, size: int, begin: int, form: Form, element: str) -> int | None:
+def next_report(fd: int, size: int, begin: int, form: XmlEncoding, element: str) -> int | None:
     """Return the offset of the next report in such an element, at or after `begin`."""
     tag = f"<{element}".encode(form.codec)
     ends = {character.encode(form.codec) for character in " \t\r\n/>"}

@@ -10,12 +10,12 @@ import os
 from collections.abc import Callable
 from xml.parsers import expat
 
-from zlens.catalog.rmf_reports import ELEMENTS, Report
-from zlens.readers.rmf.body import MAX_CELLS, Body
+from zlens.catalog.rmf_reports import ELEMENTS, RmfReport
+from zlens.readers.rmf.body import MAX_CELLS, ReportBody
 from zlens.readers.rmf.interval import ReportInterval
-from zlens.readers.rmf.problem_list import Notes
+from zlens.readers.rmf.problem_list import ProblemList
 from zlens.readers.rmf.values import Converter
-from zlens.readers.rmf.xml_encoding import WINDOW, Form, next_report
+from zlens.readers.rmf.xml_encoding import WINDOW, XmlEncoding, next_report
 
 #: Reports nest seven deep; anything deeper than this is not a report.
 MAX_DEPTH = 32
@@ -59,14 +59,14 @@ class _DamageError(Exception):
         self.detail = detail
 
 
-class Parser:
+class RmfXmlParser:
     """Parses one file and passes on every report in it."""
 
     def __init__(
         self,
-        facts: Report,
+        facts: RmfReport,
         converters: dict[tuple[str, str], Converter],
-        notes: Notes,
+        notes: ProblemList,
         commit: Callable[[ReportInterval], None],
         progress: Callable[[int], None],
     ) -> None:
@@ -79,7 +79,7 @@ class Parser:
         #: Number of messages among them.
         self.answers = 0
         self.server = ""
-        body = self._body = Body(facts, converters, notes, self._here)
+        body = self._body = ReportBody(facts, converters, notes, self._here)
         self._ends: dict[tuple[str, str], Callable[[str], None]] = {
             ("server", "version"): self._end_server,
             ("metric", "description"): self._end_metric_description,
@@ -116,7 +116,7 @@ class Parser:
 
     # -- the file ---------------------------------------------------------------------------------
 
-    def read(self, fd: int, size: int, form: Form) -> int:
+    def read(self, fd: int, size: int, form: XmlEncoding) -> int:
         """Read the file and return how many of the `size` bytes it had."""
         begin, prefix, resyncs = form.begin, b"", 0
         while True:
@@ -148,7 +148,7 @@ class Parser:
             self._reset()
 
     def _read_from(
-        self, fd: int, size: int, begin: int, prefix: bytes, form: Form
+        self, fd: int, size: int, begin: int, prefix: bytes, form: XmlEncoding
     ) -> tuple[int, _DamageError | None, int]:
         """Parse from `begin`. Returns how far the file reached, what stopped the parse, and where."""
         names: dict[str, str] = {}

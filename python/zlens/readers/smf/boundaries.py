@@ -11,18 +11,18 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
-from zlens.readers.boundaries import Evidence, Mark
+from zlens.readers.boundaries import IntervalMark, ResetEvidence
 from zlens.readers.smf.dump import NAME, RECORD, SmfSource, open_files
-from zlens.readers.smf.systems import Group
+from zlens.readers.smf.systems import SmfSystem
 from zlens.schema.wording import say
 
 
-def joints(source: Source, system: str) -> SmfJoints | None:
+def joints(source: Source, system: str) -> SmfBoundaryReader | None:
     """The joints of a system of a source with one file; None where nothing of it is decoded."""
     if not isinstance(source, SmfSource):
         raise TypeError(type(source).__name__)
     group = source.groups[system]
-    return SmfJoints(group) if group.ends else None
+    return SmfBoundaryReader(group) if group.ends else None
 
 
 def copied() -> dict[str, list[str]]:
@@ -36,12 +36,12 @@ def copied() -> dict[str, list[str]]:
     return tables
 
 
-class SmfJoints:
+class SmfBoundaryReader:
     """One system of a source with one file."""
 
     whole = True
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: SmfSystem) -> None:
         (dump,) = group.dumps
         self._group = group
         self._file = dump.file
@@ -55,10 +55,10 @@ class SmfJoints:
         leap = self._group.info.leap_s
         return _native.unix_us_from_tod(first, leap), _native.unix_us_from_tod(last, leap)
 
-    def marks(self) -> list[Mark]:
+    def marks(self) -> list[IntervalMark]:
         return []
 
-    def evidence(self) -> Iterable[Evidence]:
+    def evidence(self) -> Iterable[ResetEvidence]:
         return ()
 
     def offsets(self) -> list[int]:
@@ -74,7 +74,7 @@ def _offsets(file: _native.SmfFile, stream: bytes | None) -> list[int]:
     return file.offsets(RECORD, smf.layout(RECORD).order, stream)
 
 
-class SmfRejoined:
+class StitchedSmfRecords:
     """Pieces of dumps of one system, decoded together."""
 
     def __init__(self, pieces: Sequence[str], own: int, offsets: Sequence[int], *, leap: int) -> None:
@@ -131,7 +131,7 @@ def rejoin(
     *,
     leap: int,
     nominal_s: float | None,
-    evidence: Iterable[Evidence],
-) -> SmfRejoined:
+    evidence: Iterable[ResetEvidence],
+) -> StitchedSmfRecords:
     """Decode pieces as one system. The records themselves give the usual interval and the resets."""
-    return SmfRejoined(pieces, own, offsets, leap=leap)
+    return StitchedSmfRecords(pieces, own, offsets, leap=leap)

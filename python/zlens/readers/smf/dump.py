@@ -18,7 +18,7 @@ from typing import Any
 
 from zlens import _native
 from zlens.catalog import smf, smf_identity, smf_sections
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
@@ -28,7 +28,7 @@ from zlens.readers.row_tables import RowTable
 from zlens.readers.smf import sections as section_tables
 from zlens.readers.smf import streams
 from zlens.readers.smf import systems as smf_systems
-from zlens.readers.smf.systems import Dump, Group, SeenInterval
+from zlens.readers.smf.systems import RecordedInterval, SmfDump, SmfSystem
 
 NAME = "smf"
 
@@ -37,23 +37,23 @@ RECORD = 113
 
 #: First columns of every raw table.
 HEADER = (
-    Column("system", "text", "", "system"),
-    Column("source", "text", "", "source of the data"),
-    Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "position of the record in the file"),
-    Column("tod", "time", "", "when the record was written, UTC"),
-    Column("interval_end", "time", "", "end of the interval, UTC"),
-    Column("seconds", "float", "s", "time covered; NULL: no earlier record to compare with"),
-    Column("flag", "text", "", "gap or short: the time covered is unusual"),
+    RawColumn("system", "text", "", "system"),
+    RawColumn("source", "text", "", "source of the data"),
+    RawColumn("file", "text", "", "file"),
+    RawColumn("offset", "int", "bytes", "position of the record in the file"),
+    RawColumn("tod", "time", "", "when the record was written, UTC"),
+    RawColumn("interval_end", "time", "", "end of the interval, UTC"),
+    RawColumn("seconds", "float", "s", "time covered; NULL: no earlier record to compare with"),
+    RawColumn("flag", "text", "", "gap or short: the time covered is unusual"),
 )
 
 _CHANGE = (
     *HEADER,
-    Column("what", "text", "", "column that changed"),
-    Column("processors", "text", "", "processors that changed at the same moment"),
-    Column("since", "time", "", "when the previous value was last recorded, UTC"),
-    Column("before", "int", "", "previous value"),
-    Column("after", "int", "", "new value"),
+    RawColumn("what", "text", "", "column that changed"),
+    RawColumn("processors", "text", "", "processors that changed at the same moment"),
+    RawColumn("since", "time", "", "when the previous value was last recorded, UTC"),
+    RawColumn("before", "int", "", "previous value"),
+    RawColumn("after", "int", "", "new value"),
 )
 
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -103,8 +103,8 @@ class SmfTable:
         self.name = smf.layout(RECORD).table
 
     @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        return (*HEADER, *(Column(*facts) for facts in smf.columns(RECORD)))
+    def columns(self) -> tuple[RawColumn, ...]:
+        return (*HEADER, *(RawColumn(*facts) for facts in smf.columns(RECORD)))
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return self._source.decoder.stream(columns)
@@ -135,7 +135,7 @@ class SmfSource:
         self._plan = plan
         self._problems = problems
         self._followed = self._drained = False
-        self.dumps = sorted(map(Dump.of, files), key=Dump.order)
+        self.dumps = sorted(map(SmfDump.of, files), key=SmfDump.order)
         self._streams: dict[str, list[streams.Stream]] = {}
         self.groups = self._group()
         self.systems = [group.info for group in self.groups.values()]
@@ -144,21 +144,21 @@ class SmfSource:
         if self._counted:
             tables: tuple[RawTable, ...] = (SmfTable(self), ChangeTable(self))
             self.tables = {table.name: [table] for table in tables}
-        self.sections = section_tables.Sections(self.dumps, self.groups, self._leap)
+        self.sections = section_tables.SectionTables(self.dumps, self.groups, self._leap)
         self.sections.intervals()
         self.tables = {**self.tables, **self.sections.tables}
 
     # -- systems -------------------------------------------------------------------------------------
 
-    def _group(self) -> dict[str, Group]:
-        groups: dict[str, Group] = {}
-        by_id: dict[streams.Id, Group] = {}
+    def _group(self) -> dict[str, SmfSystem]:
+        groups: dict[str, SmfSystem] = {}
+        by_id: dict[streams.Id, SmfSystem] = {}
         for name, own in streams.find([dump.file for dump in self.dumps], self._leap).items():
             ids = [stream.id for stream in sorted(own, key=lambda stream: stream.begin)]
             name = name or f"unknown-{Path(self.dumps[ids[0][0]].file.path).stem}"
             while name in groups:
                 name += "'"
-            group = groups[name] = Group(SystemInfo(name, NAME), ids, self.dumps)
+            group = groups[name] = SmfSystem(SystemInfo(name, NAME), ids, self.dumps)
             self._streams[name] = own
             group.info.leap_s = self._leap
             group.info.moves = moves(streams.machines(own))
@@ -174,7 +174,7 @@ class SmfSource:
             for id, subtype, start, end, records in dump.intervals:
                 # A file of junk has more systems than are counted; the file's problems say so.
                 if (number, RECORD, id) in by_id:
-                    by_id[number, RECORD, id].seen.append(SeenInterval(subtype, start, end, records))
+                    by_id[number, RECORD, id].seen.append(RecordedInterval(subtype, start, end, records))
         for group in groups.values():
             smf_systems.identify(group, self._leap)
             section_tables.identify(group)
@@ -182,7 +182,7 @@ class SmfSource:
             self._zone(group)
         return dict(sorted(groups.items()))
 
-    def _zone(self, group: Group) -> None:
+    def _zone(self, group: SmfSystem) -> None:
         """Set the time zone if no record contains it: from the options, otherwise times stay local."""
         info = group.info
         if info.utc_offset_s is None and self._options.tz is not None:

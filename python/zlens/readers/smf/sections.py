@@ -14,24 +14,24 @@ from typing import Any
 from zlens import _native
 from zlens.catalog import codes, processor_types, smf_record, smf_sections
 from zlens.catalog.interval_flags import SHORT
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs import record_intervals
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, RawTable
-from zlens.readers.smf.systems import Dump, Group, first_record, offset_s, release
+from zlens.readers.smf.systems import SmfDump, SmfSystem, first_record, offset_s, release
 
 NAME = "smf"
 
 #: First columns of every raw table of this source.
 HEADER = (
-    Column("system", "text", "", "system"),
-    Column("source", "text", "", "source of the data"),
-    Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "position of the record, or of its first piece, in the file"),
-    Column("tod", "time", "", "when the record was written, UTC"),
-    Column("interval_end", "time", "", "end of the interval, UTC"),
-    Column("seconds", "float", "s", "length of that interval"),
-    Column("flag", "text", "", "short if the interval is below half of its nominal length"),
+    RawColumn("system", "text", "", "system"),
+    RawColumn("source", "text", "", "source of the data"),
+    RawColumn("file", "text", "", "file"),
+    RawColumn("offset", "int", "bytes", "position of the record, or of its first piece, in the file"),
+    RawColumn("tod", "time", "", "when the record was written, UTC"),
+    RawColumn("interval_end", "time", "", "end of the interval, UTC"),
+    RawColumn("seconds", "float", "s", "length of that interval"),
+    RawColumn("flag", "text", "", "short if the interval is below half of its nominal length"),
 )
 
 #: Types of RMF, whose interval is the system's: the first that a system has gives its usual length.
@@ -52,24 +52,26 @@ _ZOS = re.compile(r"ZV(\d\d)(\d\d)\d\d")
 class SectionTable:
     """The raw table of one kind of section."""
 
-    def __init__(self, sections: Sections, layout: smf_sections.Layout, facts: smf_sections.Section) -> None:
+    def __init__(
+        self, sections: SectionTables, layout: smf_sections.SmfLayout, facts: smf_sections.SmfSection
+    ) -> None:
         self._sections = sections
         self._layout = layout
         self._facts = facts
         self.name = facts.table
 
     @cached_property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[RawColumn, ...]:
         return (*HEADER, *smf_sections.columns(self._layout, self._facts))
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return self._sections.decoder.stream(self.name, columns)
 
 
-class Sections:
+class SectionTables:
     """The tables of sections of all dumps of an input."""
 
-    def __init__(self, dumps: Iterable[Dump], groups: Mapping[str, Group], leap: int) -> None:
+    def __init__(self, dumps: Iterable[SmfDump], groups: Mapping[str, SmfSystem], leap: int) -> None:
         self._dumps = list(dumps)
         self._groups = groups
         self._leap = leap
@@ -119,7 +121,9 @@ class Sections:
             yield Problem(system, NAME, file, offset, record_name, kind, detail, lost)
 
 
-def _add_intervals(group: Group, record: int, intervals: list[tuple[int, float | None, bool, int]]) -> None:
+def _add_intervals(
+    group: SmfSystem, record: int, intervals: list[tuple[int, float | None, bool, int]]
+) -> None:
     info = group.info
     of_jobs, layer = record not in _RMF_TYPES, 1 + _INTERVAL_TYPES.index(record)
     usual_s = _usual_s([round(seconds) for _, seconds, _, _ in intervals if seconds])
@@ -146,7 +150,7 @@ def _usual_s(lengths: list[int]) -> float | None:
     return float(max(set(lengths), key=lambda length: (lengths.count(length), length))) if lengths else None
 
 
-def identify(group: Group) -> None:
+def identify(group: SmfSystem) -> None:
     """Set machine, release, partition and zone of a system from its first records, unless already known."""
     # RMF records the zone; type 30 only implies it.
     for record in _INTERVAL_TYPES:
@@ -156,7 +160,7 @@ def identify(group: Group) -> None:
             _identify(group, layout, data)
 
 
-def _identify(group: Group, layout: smf_sections.Layout, data: bytes) -> None:
+def _identify(group: SmfSystem, layout: smf_sections.SmfLayout, data: bytes) -> None:
     info = group.info
     if layout.record == 30:
         subsystem = next(_sections(layout, "subsystem", data), {})
@@ -186,7 +190,7 @@ def _identify(group: Group, layout: smf_sections.Layout, data: bytes) -> None:
         info.threads.setdefault(kind, count)
 
 
-def _threads(layout: smf_sections.Layout, data: bytes) -> dict[str, int]:
+def _threads(layout: smf_sections.SmfLayout, data: bytes) -> dict[str, int]:
     """Return threads per core by type, if z/OS runs by cores; the core with most threads online counts."""
     cpus = list(_sections(layout, "cpu", data))
     threads: dict[str, int] = {}
@@ -200,7 +204,7 @@ def _threads(layout: smf_sections.Layout, data: bytes) -> dict[str, int]:
     return threads
 
 
-def _zone_of_intervals(group: Group, layout: smf_sections.Layout) -> int | None:
+def _zone_of_intervals(group: SmfSystem, layout: smf_sections.SmfLayout) -> int | None:
     """Return how many seconds local time is ahead of UTC, from the end of an interval in both."""
     for subtype in _ENDING_INTERVALS:
         data = first_record(group, layout.record, [subtype])
@@ -212,7 +216,7 @@ def _zone_of_intervals(group: Group, layout: smf_sections.Layout) -> int | None:
     return None
 
 
-def _sections(layout: smf_sections.Layout, name: str, data: bytes) -> Iterator[dict[str, Any]]:
+def _sections(layout: smf_sections.SmfLayout, name: str, data: bytes) -> Iterator[dict[str, Any]]:
     """The sections of a kind in a record: values of its fields by name."""
     facts = layout.section(name)
     at = facts.triplet
@@ -231,7 +235,7 @@ def _sections(layout: smf_sections.Layout, name: str, data: bytes) -> Iterator[d
         yield values
 
 
-def _value(field: smf_sections.Field, raw: bytes) -> Any:
+def _value(field: smf_sections.SmfField, raw: bytes) -> Any:
     if field.kind == "text":
         return raw.decode("cp037").rstrip(" \0")
     if field.kind == "hex":

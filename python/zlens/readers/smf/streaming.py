@@ -10,7 +10,7 @@ from zlens.engine.connection import connect
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.readers.smf.dump import RECORD, open_files
-from zlens.readers.streaming import Cut, Last
+from zlens.readers.streaming import CutPoint, RetainedTail
 
 #: Bytes of a record descriptor word, and of the shortest header behind it.
 _RDW, _HEADER = 4, 14
@@ -18,7 +18,7 @@ _RDW, _HEADER = 4, 14
 _HELD_US = 1_800_000_000
 
 
-class Smf:
+class SmfStreamFormat:
     """SMF records with descriptor words, not in blocks."""
 
     together = False
@@ -49,7 +49,7 @@ class Smf:
 
     def cut(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
-    ) -> Cut | None:
+    ) -> CutPoint | None:
         """All records; intervals that ended `grace_s` ago are closed.
 
         Records are held for half an hour, the usual interval of RMF: its records tell more of shorter ones.
@@ -60,7 +60,7 @@ class Smf:
         window, newest = records[-1][1], max(us for us, _ in records)
         grace_us = round(grace_s * 1e6)
         if ended:
-            return Cut(window, window, newest, newest, newest)
+            return CutPoint(window, window, newest, newest, newest)
         if not silent and newest - (records[0][0] if passed_us is None else passed_us) < grace_us:
             # Not for every record.
             return None
@@ -70,11 +70,11 @@ class Smf:
             if us > held_us:
                 break
             end = behind
-        return Cut(window, end, newest, newest if silent else newest - grace_us, held_us)
+        return CutPoint(window, end, newest, newest if silent else newest - grace_us, held_us)
 
     def last(
         self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
-    ) -> Last:
+    ) -> RetainedTail:
         """The last record of each processor and subtype of type 113: their counters are cumulative."""
         source = open_files([path], options)
         layout = smf.layout(RECORD)
@@ -94,7 +94,7 @@ class Smf:
             dump.file.cut(RECORD, layout.order, None, offsets, into)
         else:
             open(into, "wb").close()
-        return Last(len(offsets), 0)
+        return RetainedTail(len(offsets), 0)
 
     def ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
         if not os.path.getsize(path):
@@ -134,4 +134,4 @@ def _records(path: str) -> Iterator[tuple[int | None, int]]:
             yield smf_record.local_us(head[: _RDW + _HEADER]), at
 
 
-FORM = Smf()
+FORM = SmfStreamFormat()

@@ -27,7 +27,7 @@ _SLACK_S = 120
 _RELEASE = re.compile(r"SP(\d)[ .]?(\d)[ .]?(\d)")
 
 
-class SeenInterval(Struct):
+class RecordedInterval(Struct):
     """Records of one subtype that tell of one interval; TOD values."""
 
     subtype: int
@@ -36,7 +36,7 @@ class SeenInterval(Struct):
     records: int
 
 
-class Dump(Struct, eq=False):
+class SmfDump(Struct, eq=False):
     """A file, the kinds of record in it, and the intervals that decoded ones tell of."""
 
     file: _native.SmfFile
@@ -44,7 +44,7 @@ class Dump(Struct, eq=False):
     intervals: list[tuple[bytes, int, int | None, int, int]]
 
     @classmethod
-    def of(cls, file: _native.SmfFile) -> Dump:
+    def of(cls, file: _native.SmfFile) -> SmfDump:
         return cls(file, file.inventory(), file.intervals())
 
     def order(self) -> tuple[int, str]:
@@ -52,16 +52,16 @@ class Dump(Struct, eq=False):
         return min((end for _, _, _, end, _ in self.intervals), default=2**64), self.file.path
 
 
-class Group(Struct):
+class SmfSystem(Struct):
     """One system of all files. ends: TOD values that rise; covered: which of them the first subtype tells."""
 
     info: SystemInfo
     #: Its streams, in the order of time where that is known, else of files.
     ids: list[Id]
     #: All files of the input, by number.
-    files: list[Dump]
-    dumps: list[Dump] = field(default_factory=list)
-    seen: list[SeenInterval] = field(default_factory=list)
+    files: list[SmfDump]
+    dumps: list[SmfDump] = field(default_factory=list)
+    seen: list[RecordedInterval] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     covered: list[bool] = field(default_factory=list)
     superseded: int = 0
@@ -70,7 +70,7 @@ class Group(Struct):
     last_local: int = -(2**62)
 
 
-def identify(group: Group, leap: int) -> None:
+def identify(group: SmfSystem, leap: int) -> None:
     """Set machine, release and zone of the system from its first decoded record."""
     first = _first(group)
     if first is None:
@@ -87,7 +87,7 @@ def identify(group: Group, leap: int) -> None:
         info.utc_offset_s = offset_s(local, _native.unix_us_from_tod(written, leap))
 
 
-def first_record(group: Group, record: int, subtypes: Iterable[int]) -> bytes | None:
+def first_record(group: SmfSystem, record: int, subtypes: Iterable[int]) -> bytes | None:
     """The first record of a type in the first stream that has one of the subtypes."""
     for number, of, id in group.ids:
         for subtype in subtypes if of == record else ():
@@ -96,7 +96,7 @@ def first_record(group: Group, record: int, subtypes: Iterable[int]) -> bytes | 
     return None
 
 
-def _first(group: Group) -> tuple[dict[str, Any], bytes] | None:
+def _first(group: SmfSystem) -> tuple[dict[str, Any], bytes] | None:
     for record in smf.decoded():
         layout = smf.layout(record)
         data = first_record(group, record, layout.order)
@@ -123,7 +123,7 @@ def offset_s(local_us: int, utc_us: int) -> int | None:
     return offset if near else None
 
 
-def times(group: Group, leap: int) -> None:
+def times(group: SmfSystem, leap: int) -> None:
     """Set the intervals of a system across all its files, and their usual length."""
     info = group.info
     first_subtype = smf.layout(smf.decoded()[0]).order[0]
@@ -157,9 +157,9 @@ def times(group: Group, leap: int) -> None:
         info.last_us = _native.unix_us_from_tod(group.ends[-1], leap)
 
 
-def _clusters(seen: Iterable[SeenInterval]) -> list[list[SeenInterval]]:
+def _clusters(seen: Iterable[RecordedInterval]) -> list[list[RecordedInterval]]:
     """Group records of the same interval, in order of time."""
-    clusters: list[list[SeenInterval]] = []
+    clusters: list[list[RecordedInterval]] = []
     for interval in sorted(seen, key=lambda interval: interval.end):
         if clusters and interval.end - clusters[-1][-1].end < SAME:
             clusters[-1].append(interval)
@@ -168,7 +168,7 @@ def _clusters(seen: Iterable[SeenInterval]) -> list[list[SeenInterval]]:
     return clusters
 
 
-def nominal_s(clusters: list[list[SeenInterval]]) -> float | None:
+def nominal_s(clusters: list[list[RecordedInterval]]) -> float | None:
     """Return the usual interval in whole seconds: the most common, then the longest."""
     lengths = [
         round((interval.end - interval.start) / 4096e6)

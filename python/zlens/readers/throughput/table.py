@@ -39,7 +39,7 @@ _THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 _STAMPS = ((re.compile(r"\d{9,10}(\.\d+)?"), _SECOND), (re.compile(r"\d{12,13}(\.\d+)?"), _SECOND // 1000))
 
 
-class Row(Struct, frozen=True):
+class ThroughputRow(Struct, frozen=True):
     """One row. Times are in microseconds since 1970, by the clock of the file; None: not in the file."""
 
     line: int
@@ -70,7 +70,7 @@ class Throughput(Struct, frozen=True):
     """A throughput file. local: its times have no zone; unused: headings that match no column."""
 
     path: str
-    rows: tuple[Row, ...]
+    rows: tuple[ThroughputRow, ...]
     columns: tuple[MatchedColumn, ...]
     local: bool
     unused: tuple[str, ...] = ()
@@ -336,7 +336,7 @@ def _time(path: str, line: int, text: str) -> tuple[int, bool]:
         ) from None
 
 
-def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[Row]:
+def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[ThroughputRow]:
     """Yield the rows with start and end, by time; rows of one workload must not overlap."""
     series: dict[tuple[str | None, str | None], list[_Raw]] = {}
     for row in rows:
@@ -344,11 +344,11 @@ def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[Row]:
     unnamed = next((row for row in rows if row.system is None), None)
     if unnamed is not None and any(row.system for row in rows):
         raise _wrong(path, unnamed.line, "has no system, but other lines do")
-    spans: list[Row] = []
+    spans: list[ThroughputRow] = []
     for mine in series.values():
         key = "time" if "time" in mine[0].times else "end" if "end" in mine[0].times else "start"
         mine.sort(key=lambda row: row.times[key])
-        before: Row | None = None
+        before: ThroughputRow | None = None
         for row, (start, end) in zip(mine, _ends(path, mine), strict=True):
             if end <= start:
                 raise _wrong(path, row.line, "does not end after its start")
@@ -364,7 +364,7 @@ def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[Row]:
             amount = row.amount
             if amount is not None and row.is_rate:
                 amount *= (end - start) / _SECOND
-            before = Row(row.line, start, end, amount, row.response_s, row.system, row.workload)
+            before = ThroughputRow(row.line, start, end, amount, row.response_s, row.system, row.workload)
             spans.append(before)
     return iter(sorted(spans, key=lambda row: (row.start_us, row.line)))
 

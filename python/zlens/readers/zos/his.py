@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from zlens.catalog import cpumf
-from zlens.catalog.raw_columns import Column
-from zlens.catalog.zos_messages import ASKED, Label, facts
+from zlens.catalog.raw_columns import RawColumn
+from zlens.catalog.zos_messages import ASKED, MessageLabel, facts
 from zlens.readers.row_tables import Row
-from zlens.readers.zos.log_lines import COUNTERS, HIS, Begin, Line, Note, bodies
+from zlens.readers.zos.log_lines import COUNTERS, HIS, LogLine, MessageStart, Note, bodies
 
 #: More processors and counters than any machine has.
 MAX_CPUS, MAX_NUMBER, MAX_VALUES = 1024, 1 << 16, 500_000
@@ -29,37 +29,37 @@ _LONGEST_S = 10 * 366 * 86_400
 _NUMBERS = tuple(n for s in cpumf.sets().values() for n in range(s.first, s.first + s.most))
 
 RUN = (
-    Column("message", "text", "", "HIS015I, a response to DISPLAY HIS, or HIS019I, a .CNT file"),
-    Column("displayed", "text", "", "time of day of the display, local time"),
-    Column("message_version", "text", "", "message version in a .CNT file"),
-    Column("procedure", "text", "", "HIS procedure"),
-    Column("asid", "text", "", "address space of the procedure"),
-    Column("state", "text", "", "state of the procedure"),
+    RawColumn("message", "text", "", "HIS015I, a response to DISPLAY HIS, or HIS019I, a .CNT file"),
+    RawColumn("displayed", "text", "", "time of day of the display, local time"),
+    RawColumn("message_version", "text", "", "message version in a .CNT file"),
+    RawColumn("procedure", "text", "", "HIS procedure"),
+    RawColumn("asid", "text", "", "address space of the procedure"),
+    RawColumn("state", "text", "", "state of the procedure"),
     *(label.column for label in facts().run.values()),
     *(label.column for label in facts().service.values()),
-    Column("ctronly", "bool", "", "counters only, no samples"),
-    Column(ASKED, "text", "", "counter sets that the command requests"),
-    Column("state_changed", "bool", "", "processor speed or configuration changed during the run"),
+    RawColumn("ctronly", "bool", "", "counters only, no samples"),
+    RawColumn(ASKED, "text", "", "counter sets that the command requests"),
+    RawColumn("state_changed", "bool", "", "processor speed or configuration changed during the run"),
 )
 COUNTER = (
-    Column("cpu_id", "int", "", "CPU"),
-    Column("counter_set", "text", "", "counter set, as named in the text"),
-    Column("number", "int", "", "counter number"),
-    Column("counter", "text", "", "counter name, as given in the text"),
-    Column("value", "int", "count", "count in the run; NULL: exceeds the range of a counter"),
+    RawColumn("cpu_id", "int", "", "CPU"),
+    RawColumn("counter_set", "text", "", "counter set, as named in the text"),
+    RawColumn("number", "int", "", "counter number"),
+    RawColumn("counter", "text", "", "counter name, as given in the text"),
+    RawColumn("value", "int", "count", "count in the run; NULL: exceeds the range of a counter"),
 )
 SAMPLE = (
-    Column("cpu_id", "int", "", "CPU"),
-    Column("machine_type", "text", "", "machine type"),
-    Column("version1", "int", "", "counter first version number"),
-    Column("version2", "int", "", "counter second version number"),
-    Column("cpsp", "float", "", "speed in cycles per microsecond"),
-    Column("lost", "bool", "", "counter data was lost during the run"),
+    RawColumn("cpu_id", "int", "", "CPU"),
+    RawColumn("machine_type", "text", "", "machine type"),
+    RawColumn("version1", "int", "", "counter first version number"),
+    RawColumn("version2", "int", "", "counter second version number"),
+    RawColumn("cpsp", "float", "", "speed in cycles per microsecond"),
+    RawColumn("lost", "bool", "", "counter data was lost during the run"),
     *(
-        Column(f"{name}_counters", "int", "count", f"number of counters of the set {name}; NULL: none")
+        RawColumn(f"{name}_counters", "int", "count", f"number of counters of the set {name}; NULL: none")
         for name in cpumf.sets()
     ),
-    *(Column(f"c{number}", "int", "count", f"counter {number} in the run") for number in _NUMBERS),
+    *(RawColumn(f"c{number}", "int", "count", f"counter {number} in the run") for number in _NUMBERS),
 )
 
 
@@ -109,10 +109,10 @@ class Cpu(Struct):
         return seconds if seconds < _LONGEST_S else None
 
 
-class Run(Struct):
+class HisRun(Struct):
     """One message about a run, and the counters of its processors."""
 
-    start: Begin
+    start: MessageStart
     note: Note
     facts: Row = field(default_factory=dict)
     cpus: dict[str, Cpu] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class Run(Struct):
     others: int = 0
     end: int = 0
     _cpu: Cpu | None = None
-    _open: Label | None = None
+    _open: MessageLabel | None = None
     _indent: int = 0
     _set: str | None = None
     _service: str | None = None
@@ -142,19 +142,19 @@ class Run(Struct):
 
     # -- lines -----------------------------------------------------------------------------------------
 
-    def take(self, line: Line) -> bool:
+    def take(self, line: LogLine) -> bool:
         """Parse a line and return whether it belongs to this message."""
         self.end = line.offset + len(line.text)
         return any(self._body(body, line) for body in dict.fromkeys(bodies(line, self.start.column)))
 
-    def strange(self, line: Line) -> None:
+    def strange(self, line: LogLine) -> None:
         """Note a line that does not belong to the message."""
         self.others += 1
         self.note(
             "header", f"{line.text.strip()[:60]!r} is not part of {self.start.id}; not read", line.offset
         )
 
-    def _body(self, body: str, line: Line) -> bool:
+    def _body(self, body: str, line: LogLine) -> bool:
         if not body:
             return True
         if self._service is not None:
@@ -193,7 +193,7 @@ class Run(Struct):
             }
         return procedure is not None
 
-    def _labels(self, body: str, matches: list[re.Match[str]], line: Line) -> None:
+    def _labels(self, body: str, matches: list[re.Match[str]], line: LogLine) -> None:
         labels = facts().run
         for index, match in enumerate(matches):
             name = match["label"] or match["bare"]
@@ -209,7 +209,7 @@ class Run(Struct):
             if label.form == "rest":
                 return
 
-    def _keep(self, label: Label, text: str, offset: int) -> None:
+    def _keep(self, label: MessageLabel, text: str, offset: int) -> None:
         name = label.column.name
         value: str | int | bool | None = None if not text or _NOTHING.fullmatch(text) else text
         if name in ("start_local", "start_tod") and self._cpu is not None:

@@ -50,14 +50,14 @@ _DATE = re.compile(r"(?<!\d)(\d{4})[-/.](\d\d)[-/.](\d\d)(?!\d)")
 Note = Callable[[str, str, int | None], None]
 
 
-class Line(Struct, frozen=True):
+class LogLine(Struct, frozen=True):
     """A line and its offset in the file."""
 
     offset: int
     text: str
 
 
-class Begin(Struct, frozen=True):
+class MessageStart(Struct, frozen=True):
     """The start of a message. column: where its identifier begins; clock, date, system: if the line has them.
 
     bare: the line with the identifier is missing, and this is the first line of the text.
@@ -84,7 +84,7 @@ def encoding(head: bytes) -> str | None:
     for name in ("utf-8", "cp037"):
         candidates = re.split("[\n\x85]", head.decode(name, "replace"))
         # In a log, the messages may come later.
-        if any(begin(Line(0, line)) for line in candidates) or sum(map(_is_logged, candidates)) >= _LOGGED:
+        if any(begin(LogLine(0, line)) for line in candidates) or sum(map(_is_logged, candidates)) >= _LOGGED:
             return name
     return None
 
@@ -93,19 +93,19 @@ def _is_logged(line: str) -> bool:
     return _LOG.match(line[:MAX_LINE]) is not None
 
 
-def begin(line: Line) -> Begin | None:
+def begin(line: LogLine) -> MessageStart | None:
     """Return the message that begins in a line, if any."""
     text = line.text[:MAX_LINE]
     identifier = _ID.search(text)
     if identifier is None:
-        return Begin(STATUS, line.offset, 0, bare=True) if _BARE.search(text) else None
+        return MessageStart(STATUS, line.offset, 0, bare=True) if _BARE.search(text) else None
     before, clock = text[: identifier.start()], _CLOCK.match(text, identifier.end())
     log = _LOG.match(before)
     date = _day(log["date"]) if log else _date(before)
     names = log or _RESPONSE.match(before)
     # A display has the time after its identifier; other messages have that of their line.
     stamp = _STAMP.match(before) if identifier[1] in NOTICES else clock
-    return Begin(
+    return MessageStart(
         identifier[1], line.offset, identifier.start(), _time(*stamp.groups()) if stamp else None, date,
         names["system"] if names else None,
     )  # fmt: skip
@@ -116,7 +116,7 @@ def is_other(body: str) -> bool:
     return _OTHER.match(body) is not None
 
 
-def bodies(line: Line, column: int) -> Iterator[str]:
+def bodies(line: LogLine, column: int) -> Iterator[str]:
     """Yield the possible bodies of a line: the whole line, and the part from the message column on."""
     yield line.text.strip()
     if 0 < column < len(line.text):
@@ -127,7 +127,7 @@ def bodies(line: Line, column: int) -> Iterator[str]:
 
 def lines(
     raw: IO[bytes], code: str, note: Note, step: Callable[[int], None], *, counters: bool = False
-) -> Iterator[Line]:
+) -> Iterator[LogLine]:
     """Yield the lines of a file, in bounded memory.
 
     counters: each line ends with a value, so a last line without an end is not read.
@@ -142,7 +142,7 @@ def lines(
                     note("length", f"a line of {len(piece):,} bytes; not read", offset)
                 skipped = False
             else:
-                yield Line(offset, _text(piece, code))
+                yield LogLine(offset, _text(piece, code))
             offset += len(piece) + 1
         if len(tail) > MAX_LINE:
             if not skipped:
@@ -154,7 +154,7 @@ def lines(
     if tail and not skipped and counters:
         note("truncated", NO_END, offset)
     elif tail and not skipped:
-        yield Line(offset, _text(tail, code))
+        yield LogLine(offset, _text(tail, code))
 
 
 def _text(data: bytes, code: str) -> str:

@@ -7,23 +7,23 @@ from functools import cache
 
 from msgspec import Struct, field
 
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.zos_messages import facts
 from zlens.readers.row_tables import Row
-from zlens.readers.zos.log_lines import Begin, Line
+from zlens.readers.zos.log_lines import LogLine, MessageStart
 
 NOTICE = (
-    Column("message", "text", "", "identifier of the message"),
-    Column("text", "text", "", "text of the message"),
-    Column("action", "text", "", "HIS032I: what HIS does, by STATECHANGE of its command"),
-    Column("reason", "text", "", "IWM064I: why the machine runs with reduced capacity; NULL: at nominal"),
+    RawColumn("message", "text", "", "identifier of the message"),
+    RawColumn("text", "text", "", "text of the message"),
+    RawColumn("action", "text", "", "HIS032I: what HIS does, by STATECHANGE of its command"),
+    RawColumn("reason", "text", "", "IWM064I: why the machine runs with reduced capacity; NULL: at nominal"),
 )
 
 
 class Notice(Struct):
     """A message of one line. wrong: kind and detail of the problem that it is, if it is no event."""
 
-    start: Begin
+    start: MessageStart
     text: str = ""
     facts: Row = field(default_factory=dict)
     wrong: tuple[str, str] | None = None
@@ -34,7 +34,7 @@ class Notice(Struct):
     size: int = 1
 
     @classmethod
-    def of(cls, start: Begin, line: Line) -> Notice:
+    def of(cls, start: MessageStart, line: LogLine) -> Notice:
         body = line.text[start.column + len(start.id) :].strip().rstrip(".")
         made = cls(start, " ".join(body.split()), end=line.offset + len(line.text))
         values = next(

@@ -7,56 +7,56 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.zos_messages import facts
 from zlens.readers.row_tables import Row
-from zlens.readers.zos.log_lines import Begin, Line, Note, bodies
+from zlens.readers.zos.log_lines import LogLine, MessageStart, Note, bodies
 
 #: More cores than any machine has.
 MAX_CORES = 4096
 
 CORE = (
-    Column("core_id", "int", "", "core"),
-    Column("state", "text", "", "online, offline, not available or mixed; NULL: undocumented sign"),
-    Column("wlm_managed", "bool", "", "WLM configures it"),
-    Column("cpu_type", "text", "", "CP, ZIIP or ZAAP; NULL: undocumented letter"),
-    Column("first_cpu", "int", "", "CPU number of its first thread"),
-    Column("last_cpu", "int", "", "CPU number of its last thread"),
-    Column(
+    RawColumn("core_id", "int", "", "core"),
+    RawColumn("state", "text", "", "online, offline, not available or mixed; NULL: undocumented sign"),
+    RawColumn("wlm_managed", "bool", "", "WLM configures it"),
+    RawColumn("cpu_type", "text", "", "CP, ZIIP or ZAAP; NULL: undocumented letter"),
+    RawColumn("first_cpu", "int", "", "CPU number of its first thread"),
+    RawColumn("last_cpu", "int", "", "CPU number of its last thread"),
+    RawColumn(
         "polarity",
         "text",
         "",
         "Vh, Vm, Vl, or Hor without HiperDispatch; NULL: not shown, for example when offline",
     ),
-    Column("parked", "bool", "", "parked at that moment; NULL: not shown, for example when offline"),
-    Column("iscm", "text", "", "mask of its I/O interruption subclasses, hexadecimal"),
-    Column("threads", "int", "count", "threads online"),
-    Column("thread_states", "text", "", "the sign of each thread"),
+    RawColumn("parked", "bool", "", "parked at that moment; NULL: not shown, for example when offline"),
+    RawColumn("iscm", "text", "", "mask of its I/O interruption subclasses, hexadecimal"),
+    RawColumn("threads", "int", "count", "threads online"),
+    RawColumn("thread_states", "text", "", "the sign of each thread"),
 )
 CPU = (
-    Column("cpu_id", "int", "", "CPU: a thread of a core, or a whole core"),
-    Column("core_id", "int", "", "its core; NULL: DISPLAY M=CPU, which does not show cores"),
-    Column("thread", "int", "", "thread number in its core, from 0"),
-    Column("state", "text", "", "online, offline, not available, mixed or does not exist"),
-    Column("wlm_managed", "bool", "", "WLM configures it"),
-    Column("cpu_type", "text", "", "CP, ZIIP or ZAAP"),
-    Column("polarity", "text", "", "polarity of its core"),
-    Column("parked", "bool", "", "its core is parked at that moment"),
-    Column("serial", "text", "", "serial number of the CPU, if shown"),
+    RawColumn("cpu_id", "int", "", "CPU: a thread of a core, or a whole core"),
+    RawColumn("core_id", "int", "", "its core; NULL: DISPLAY M=CPU, which does not show cores"),
+    RawColumn("thread", "int", "", "thread number in its core, from 0"),
+    RawColumn("state", "text", "", "online, offline, not available, mixed or does not exist"),
+    RawColumn("wlm_managed", "bool", "", "WLM configures it"),
+    RawColumn("cpu_type", "text", "", "CP, ZIIP or ZAAP"),
+    RawColumn("polarity", "text", "", "polarity of its core"),
+    RawColumn("parked", "bool", "", "its core is parked at that moment"),
+    RawColumn("serial", "text", "", "serial number of the CPU, if shown"),
 )
 MACHINE = (
-    Column("displayed", "text", "", "time of day of the display, local time"),
-    Column("form", "text", "", "core or cpu: what the display shows the status of"),
-    Column("hiperdispatch", "bool", "", "HiperDispatch is on"),
-    Column("mt", "int", "threads", "highest number of threads per core activated"),
-    Column("mt_cp", "int", "threads", "threads activated per core of type CP"),
-    Column("mt_ziip", "int", "threads", "threads activated per core of type ZIIP"),
+    RawColumn("displayed", "text", "", "time of day of the display, local time"),
+    RawColumn("form", "text", "", "core or cpu: what the display shows the status of"),
+    RawColumn("hiperdispatch", "bool", "", "HiperDispatch is on"),
+    RawColumn("mt", "int", "threads", "highest number of threads per core activated"),
+    RawColumn("mt_cp", "int", "threads", "threads activated per core of type CP"),
+    RawColumn("mt_ziip", "int", "threads", "threads activated per core of type ZIIP"),
     *(label.column for label in facts().machine.values()),
-    Column(
+    RawColumn(
         "effectiveness_pct", "int", "%", "effectiveness of the machine, as a share of normal; NULL: not shown"
     ),
-    Column("cores_online", "int", "count", "cores online"),
-    Column("cores_parked", "int", "count", "online cores parked at that moment"),
+    RawColumn("cores_online", "int", "count", "cores online"),
+    RawColumn("cores_parked", "int", "count", "online cores parked at that moment"),
 )
 
 _STATES = re.escape("".join(facts().states))
@@ -91,10 +91,10 @@ _SI = re.compile(r"0*(?P<type>\d{4})\.(?P<model>[A-Z0-9]{1,16})\.[A-Z]+\.[A-Z0-9
 _ND = re.compile(r"0*(?P<type>\d{4})\.")
 
 
-class Display(Struct):
+class ProcessorDisplay(Struct):
     """The status of cores or processors at one moment."""
 
-    start: Begin
+    start: MessageStart
     note: Note
     form: str | None = None
     facts: Row = field(default_factory=dict)
@@ -106,12 +106,12 @@ class Display(Struct):
     end: int = 0
     _ids: dict[int, dict[str, str | None]] = field(default_factory=dict)
 
-    def take(self, line: Line) -> bool:
+    def take(self, line: LogLine) -> bool:
         """Parse a line and return whether it belongs to this display."""
         self.end = line.offset + len(line.text)
         return any(self._body(body, line.offset) for body in dict.fromkeys(bodies(line, self.start.column)))
 
-    def strange(self, line: Line) -> None:
+    def strange(self, line: LogLine) -> None:
         """Note a line that does not belong to the display."""
         self.others += 1
         if self.form is not None:

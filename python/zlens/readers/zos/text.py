@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens import _native
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
@@ -28,10 +28,10 @@ from zlens.readers.row_tables import Row, RowTable
 from zlens.readers.smf import systems as smf_systems
 from zlens.readers.zos import his, notices, processors
 from zlens.readers.zos import log_lines as texts
-from zlens.readers.zos.his import Run
-from zlens.readers.zos.log_lines import Begin, Line
+from zlens.readers.zos.his import HisRun
+from zlens.readers.zos.log_lines import LogLine, MessageStart
 from zlens.readers.zos.notices import Notice
-from zlens.readers.zos.processors import Display
+from zlens.readers.zos.processors import ProcessorDisplay
 
 NAME = "zos-text"
 
@@ -50,22 +50,22 @@ _EPOCH = dt.datetime(1970, 1, 1)
 _LAST_US = 7_258_118_400 * _SECOND
 
 HEADER = (
-    Column("system", "text", "", "system name from the log, otherwise the partition name"),
-    Column("source", "text", "", "source of the data"),
-    Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "position in the file"),
-    Column(
+    RawColumn("system", "text", "", "system name from the log, otherwise the partition name"),
+    RawColumn("source", "text", "", "source of the data"),
+    RawColumn("file", "text", "", "file"),
+    RawColumn("offset", "int", "bytes", "position in the file"),
+    RawColumn(
         "tod",
         "time",
         "",
         "end of a counter run, or time of a display from the log or the file date; UTC or local",
     ),
-    Column("interval_end", "time", "", "same as tod"),
-    Column("seconds", "float", "s", "length of a counter run; NULL: the row describes one moment"),
-    Column("flag", "text", "", "NULL"),
+    RawColumn("interval_end", "time", "", "same as tod"),
+    RawColumn("seconds", "float", "s", "length of a counter run; NULL: the row describes one moment"),
+    RawColumn("flag", "text", "", "NULL"),
 )
 
-Message = Display | Run | Notice
+Message = ProcessorDisplay | HisRun | Notice
 
 
 def detect(head: bytes, size: int) -> bool:
@@ -80,7 +80,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     return source
 
 
-class _File(Struct):
+class _MessageFile(Struct):
     """One file and its messages. others: number of lines outside these messages."""
 
     path: str
@@ -89,7 +89,7 @@ class _File(Struct):
     others: int = 0
     paging: int = 0
     code: str | None = None
-    statements: list[_Statement] = field(default_factory=list)
+    statements: list[_LocatedMessage] = field(default_factory=list)
     tally: Tally[str] = field(default_factory=Tally)
     notes: list[tuple[str, str, int | None]] = field(default_factory=list)
 
@@ -99,10 +99,10 @@ class _File(Struct):
             self.notes.append((kind, detail, offset))
 
 
-class _Statement(Struct, eq=False):
+class _LocatedMessage(Struct, eq=False):
     """A message with its file and system."""
 
-    file: _File
+    file: _MessageFile
     message: Message
     info: SystemInfo
     time_us: int = 0
@@ -110,7 +110,7 @@ class _Statement(Struct, eq=False):
     @property
     def run_of(self) -> str | None:
         """The part of the file name that all files of one HIS run share."""
-        if not isinstance(self.message, Run):
+        if not isinstance(self.message, HisRun):
             return None
         name = self.message.facts.get("file_name") or self.message.facts.get("file_prefix") or ""
         return ".".join(str(name).rpartition("/")[2].split(".")[:2]) or None
@@ -127,7 +127,7 @@ class ZosTextSource:
         self.tables: dict[str, list[RawTable]] = {}
         self._zone = zone
         self._leap = leap
-        self._files: list[_File] = []
+        self._files: list[_MessageFile] = []
         self._kept = 0
         self._repeats: list[Problem] = []
         #: What matched a text to a system of another source, by system.
@@ -139,7 +139,7 @@ class ZosTextSource:
         total, before = total_size(paths), 0
         error: InputError | None = None
         for path in paths:
-            file = _File(path)
+            file = _MessageFile(path)
             try:
                 self._read_file(file, progress, before, total)
             except OSError as failure:
@@ -167,7 +167,7 @@ class ZosTextSource:
             cure="copy the message with all its lines",
         )  # fmt: skip
 
-    def _read_file(self, file: _File, progress: Progress | None, before: int, total: int) -> None:
+    def _read_file(self, file: _MessageFile, progress: Progress | None, before: int, total: int) -> None:
         with open(file.path, "rb") as raw:
             status = os.fstat(raw.fileno())
             file.size, file.time_us = status.st_size, round(status.st_mtime_ns / 1000)
@@ -194,14 +194,14 @@ class ZosTextSource:
                 else:
                     message.finish()
                 if isinstance(message, Notice) or message.has_data:
-                    file.statements.append(_Statement(file, message, SystemInfo("", NAME)))
+                    file.statements.append(_LocatedMessage(file, message, SystemInfo("", NAME)))
                 self._kept += message.size
             if os.fstat(raw.fileno()).st_size != file.size:
                 file.note("changed", "the file changed while it was read", file.size)
 
-    def _messages(self, file: _File, lines: Iterator[Line]) -> Iterator[Message]:
+    def _messages(self, file: _MessageFile, lines: Iterator[LogLine]) -> Iterator[Message]:
         """Yield the messages of a file in order."""
-        message: Display | Run | None = None
+        message: ProcessorDisplay | HisRun | None = None
         paging = False
         for line in lines:
             start = texts.begin(line)
@@ -245,7 +245,7 @@ class ZosTextSource:
         systems: dict[str, SystemInfo] = {}
         for statement in statements:
             message = statement.message
-            lpar = message.facts.get("lpar") if isinstance(message, Display) else None
+            lpar = message.facts.get("lpar") if isinstance(message, ProcessorDisplay) else None
             name = message.start.system or lpar
             if name:
                 statement.info = systems.setdefault(name, SystemInfo(name, NAME))
@@ -256,12 +256,16 @@ class ZosTextSource:
             _describe(statement)
         self.systems = list({id(statement.info): statement.info for statement in statements}.values())
 
-    def _find_system(self, statement: _Statement, statements: Sequence[_Statement]) -> SystemInfo:
+    def _find_system(self, statement: _LocatedMessage, statements: Sequence[_LocatedMessage]) -> SystemInfo:
         """Find the system of a message that does not name one."""
         named = [other for other in statements if other.info.system]
         same = [other for other in named if other.run_of is not None and other.run_of == statement.run_of]
         near = [other for other in named if other.file is statement.file and _agree(statement, other)]
-        alike = [other for other in named if isinstance(other.message, Display) and _agree(statement, other)]
+        alike = [
+            other
+            for other in named
+            if isinstance(other.message, ProcessorDisplay) and _agree(statement, other)
+        ]
         for candidates in (same, near, alike):
             if len({id(other.info) for other in candidates}) == 1:
                 return candidates[0].info
@@ -319,7 +323,7 @@ class ZosTextSource:
                 info.files.append(statement.file.path)
             end, seconds = (
                 statement.time_us,
-                _seconds(statement.message) if isinstance(statement.message, Run) else None,
+                _seconds(statement.message) if isinstance(statement.message, HisRun) else None,
             )
             begin = end - round((seconds or 0) * _SECOND)
             info.first_us = begin if info.first_us is None else min(info.first_us, begin)
@@ -330,10 +334,10 @@ class ZosTextSource:
         self.systems.sort(key=lambda info: info.system)
         self._make_tables(statements)
 
-    def _read_once(self, statements: Sequence[_Statement]) -> list[_Statement]:
+    def _read_once(self, statements: Sequence[_LocatedMessage]) -> list[_LocatedMessage]:
         """Leave out messages that were already read, and note them."""
         self._repeats = []
-        kept: dict[tuple[Any, ...], _Statement] = {}
+        kept: dict[tuple[Any, ...], _LocatedMessage] = {}
         for statement in statements:
             first = kept.setdefault(self._identity(statement), statement)
             if first is statement:
@@ -351,11 +355,11 @@ class ZosTextSource:
             )  # fmt: skip
         return list(kept.values())
 
-    def _identity(self, statement: _Statement) -> tuple[Any, ...]:
+    def _identity(self, statement: _LocatedMessage) -> tuple[Any, ...]:
         """What a system says once: a display of a moment, the counters of a run, an event."""
         message = statement.message
         own: Any
-        if isinstance(message, Run):
+        if isinstance(message, HisRun):
             own = message.facts.get("file_name") or message.facts.get("file_prefix")
         elif isinstance(message, Notice) or message.start.clock is None:
             # Events have no subject, and of displays at unknown moments another one may show other values.
@@ -364,9 +368,9 @@ class ZosTextSource:
             own = message.form
         return (statement.info.system, message.start.id, statement.time_us, message.start.clock, own)
 
-    def _time(self, statement: _Statement) -> int:
+    def _time(self, statement: _LocatedMessage) -> int:
         """Return the time of a display, or the end of the run of a .CNT file, in microseconds UTC."""
-        if isinstance(statement.message, Run) and (
+        if isinstance(statement.message, HisRun) and (
             ends := [c.end_tod for c in statement.message.cpus.values() if c.end_tod]
         ):
             return _native.unix_us_from_tod(max(ends), self._leap)
@@ -383,14 +387,14 @@ class ZosTextSource:
 
     # -- tables --------------------------------------------------------------------------------------
 
-    def _make_tables(self, statements: Sequence[_Statement]) -> None:
+    def _make_tables(self, statements: Sequence[_LocatedMessage]) -> None:
         rows: dict[str, list[Row]] = {name: [] for name in _COLUMNS}
         for statement in statements:
             message, header = statement.message, self._header(statement)
             if isinstance(message, Notice):
                 rows["zos_notice"].append({**header, **message.row()})
                 continue
-            if isinstance(message, Display):
+            if isinstance(message, ProcessorDisplay):
                 rows["zos_status"].append({**header, **message.row()})
                 rows["zos_core"] += [{**header, **core} for core in message.cores]
                 rows["zos_cpu"] += [{**header, **cpu} for cpu in message.cpus]
@@ -407,7 +411,7 @@ class ZosTextSource:
                     rows[table].append({**header, **own, **row})
         self.tables = {name: [RowTable(name, columns, rows[name])] for name, columns in _COLUMNS.items()}
 
-    def _header(self, statement: _Statement) -> Row:
+    def _header(self, statement: _LocatedMessage) -> Row:
         return {
             "system": statement.info.system,
             "source": NAME,
@@ -443,7 +447,7 @@ class ZosTextSource:
         """One row per file, system and message type."""
         rows = []
         for file in self._files:
-            groups: dict[tuple[str, str], list[_Statement]] = {}
+            groups: dict[tuple[str, str], list[_LocatedMessage]] = {}
             for statement in file.statements:
                 groups.setdefault((statement.info.system, statement.message.start.id), []).append(statement)
             for (system, name), group in groups.items():
@@ -501,15 +505,15 @@ _COLUMNS = {
 }
 
 
-def _message(start: Begin, file: _File) -> Display | Run:
-    return Display(start, file.note) if start.id == texts.STATUS else Run(start, file.note)
+def _message(start: MessageStart, file: _MessageFile) -> ProcessorDisplay | HisRun:
+    return ProcessorDisplay(start, file.note) if start.id == texts.STATUS else HisRun(start, file.note)
 
 
-def _awaits_status(message: Display | Run | None) -> bool:
-    return isinstance(message, Display) and message.form is None
+def _awaits_status(message: ProcessorDisplay | HisRun | None) -> bool:
+    return isinstance(message, ProcessorDisplay) and message.form is None
 
 
-def _seconds(message: Run) -> float | None:
+def _seconds(message: HisRun) -> float | None:
     return max((cpu.seconds for cpu in message.cpus.values() if cpu.seconds is not None), default=None)
 
 
@@ -517,7 +521,7 @@ def _values(message: Message) -> Any:
     """What a message says, without its place."""
     if isinstance(message, Notice):
         rows = [message.row()]
-    elif isinstance(message, Display):
+    elif isinstance(message, ProcessorDisplay):
         rows = [message.row(), *message.cores, *message.cpus]
     else:
         counts = [*message.samples(), *message.counters()]
@@ -525,20 +529,20 @@ def _values(message: Message) -> Any:
     return [{name: value for name, value in row.items() if name != "offset"} for row in rows]
 
 
-def _describe(statement: _Statement) -> None:
+def _describe(statement: _LocatedMessage) -> None:
     """Fill in the system facts that a message contains."""
     info, message = statement.info, statement.message
     kind, model, serial = message.machine
     info.machine_type = info.machine_type or kind
     info.model = info.model or model
     info.serial = info.serial or serial
-    if isinstance(message, Display):
+    if isinstance(message, ProcessorDisplay):
         info.lpar = info.lpar or message.facts.get("lpar")
         number = message.facts.get("lpar_id")
         if info.lpar_number is None and number and len(number) <= 4 and number.isalnum():
             info.lpar_number = int(number, 16) if set(number) <= set("0123456789ABCDEF") else None
         info.threads = info.threads or dict(message.threads)
-    elif isinstance(message, Run) and message.began is not None and info.utc_offset_s is None:
+    elif isinstance(message, HisRun) and message.began is not None and info.utc_offset_s is None:
         local, tod = message.began
         began = round((local - _EPOCH).total_seconds()) * _SECOND
         info.utc_offset_s = smf_systems.offset_s(began, _native.unix_us_from_tod(tod, info.leap_s))
@@ -555,7 +559,7 @@ def _same(first: tuple[str | None, str | None], second: tuple[str | None, str | 
     return all(not a or not b or a == b for a, b in zip(first, second, strict=True))
 
 
-def _agree(statement: _Statement, other: _Statement) -> bool:
+def _agree(statement: _LocatedMessage, other: _LocatedMessage) -> bool:
     (kind, _, serial), (other_kind, _, other_serial) = statement.message.machine, other.message.machine
     return _same((kind, _serial(serial)), (other_kind, _serial(other_serial)))
 
@@ -566,9 +570,9 @@ def _same_machine(info: SystemInfo, other: SystemInfo) -> bool:
     return machines[0] == machines[1] if info.lpar else _same(*machines)
 
 
-def _run_facts(file: _File) -> dict[str, Any]:
+def _run_facts(file: _MessageFile) -> dict[str, Any]:
     """What HIS was asked for, without repeats from several messages."""
-    runs = [statement.message for statement in file.statements if isinstance(statement.message, Run)]
+    runs = [statement.message for statement in file.statements if isinstance(statement.message, HisRun)]
     asked: dict[str, Any] = {}
     for label, name in _ASKED.items():
         values = dict.fromkeys(str(run.facts[name]) for run in runs if run.facts.get(name) is not None)
@@ -577,7 +581,7 @@ def _run_facts(file: _File) -> dict[str, Any]:
     return asked
 
 
-def _times(file: _File) -> str | None:
+def _times(file: _MessageFile) -> str | None:
     """Say where the times of displays come from, if not from the text."""
     displays = [
         statement.message.start
@@ -598,9 +602,11 @@ _ASKED = {
 }
 
 
-def _display_facts(file: _File) -> dict[str, Any]:
+def _display_facts(file: _MessageFile) -> dict[str, Any]:
     """Summarize the last processor display."""
-    displays = [statement.message for statement in file.statements if isinstance(statement.message, Display)]
+    displays = [
+        statement.message for statement in file.statements if isinstance(statement.message, ProcessorDisplay)
+    ]
     if not displays:
         return {}
     row = displays[-1].row()

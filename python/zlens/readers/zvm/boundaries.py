@@ -13,9 +13,9 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
-from zlens.readers.boundaries import Evidence, Mark
+from zlens.readers.boundaries import IntervalMark, ResetEvidence
 from zlens.readers.zvm import resets as monwrite_resets
-from zlens.readers.zvm.intervals import NAME, Group, interval_begins
+from zlens.readers.zvm.intervals import NAME, MonitorSystem, interval_begins
 from zlens.readers.zvm.monwrite import MonwriteSource
 from zlens.schema.wording import say
 
@@ -27,21 +27,21 @@ _END_OF_FRAME, _FRAMING = "d1r13", (1, 13)
 _ALL = 2**31
 
 
-def joints(source: Source, system: str) -> MonwriteJoints:
+def joints(source: Source, system: str) -> MonwriteBoundaryReader:
     """The joints of the one system of a source; the caller reads all of its tables."""
     if not isinstance(source, MonwriteSource):
         raise TypeError(type(source).__name__)
     (group,) = [group for group in source.groups if group.info.system == system]
     source.read_all()
-    return MonwriteJoints(source, group)
+    return MonwriteBoundaryReader(source, group)
 
 
-class MonwriteJoints:
+class MonwriteBoundaryReader:
     """One system of a source with one file."""
 
     whole = False
 
-    def __init__(self, source: MonwriteSource, group: Group) -> None:
+    def __init__(self, source: MonwriteSource, group: MonitorSystem) -> None:
         self._source = source
         self._group = group
         self._plans = {plan["table"]: plan for plan in source.all_plans(group)}
@@ -58,20 +58,20 @@ class MonwriteJoints:
         ends = [mark.end_us for mark in self.marks() if mark.samples]
         return (min(ends), max(ends)) if ends else None
 
-    def marks(self) -> list[Mark]:
+    def marks(self) -> list[IntervalMark]:
         return [
-            Mark(self._us(tod), samples, offset, begin, digest)
+            IntervalMark(self._us(tod), samples, offset, begin, digest)
             for file in self._group.files
             for (tod, samples, offset), begin, digest in zip(
                 file.interval_ends(), interval_begins(file), self._group.digests(file), strict=True
             )
         ]
 
-    def evidence(self) -> Iterable[Evidence]:
+    def evidence(self) -> Iterable[ResetEvidence]:
         for tod, table, subject, kind in monwrite_resets.resets(
             self._source, self._group, self._plans.values()
         ):
-            yield Evidence(tod, self._us(tod), table, subject, kind)
+            yield ResetEvidence(tod, self._us(tod), table, subject, kind)
 
     def offsets(self) -> list[int]:
         return []
@@ -157,7 +157,7 @@ def _masks(domains: Iterable[int]) -> tuple[int, int]:
     return bits >> 8, bits & 0xFF
 
 
-class MonwriteRejoined:
+class StitchedMonitorRecords:
     """Pieces of files of one system, decoded one behind the other."""
 
     def __init__(
@@ -167,7 +167,7 @@ class MonwriteRejoined:
         *,
         leap: int,
         nominal_s: float | None,
-        evidence: Iterable[Evidence],
+        evidence: Iterable[ResetEvidence],
     ) -> None:
         files = [_native.MonwriteFile.open(piece) for piece in pieces]
         last = files[-1]
@@ -257,9 +257,9 @@ def rejoin(
     *,
     leap: int,
     nominal_s: float | None,
-    evidence: Iterable[Evidence],
-) -> MonwriteRejoined:
+    evidence: Iterable[ResetEvidence],
+) -> StitchedMonitorRecords:
     """Decode pieces of one system, in order of time, for the rows of the last one."""
     if own != len(pieces) - 1:
         raise ValueError(own)
-    return MonwriteRejoined(pieces, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence)
+    return StitchedMonitorRecords(pieces, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence)

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from msgspec import Struct, field
 
 from zlens.catalog import cp_commands
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
@@ -32,31 +32,31 @@ MAX_ROWS = 200_000
 _LAST_US = 7_258_118_400_000_000
 
 COLUMNS = (
-    Column("system", "text", "", "the one z/VM system of the input, otherwise unknown-FILE"),
-    Column("source", "text", "", "source of the data"),
-    Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "position in the file"),
-    Column("tod", "time", "", "date of the file, UTC"),
-    Column("interval_end", "time", "", "same as tod"),
-    Column("seconds", "float", "s", "NULL: the row describes one moment"),
-    Column("flag", "text", "", "NULL"),
-    Column("primary", "float", "", "capability of the primary CPUs; smaller is faster"),
-    Column("secondary", "float", "", "capability of the secondary CPUs"),
-    Column("nominal", "float", "", "capability at nominal capacity"),
-    Column("indication", "int", "", "capacity-adjustment indication: 100 is nominal, less is reduced"),
-    Column("reason", "int", "", "capacity-change reason"),
-    Column("state", "text", "", "at nominal or reduced capacity, in the words of the response"),
+    RawColumn("system", "text", "", "the one z/VM system of the input, otherwise unknown-FILE"),
+    RawColumn("source", "text", "", "source of the data"),
+    RawColumn("file", "text", "", "file"),
+    RawColumn("offset", "int", "bytes", "position in the file"),
+    RawColumn("tod", "time", "", "date of the file, UTC"),
+    RawColumn("interval_end", "time", "", "same as tod"),
+    RawColumn("seconds", "float", "s", "NULL: the row describes one moment"),
+    RawColumn("flag", "text", "", "NULL"),
+    RawColumn("primary", "float", "", "capability of the primary CPUs; smaller is faster"),
+    RawColumn("secondary", "float", "", "capability of the secondary CPUs"),
+    RawColumn("nominal", "float", "", "capability at nominal capacity"),
+    RawColumn("indication", "int", "", "capacity-adjustment indication: 100 is nominal, less is reduced"),
+    RawColumn("reason", "int", "", "capacity-change reason"),
+    RawColumn("state", "text", "", "at nominal or reduced capacity, in the words of the response"),
 )
 
 _OF_RESPONSES = (
     *COLUMNS[:8],
-    Column("stamp", "text", "", "time of day before the line, as on a console with timestamps"),
-    Column("command", "text", "", "the command"),
-    Column("subject", "text", "", "what the value is of: a processor, a queue, a user"),
-    Column("part", "text", "", "the part of the subject: a type of virtual CPUs"),
-    Column("name", "text", "", "name of the value; NULL: the line is kept as text"),
-    Column("value", "float", "", "the value, if it is a number"),
-    Column("text", "text", "", "the value as text, or the line"),
+    RawColumn("stamp", "text", "", "time of day before the line, as on a console with timestamps"),
+    RawColumn("command", "text", "", "the command"),
+    RawColumn("subject", "text", "", "what the value is of: a processor, a queue, a user"),
+    RawColumn("part", "text", "", "the part of the subject: a type of virtual CPUs"),
+    RawColumn("name", "text", "", "name of the value; NULL: the line is kept as text"),
+    RawColumn("value", "float", "", "the value, if it is a number"),
+    RawColumn("text", "text", "", "the value as text, or the line"),
 )
 _TYPES = {column.name: column.type for column in COLUMNS}
 (_CAPABILITY,) = (command for command in cp_commands.commands() if command.labels)
@@ -106,7 +106,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
 class _Block(Struct):
     """The response to a command: of a known form, its values; of another, the number of its lines."""
 
-    command: cp_commands.Command
+    command: cp_commands.CpCommand
     offset: int
     row: Row = field(default_factory=dict)
     lines: int = 0

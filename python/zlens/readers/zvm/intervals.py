@@ -14,7 +14,7 @@ from zlens.catalog import layouts
 from zlens.catalog.interval_flags import GAP, flag
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, SystemInfo
-from zlens.readers.boundaries import Digest, Repeat, add_repeat
+from zlens.readers.boundaries import IntervalDigest, RepeatedRange, add_repeat
 
 NAME = "zvm-monitor"
 
@@ -33,7 +33,7 @@ MAX_RECORDS = 200_000
 MAX_REMARKS = 1000
 
 
-class _Known(Struct, frozen=True):
+class _KnownInterval(Struct, frozen=True):
     """An interval that was read: its samples, its file, its place among the ends there."""
 
     samples: int
@@ -41,7 +41,7 @@ class _Known(Struct, frozen=True):
     place: int
 
 
-class Group(Struct):
+class MonitorSystem(Struct):
     """The files of one system, in order of their first time."""
 
     info: SystemInfo
@@ -56,19 +56,19 @@ class Group(Struct):
     repeats: list[list[tuple[int, int]]] = field(default_factory=list)
     #: Problems with its intervals.
     remarks: list[Problem] = field(default_factory=list)
-    _digests: dict[int, list[Digest]] = field(default_factory=dict)
+    _digests: dict[int, list[IntervalDigest]] = field(default_factory=dict)
 
-    def digests(self, file: _native.MonwriteFile) -> list[Digest]:
+    def digests(self, file: _native.MonwriteFile) -> list[IntervalDigest]:
         """The digests of a file's intervals, made when they are first needed."""
         if id(file) not in self._digests:
             self._digests[id(file)] = digests(file)
         return self._digests[id(file)]
 
 
-def tell(group: Group, leap: int) -> None:
+def tell(group: MonitorSystem, leap: int) -> None:
     """Set the intervals of a system across all its files, and their usual length."""
     info = group.info
-    ends: dict[int, _Known] = {}
+    ends: dict[int, _KnownInterval] = {}
     for file in group.files:
         group.strays[file.path] = _stray_ends(group, file, leap)
         _repeats(group, file, ends, leap)
@@ -93,7 +93,7 @@ def _median(values: Sequence[float]) -> float:
     return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def _interval_ends(group: Group, file: _native.MonwriteFile) -> Iterator[tuple[int, int, int]]:
+def _interval_ends(group: MonitorSystem, file: _native.MonwriteFile) -> Iterator[tuple[int, int, int]]:
     """Yield time, samples and offset of the interval ends of a file that have samples and a possible time."""
     strays = group.strays[file.path]
     for tod, samples, offset in file.interval_ends():
@@ -101,7 +101,7 @@ def _interval_ends(group: Group, file: _native.MonwriteFile) -> Iterator[tuple[i
             yield tod, samples, offset
 
 
-def _stray_ends(group: Group, file: _native.MonwriteFile, leap: int) -> set[int]:
+def _stray_ends(group: MonitorSystem, file: _native.MonwriteFile, leap: int) -> set[int]:
     """Return the offsets of interval ends whose time cannot be right, and note each as a problem.
 
     Such a time differs from those of both neighbors by more than the length of the recording, and is out of
@@ -135,7 +135,7 @@ def _stray_ends(group: Group, file: _native.MonwriteFile, leap: int) -> set[int]
     return strays
 
 
-def _bounds(group: Group, leap: int) -> None:
+def _bounds(group: MonitorSystem, leap: int) -> None:
     """Set the first and last time of a system.
 
     Records stamped outside the intervals by more than the length of the recording do not count, and are
@@ -175,7 +175,7 @@ def _bounds(group: Group, leap: int) -> None:
 
 
 def _stray_records(
-    group: Group,
+    group: MonitorSystem,
     file: _native.MonwriteFile,
     path: str,
     key: tuple[int, int],
@@ -212,18 +212,20 @@ def interval_begins(file: _native.MonwriteFile) -> list[int]:
     return begins
 
 
-def digests(file: _native.MonwriteFile) -> list[Digest]:
+def digests(file: _native.MonwriteFile) -> list[IntervalDigest]:
     """A digest of each interval of a file, which is read once more."""
-    return [Digest(*found) for found in file.digests()]
+    return [IntervalDigest(*found) for found in file.digests()]
 
 
-def _repeats(group: Group, file: _native.MonwriteFile, ends: dict[int, _Known], leap: int) -> None:
+def _repeats(
+    group: MonitorSystem, file: _native.MonwriteFile, ends: dict[int, _KnownInterval], leap: int
+) -> None:
     """Add the interval ends of a file; an interval with a known end was already read.
 
     Overlapping recordings contain the same records, as does a file appended to itself. An interval that is
     merely out of order is read as is. Bytes are compared only where ends agree.
     """
-    repeats: list[Repeat] = []
+    repeats: list[RepeatedRange] = []
     begins = interval_begins(file)
     controls = {0, *(control for control, _ in file.configurations())}
     first = True
@@ -233,12 +235,12 @@ def _repeats(group: Group, file: _native.MonwriteFile, ends: dict[int, _Known], 
         if not samples or offset in group.strays[file.path]:
             continue
         begun, first = first, False
-        known = ends.setdefault(tod, _Known(samples, file, place))
+        known = ends.setdefault(tod, _KnownInterval(samples, file, place))
         if known.file is file and known.place == place:
             continue
         own = group.digests(file)[place]
         agrees = own.repeats(group.digests(known.file)[known.place], first=begun)
-        add_repeat(repeats, Repeat(begins[place], offset + 1, tod, tod, agrees))
+        add_repeat(repeats, RepeatedRange(begins[place], offset + 1, tod, tod, agrees))
     group.repeats.append([(repeat.begin, repeat.end) for repeat in repeats])
     for repeat in repeats[:MAX_REMARKS]:
         detail = repeat.detail(lambda tod: f"{_time(tod, leap):{_CLOCK}}")
@@ -248,7 +250,7 @@ def _repeats(group: Group, file: _native.MonwriteFile, ends: dict[int, _Known], 
         )
 
 
-def _gaps(group: Group, nominal_s: float, leap: int) -> None:
+def _gaps(group: MonitorSystem, nominal_s: float, leap: int) -> None:
     """Note gaps between the interval ends of a file, where intervals may be lost.
 
     Samples are taken when an interval ends, so those more than half an interval before the later end
@@ -267,7 +269,7 @@ def _gaps(group: Group, nominal_s: float, leap: int) -> None:
 
 
 def _gap(
-    group: Group, file: _native.MonwriteFile, offset: int, last: int, tod: int, leap: int
+    group: MonitorSystem, file: _native.MonwriteFile, offset: int, last: int, tod: int, leap: int
 ) -> Iterator[Problem]:
     if len(group.remarks) < MAX_REMARKS:
         minutes = (tod - last) / _TOD_US / 60e6

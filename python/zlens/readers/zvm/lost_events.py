@@ -9,7 +9,7 @@ from zlens import _native
 from zlens.catalog import layouts, plans, roles
 from zlens.catalog.layout_selection import choose
 from zlens.inputs.problems import Problem
-from zlens.readers.zvm.intervals import MAX_REMARKS, NAME, Group
+from zlens.readers.zvm.intervals import MAX_REMARKS, NAME, MonitorSystem
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _CLOCK = "%Y-%m-%d %H:%M:%S"
@@ -18,7 +18,7 @@ _TOD = slice(8, 16)
 BEGAN, ENDED = "D1R12", "D1R3"
 
 
-def remarks(group: Group, leap: int) -> list[Problem]:
+def remarks(group: MonitorSystem, leap: int) -> list[Problem]:
     """Return a problem per suspension of event recording, with its time span and number of lost records."""
     problems: list[Problem] = []
     for file in group.files:
@@ -26,7 +26,7 @@ def remarks(group: Group, leap: int) -> list[Problem]:
     return problems[:MAX_REMARKS]
 
 
-def _suspensions(group: Group, file: _native.MonwriteFile, leap: int) -> Iterator[Problem]:
+def _suspensions(group: MonitorSystem, file: _native.MonwriteFile, leap: int) -> Iterator[Problem]:
     markers = [
         (offset, record, data)
         for record in (BEGAN, ENDED)
@@ -49,7 +49,12 @@ def _suspensions(group: Group, file: _native.MonwriteFile, leap: int) -> Iterato
 
 
 def _problem(
-    group: Group, file: _native.MonwriteFile, offset: int, record: str, span: str, lost: int | None = None
+    group: MonitorSystem,
+    file: _native.MonwriteFile,
+    offset: int,
+    record: str,
+    span: str,
+    lost: int | None = None,
 ) -> Problem:
     many = "event records" if lost is None else f"{lost:,} event records"
     detail = f"{many} lost while recording was suspended, {span}"

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from zlens import _native
 from zlens.catalog import layout_selection, layouts, plans, roles
-from zlens.catalog.raw_columns import Column
+from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
@@ -28,18 +28,20 @@ from zlens.readers.files import open_each
 from zlens.readers.zvm import intervals as monwrite_times
 from zlens.readers.zvm import lost_events as monwrite_lost
 from zlens.readers.zvm import resets as monwrite_resets
-from zlens.readers.zvm.intervals import NAME, Group
+from zlens.readers.zvm.intervals import NAME, MonitorSystem
 
 #: First columns of every raw table; the native decoder writes them.
 HEADER = (
-    Column("system", "text", "", "system"),
-    Column("source", "text", "", "source of the data"),
-    Column("file", "text", "", "file"),
-    Column("offset", "int", "bytes", "position of the record in its file"),
-    Column("tod", "time", "", "when the record was built, UTC"),
-    Column("interval_end", "time", "", "end of the interval it belongs to, UTC"),
-    Column("seconds", "float", "s", "elapsed since the previous sample of the subject; NULL for the first"),
-    Column("flag", "text", "", "gap or short if the elapsed time is not the usual one"),
+    RawColumn("system", "text", "", "system"),
+    RawColumn("source", "text", "", "source of the data"),
+    RawColumn("file", "text", "", "file"),
+    RawColumn("offset", "int", "bytes", "position of the record in its file"),
+    RawColumn("tod", "time", "", "when the record was built, UTC"),
+    RawColumn("interval_end", "time", "", "end of the interval it belongs to, UTC"),
+    RawColumn(
+        "seconds", "float", "s", "elapsed since the previous sample of the subject; NULL for the first"
+    ),
+    RawColumn("flag", "text", "", "gap or short if the elapsed time is not the usual one"),
 )
 
 
@@ -87,21 +89,21 @@ def _is_elsewhere(
 class MonwriteTable:
     """One record, or one section of it, of one system."""
 
-    def __init__(self, source: MonwriteSource, system: Group, record: str, name: str) -> None:
+    def __init__(self, source: MonwriteSource, system: MonitorSystem, record: str, name: str) -> None:
         self.name = name
         self._source = source
         self._system = system
         self._record = record
 
     @cached_property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[RawColumn, ...]:
         return (*HEADER, *plans.columns(self._source.plan(self._system, self._record, self.name)))
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return self._source.decoder(self._system, self._record).stream(self.name, columns)
 
 
-class _Tables(Mapping[str, list[RawTable]]):
+class _MonwriteTables(Mapping[str, list[RawTable]]):
     """Raw tables by name; the layouts of a record are read when one of its tables is used."""
 
     def __init__(self, source: MonwriteSource) -> None:
@@ -149,7 +151,7 @@ class MonwriteSource:
         self._options = options
         self._leap = options.leap or 0
         self._problems = problems
-        self._choices: dict[tuple[str, str], dict[int, layout_selection.Choice]] = {}
+        self._choices: dict[tuple[str, str], dict[int, layout_selection.LayoutSelection]] = {}
         self._plans: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._decoders: dict[tuple[str, str], _native.Decoder] = {}
         self._types: dict[str, dict[str, dict[int, int]]] = {}
@@ -158,12 +160,12 @@ class MonwriteSource:
         self._all_at_once = False
         self.groups = self._group(files)
         self.systems = [group.info for group in self.groups]
-        self.tables: Mapping[str, list[RawTable]] = _Tables(self)
+        self.tables: Mapping[str, list[RawTable]] = _MonwriteTables(self)
 
     # -- systems -------------------------------------------------------------------------------------
 
-    def _group(self, files: list[_native.MonwriteFile]) -> list[Group]:
-        groups: dict[str, Group] = {}
+    def _group(self, files: list[_native.MonwriteFile]) -> list[MonitorSystem]:
+        groups: dict[str, MonitorSystem] = {}
         parts = [part for file in files for part in self._parts(file)]
         ordered = sorted(parts, key=lambda f: (f.first_tod or 0, f.path))
         identities = [self._identity(file) for file in ordered]
@@ -201,7 +203,7 @@ class MonwriteSource:
                     leap_s=self._leap,
                     nominal_s=values.get("interval_s") or None,
                 )
-                group = groups[name] = Group(info, identity.call_level)
+                group = groups[name] = MonitorSystem(info, identity.call_level)
             elif machine and group.info.last_machine not in (None, machine):
                 group.info.moves.append((_native.unix_us_from_tod(span[0], self._leap), machine))
             group.files.append(file)
@@ -297,7 +299,7 @@ class MonwriteSource:
 
     # -- layouts and plans ---------------------------------------------------------------------------
 
-    def types(self, group: Group) -> dict[str, dict[int, int]]:
+    def types(self, group: MonitorSystem) -> dict[str, dict[int, int]]:
         """Return the records of a system: id -> length -> count."""
         if group.info.system not in self._types:
             types: dict[str, dict[int, int]] = {}
@@ -322,11 +324,11 @@ class MonwriteSource:
                 names.update(dict.fromkeys(self.names_of(group, record)))
         return list(names)
 
-    def names_of(self, group: Group, record: str) -> list[str]:
+    def names_of(self, group: MonitorSystem, record: str) -> list[str]:
         """The same, of one system that has the record."""
         return [plan["table"] for plan in self.plans(group, record)]
 
-    def choices(self, group: Group, record: str) -> dict[int, layout_selection.Choice]:
+    def choices(self, group: MonitorSystem, record: str) -> dict[int, layout_selection.LayoutSelection]:
         """The layout of each length of a record of one system."""
         key = (group.info.system, record)
         if key not in self._choices:
@@ -338,7 +340,7 @@ class MonwriteSource:
             }
         return self._choices[key]
 
-    def plans(self, group: Group, record: str) -> list[dict[str, Any]]:
+    def plans(self, group: MonitorSystem, record: str) -> list[dict[str, Any]]:
         """The decoder's plans of a record of one system, its own first, then its sections'."""
         key = (group.info.system, record)
         if key not in self._plans:
@@ -353,7 +355,7 @@ class MonwriteSource:
             self._plans[key] = plans.plans(record, chosen) if chosen else []
         return self._plans[key]
 
-    def plan(self, group: Group, record: str, table: str) -> dict[str, Any]:
+    def plan(self, group: MonitorSystem, record: str, table: str) -> dict[str, Any]:
         """The decoder's plan of one table of one system."""
         return {plan["table"]: plan for plan in self.plans(group, record)}[table]
 
@@ -364,7 +366,7 @@ class MonwriteSource:
         self._all_at_once = True
         self._drained.update(group.info.system for group in self.groups)
 
-    def decoder(self, group: Group, record: str) -> _native.Decoder:
+    def decoder(self, group: MonitorSystem, record: str) -> _native.Decoder:
         """The decoder of a record's tables for one system."""
         if self._all_at_once:
             return self.full_decoder(group)
@@ -375,7 +377,10 @@ class MonwriteSource:
         return self._decoders[key]
 
     def decode(
-        self, group: Group, chosen: list[dict[str, Any]], resets: list[tuple[int, str, str | None, str]]
+        self,
+        group: MonitorSystem,
+        chosen: list[dict[str, Any]],
+        resets: list[tuple[int, str, str | None, str]],
     ) -> _native.Decoder:
         system = {
             "name": group.info.system,
@@ -402,7 +407,7 @@ class MonwriteSource:
             problems += self._decoding_problems(group)
         return problems
 
-    def _file_problems(self, group: Group) -> Iterator[Problem]:
+    def _file_problems(self, group: MonitorSystem) -> Iterator[Problem]:
         for file in group.files:
             for kind, offset, lost, record, detail in file.problems():
                 yield Problem(group.info.system, NAME, file.path, offset, record, kind, detail, lost)
@@ -411,7 +416,7 @@ class MonwriteSource:
                 yield Problem(group.info.system, NAME, file.path, None, None, "changed", changed, None)
         yield from group.remarks
 
-    def _layout_problems(self, group: Group, *, quick: bool) -> Iterator[Problem]:
+    def _layout_problems(self, group: MonitorSystem, *, quick: bool) -> Iterator[Problem]:
         """Yield the records without a layout, and those longer or shorter than their layout.
 
         With `quick`, the latter only for layouts that were already needed.
@@ -434,7 +439,7 @@ class MonwriteSource:
                             group.info.system, NAME, file, offset, record, problem.kind, detail, lost
                         )
 
-    def _first_seen(self, group: Group) -> dict[str, tuple[str, int]]:
+    def _first_seen(self, group: MonitorSystem) -> dict[str, tuple[str, int]]:
         first: dict[str, tuple[str, int]] = {}
         for file in group.files:
             for row in file.inventory():
@@ -445,7 +450,7 @@ class MonwriteSource:
                     first[record] = (file.path, row["first_offset"])
         return first
 
-    def _decoding_problems(self, group: Group) -> Iterator[Problem]:
+    def _decoding_problems(self, group: MonitorSystem) -> Iterator[Problem]:
         name = group.info.system
         full = self._full.get(name) if name in self._drained else None
         seen: set[tuple[Any, ...]] = set()
@@ -457,12 +462,12 @@ class MonwriteSource:
                     seen.add(row)
                     yield Problem(system, NAME, file, offset, record, kind, detail, lost)
 
-    def _decoders_of(self, group: Group) -> list[_native.Decoder]:
+    def _decoders_of(self, group: MonitorSystem) -> list[_native.Decoder]:
         name = group.info.system
         decoders = [decoder for (system, _), decoder in self._decoders.items() if system == name]
         return [*decoders, *([self._full[name]] if name in self._full else [])]
 
-    def all_plans(self, group: Group) -> list[dict[str, Any]]:
+    def all_plans(self, group: MonitorSystem) -> list[dict[str, Any]]:
         """The decoder's plans of all tables of a system."""
         catalog = set(layouts.records())
         return [
@@ -472,7 +477,7 @@ class MonwriteSource:
             for plan in self.plans(group, record)
         ]
 
-    def full_decoder(self, group: Group) -> _native.Decoder:
+    def full_decoder(self, group: MonitorSystem) -> _native.Decoder:
         """Return the decoder of all tables of a system."""
         name = group.info.system
         if name not in self._full:
@@ -480,7 +485,7 @@ class MonwriteSource:
             self._full[name] = self.decode(group, chosen, monwrite_resets.resets(self, group, chosen))
         return self._full[name]
 
-    def _drain(self, group: Group) -> None:
+    def _drain(self, group: MonitorSystem) -> None:
         """Decode every table of a system once, so that all its problems are known."""
         decoder = self.full_decoder(group)
         if group.info.system not in self._drained:
@@ -531,7 +536,7 @@ class MonwriteSource:
                     )
         return _merged(rows)
 
-    def _layout_name(self, group: Group, record: str) -> str | None:
+    def _layout_name(self, group: MonitorSystem, record: str) -> str | None:
         names = {
             layout.pack if layout.pack == layouts.SIM else f"{layout.pack} {layout.release}"
             for choice in self.choices(group, record).values()
@@ -544,7 +549,7 @@ class MonwriteSource:
 
     def info(self) -> list[dict[str, Any]]:
         """One object per file: what the index pass found in it."""
-        parts: dict[str, list[tuple[Group, _native.MonwriteFile]]] = {}
+        parts: dict[str, list[tuple[MonitorSystem, _native.MonwriteFile]]] = {}
         for group in self.groups:
             for file in group.files:
                 parts.setdefault(file.path, []).append((group, file))

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from zlens.catalog import layouts, plans
-from zlens.catalog.resets import ALL, Evidence, evidence
+from zlens.catalog.resets import ALL, ResetRule, evidence
 
 if TYPE_CHECKING:
-    from zlens.readers.zvm.intervals import Group
+    from zlens.readers.zvm.intervals import MonitorSystem
     from zlens.readers.zvm.monwrite import MonwriteSource
 
 #: Moment (TOD), table, subject (None: the whole table), description of the evidence.
@@ -25,7 +25,7 @@ MAX_RECORDS = 200_000
 _HEADER_TOD = slice(8, 16)
 
 
-def resets(source: MonwriteSource, group: Group, chosen: Iterable[dict[str, Any]]) -> list[Reset]:
+def resets(source: MonwriteSource, group: MonitorSystem, chosen: Iterable[dict[str, Any]]) -> list[Reset]:
     """Return when counters of the planned tables were reset, from the records of the system."""
     tables: dict[str | None, list[str]] = {}
     for plan in chosen:
@@ -47,7 +47,7 @@ def resets(source: MonwriteSource, group: Group, chosen: Iterable[dict[str, Any]
     return result
 
 
-def _moments(source: MonwriteSource, group: Group, event: Evidence) -> list[tuple[int, str | None]]:
+def _moments(source: MonwriteSource, group: MonitorSystem, event: ResetRule) -> list[tuple[int, str | None]]:
     """Return the distinct moments and subjects of one kind of evidence."""
     moments: dict[tuple[int, str | None], None] = {}
     choices = source.choices(group, event.record)

@@ -8,9 +8,9 @@ from zlens import _native
 from zlens.catalog import expressions
 from zlens.engine.connection import connect
 from zlens.inputs.options import Options
-from zlens.readers.streaming import Cut, Last
-from zlens.readers.zvm.boundaries import MonwriteJoints
-from zlens.readers.zvm.intervals import Group
+from zlens.readers.streaming import CutPoint, RetainedTail
+from zlens.readers.zvm.boundaries import MonwriteBoundaryReader
+from zlens.readers.zvm.intervals import MonitorSystem
 from zlens.readers.zvm.monwrite import MonwriteSource, open_files
 
 #: The domain of the monitor itself, whose records tell how the others are to be read.
@@ -19,7 +19,7 @@ _INTERVAL_END, _END_OF_FRAME = 11, 13
 _ALL = 2**31
 
 
-class Monitor:
+class MonitorStreamFormat:
     """z/VM monitor data as MONWRITE writes them, or as the live stream gives them."""
 
     together = True
@@ -70,7 +70,7 @@ class Monitor:
 
     def cut(
         self, path: str, options: Options, *, passed_us: int | None, grace_s: float, silent: bool, ended: bool
-    ) -> Cut | None:
+    ) -> CutPoint | None:
         """Up to the last D1R11 with samples, and all that was written together with it.
 
         The interval that it closes is held until the next one is closed: events of it may be written later.
@@ -87,16 +87,16 @@ class Monitor:
             return None
         window, now_us = cuts[-1]
         if ended:
-            return Cut(window, window, now_us, None, now_us)
+            return CutPoint(window, window, now_us, None, now_us)
         end, held_us = cuts[-2] if len(cuts) > 1 else (0, -1)
-        return Cut(window, end, now_us, None, held_us)
+        return CutPoint(window, end, now_us, None, held_us)
 
     def last(
         self, path: str, begin: int, fresh: int, end: int, into: str, options: Options, oldest_us: int
-    ) -> Last:
+    ) -> RetainedTail:
         source = open_files([path], options, None)
         group = _current(source)
-        joints = MonwriteJoints(source, group)
+        joints = MonwriteBoundaryReader(source, group)
         closed = max(
             (mark.end_us for mark in joints.marks() if mark.samples and mark.offset < begin), default=-1
         )
@@ -132,7 +132,7 @@ class Monitor:
         ends = [offset for file in group.files for _, samples, offset in file.interval_ends() if samples]
         chosen.add(max(offset for offset in ends if offset < end))
         joints.cut(sorted(chosen), into)
-        return Last(len(chosen), late)
+        return RetainedTail(len(chosen), late)
 
     def begin(self, path: str, into: str, options: Options) -> None:
         """The configuration records, as of the last end of an interval: as a recording begins with them."""
@@ -149,22 +149,22 @@ class Monitor:
             for offset, _ in file.records(_MONITOR, row["record"], _ALL)
         ]
         # One unit of the clock later: what is at the end itself belongs to the interval before.
-        MonwriteJoints(source, group).cut(sorted({*offsets}), into, stamp=max(ends) + 1)
+        MonwriteBoundaryReader(source, group).cut(sorted({*offsets}), into, stamp=max(ends) + 1)
 
     def ends(self, path: str, options: Options) -> set[tuple[str, str, int]]:
         source = open_files([path], options, None)
         group = _current(source)
-        marks = MonwriteJoints(source, group).marks()
+        marks = MonwriteBoundaryReader(source, group).marks()
         return {(group.info.system, source.name, mark.end_us) for mark in marks if mark.samples}
 
 
-def _current(source: MonwriteSource) -> Group:
+def _current(source: MonwriteSource) -> MonitorSystem:
     """The system whose recording is the last one of a stream."""
 
-    def end(group: Group) -> int:
+    def end(group: MonitorSystem) -> int:
         return max((offset for file in group.files for _, _, offset in file.interval_ends()), default=-1)
 
     return max(source.groups, key=end)
 
 
-FORM = Monitor()
+FORM = MonitorStreamFormat()
